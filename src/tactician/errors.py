@@ -1,0 +1,134 @@
+"""Every error that Tactician raises. Each says what happened, where, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tactician.process import AgentProcess
+    from tactician.runs import RunResult
+
+
+class TacticianError(Exception):
+    """The base of all errors of this package."""
+
+
+class ConfigurationError(TacticianError):
+    """A setting, an environment variable or an argument is wrong or missing."""
+
+
+class MissingExtraError(ConfigurationError):
+    """An optional dependency is needed and not installed."""
+
+
+class UnknownModelError(ConfigurationError):
+    """No configured provider serves the model that was asked for."""
+
+
+class DeclarationError(TacticianError):
+    """An agent, action or tool is declared wrongly. `problems` lists every mistake that was found."""
+
+    def __init__(self, subject: str, problems: Sequence[str]) -> None:
+        self.subject = subject
+        self.problems = tuple(problems)
+        lines = "".join(f"\n  - {problem}" for problem in self.problems)
+        super().__init__(f"{subject} is not declared correctly:{lines}")
+
+
+class ModelError(TacticianError):
+    """A call to a model failed.
+
+    Attributes:
+        model: the model that was called.
+        status: the HTTP status, where there was one.
+        retry_after: seconds to wait, where the provider said so.
+    """
+
+    def __init__(
+        self, message: str, *, model: str = "", status: int | None = None, retry_after: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.model = model
+        self.status = status
+        self.retry_after = retry_after
+
+
+class ModelRequestError(ModelError):
+    """The provider rejects the request as it is (400, 413, 422); sending it again does not help."""
+
+
+class AuthenticationError(ModelError):
+    """The provider rejects the key (401) or does not allow this use of it (403)."""
+
+
+class ModelNotFoundError(ModelError):
+    """The provider does not serve the model (404)."""
+
+
+class RateLimitError(ModelError):
+    """Too many requests or tokens (429); `retry_after` says how long to wait, where known."""
+
+
+class ModelServerError(ModelError):
+    """The provider failed (5xx)."""
+
+
+class ModelConnectionError(ModelError):
+    """The provider could not be reached, or broke off."""
+
+
+class ModelTimeoutError(ModelError):
+    """The provider did not answer in time."""
+
+
+class MalformedResponseError(ModelError):
+    """The provider answered something that is not its own format."""
+
+
+class ContextLengthError(ModelRequestError):
+    """The conversation is longer than the model can read."""
+
+
+class RunError(TacticianError):
+    """A run failed. `result` is what it had done so far: messages, usage and the last reply."""
+
+    def __init__(self, message: str, result: RunResult[None]) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+class TurnLimitError(RunError):
+    """The model kept calling tools for more turns than `max_turns` allows."""
+
+
+class OutputError(RunError):
+    """The model did not give a valid object within `max_attempts`; `last_reply` is its last try."""
+
+    def __init__(self, message: str, result: RunResult[None], last_reply: str) -> None:
+        super().__init__(message, result)
+        self.last_reply = last_reply
+
+
+class ToolError(TacticianError):
+    """Raise this in a tool to tell the model what went wrong, and nothing more."""
+
+
+class AgentNotFoundError(TacticianError):
+    """No registered agent does what was asked for."""
+
+
+class ProcessError(TacticianError):
+    """A process did not reach its goal. `process` holds its status, history and blackboard."""
+
+    def __init__(self, message: str, process: AgentProcess) -> None:
+        super().__init__(message)
+        self.process = process
+
+
+class ProcessFailedError(ProcessError):
+    """An action of the process raised; the exception is this error's cause."""
+
+
+class ProcessStuckError(ProcessError):
+    """No plan reaches a goal from what the blackboard holds."""

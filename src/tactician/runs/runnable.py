@@ -1,0 +1,101 @@
+"""The one idea: everything that can be asked to do work is a `Runnable`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
+from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
+
+from pydantic_core import to_json
+
+from tactician.events import Event, RunCompleted
+from tactician.llm import AssistantMessage, Message, SystemMessage, ToolResult, UserMessage
+from tactician.runs.context import RunContext
+from tactician.runs.result import RunResult
+
+T = TypeVar("T")
+
+Input: TypeAlias = str | Message | Sequence[Message] | object
+"""A string, a message, a conversation, or any object that pydantic can serialise."""
+
+
+@runtime_checkable
+class Runnable(Protocol):
+    """Something with a name and a description that turns an input into a `RunResult`."""
+
+    @property
+    def name(self) -> str:
+        """The name, unique among its neighbours."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """What it is for, in words that a person or a model can choose by."""
+        ...
+
+    async def run(self, input: Input, *, context: RunContext | None = None) -> RunResult[object]:
+        """Does the work.
+
+        Raises:
+            RunError: when it fails; the error carries what was done so far.
+        """
+        ...
+
+
+def messages_of(input: Input) -> list[Message]:
+    """The input as messages; an object that is neither text nor message becomes JSON in a user message."""
+    if isinstance(input, str):
+        return [UserMessage(input)]
+    if _is_message(input):
+        return [input]
+    if isinstance(input, Sequence) and input and all(map(_is_message, input)):
+        return list(input)
+    content = getattr(input, "content", None)
+    return [UserMessage(content if isinstance(content, str) else to_json(input).decode())]
+
+
+def _is_message(value: object) -> bool:
+    return isinstance(value, SystemMessage | UserMessage | AssistantMessage | ToolResult)
+
+
+def run_blocking(coroutine: Coroutine[object, object, T]) -> T:
+    """Runs a coroutine to its end in an event loop of its own.
+
+    Raises:
+        RuntimeError: when called inside a running event loop; `await` there instead.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    coroutine.close()
+    raise RuntimeError("this is a running event loop: await the method without `_sync` instead")
+
+
+async def stream_events(
+    run: Callable[[RunContext], Awaitable[RunResult[object]]], context: RunContext
+) -> AsyncGenerator[Event]:
+    """The events of a run as they happen; the last is `RunCompleted`. Leaving early cancels the run.
+
+    Raises:
+        RunError: what the run raises, after the events that came before it.
+    """
+    events: asyncio.Queue[Event | None] = asyncio.Queue()
+    heard = context.listening(events.put_nowait, streaming=True)
+
+    async def work() -> RunResult[object]:
+        try:
+            return await run(heard)
+        finally:
+            events.put_nowait(None)
+
+    task = asyncio.create_task(work())
+    try:
+        while (event := await events.get()) is not None:
+            yield event
+        yield RunCompleted(run_id=context.run_id, path=context.path, result=await task)
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError, Exception):
+            await task

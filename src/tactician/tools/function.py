@@ -1,0 +1,178 @@
+"""A plain typed function is a tool."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Annotated, Generic, ParamSpec, TypeVar, cast, overload
+
+from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
+from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
+from typing_extensions import NotRequired, TypedDict
+
+from tactician.errors import DeclarationError, ToolError
+from tactician.llm import ToolSpec
+from tactician.runs import RunContext
+from tactician.tools.signature import caller_namespace, docs_of, resolved_hints
+from tactician.tools.tool import Tool, as_text
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class _Compiled:
+    """What is read from a function once: its schema, its validator, and which parameter takes the context."""
+
+    def __init__(self, function: Callable[..., object], name: str, description: str | None, hints: dict[str, object]):
+        docs = docs_of(function)
+        parameters = list(inspect.signature(function).parameters.values())
+        if parameters and parameters[0].name == "self":
+            parameters = parameters[1:]
+        self.context_parameter = next((p.name for p in parameters if hints.get(p.name) is RunContext), None)
+        fields = _fields(name, [p for p in parameters if p.name != self.context_parameter], hints, docs.parameters)
+        self.adapter = _adapter(name, fields)
+        schema = {k: v for k, v in self.adapter.json_schema().items() if k != "title"}
+        self.spec = ToolSpec(name, description or docs.summary or name.replace("_", " "), _untitled(schema))
+
+
+def _fields(
+    name: str, parameters: Iterable[inspect.Parameter], hints: Mapping[str, object], docs: Mapping[str, str]
+) -> dict[str, object]:
+    fields: dict[str, object] = {}
+    problems = []
+    for parameter in parameters:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+            problems.append(f"parameter {parameter}: a model passes arguments by name; give it a plain name")
+        elif parameter.name not in hints:
+            problems.append(f"parameter {parameter.name!r} has no type; annotate it, as in `{parameter.name}: str`")
+        else:
+            fields[parameter.name] = _field(parameter, hints[parameter.name], docs.get(parameter.name))
+    if problems:
+        raise DeclarationError(f"tool {name}", problems)
+    return fields
+
+
+def _field(parameter: inspect.Parameter, hint: object, description: str | None) -> object:
+    if parameter.default is parameter.empty:
+        return Annotated[hint, Field(description=description)]
+    # The function fills its own defaults; the model only has to know them.
+    shown: dict[str, JsonValue] = {}
+    if isinstance(parameter.default, str | int | float | bool):
+        shown["default"] = parameter.default
+    return NotRequired[Annotated[hint, Field(description=description, json_schema_extra=shown)]]
+
+
+def _adapter(name: str, fields: Mapping[str, object]) -> TypeAdapter[dict[str, object]]:
+    arguments = TypedDict("arguments", fields)  # type: ignore[misc]
+    arguments.__pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[attr-defined]
+    try:
+        return TypeAdapter(arguments)  # type: ignore[arg-type]
+    except (PydanticSchemaGenerationError, PydanticUserError) as error:
+        raise DeclarationError(f"tool {name}", [str(error).splitlines()[0]]) from error
+
+
+def _untitled(schema: dict[str, object]) -> dict[str, object]:
+    properties = schema.get("properties")
+    for described in properties.values() if isinstance(properties, dict) else ():
+        described.pop("title", None)
+    return schema
+
+
+class FunctionTool(Tool, Generic[P, R]):
+    """A function as a tool. It can still be called as the function that it is; in a class it is a method.
+
+    A plain function runs on the event loop: one that waits (files, databases, HTTP) should be `async`, or be
+    declared `blocking`, which runs it in a thread.
+    """
+
+    def __init__(self, function: Callable[P, R], compiled: _Compiled, *, blocking: bool = False) -> None:
+        self.__wrapped__ = function
+        self.__name__ = compiled.spec.name
+        self.__doc__ = function.__doc__
+        self._compiled = compiled
+        self.blocking = blocking
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool as a model sees it."""
+        return self._compiled.spec
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Calls the function itself."""
+        return self.__wrapped__(*args, **kwargs)
+
+    def __get__(self, instance: object, owner: type | None = None) -> FunctionTool[..., R]:
+        if instance is None:
+            return self
+        method = cast(Callable[..., R], self.__wrapped__.__get__(instance, owner))
+        return FunctionTool(method, self._compiled, blocking=self.blocking)
+
+    def __repr__(self) -> str:
+        return f"FunctionTool({self.name!r})"
+
+    async def call(self, arguments: str, context: RunContext) -> str:
+        """Validates the arguments, runs the function, and gives its result as text.
+
+        Raises:
+            ToolError: when the arguments do not fit the function's types.
+        """
+        try:
+            values = self._compiled.adapter.validate_json(arguments or "{}")
+        except ValidationError as error:
+            raise ToolError(f"The arguments are not valid: {problems_of(error)}") from error
+        if (parameter := self._compiled.context_parameter) is not None:
+            values[parameter] = context
+        function = cast(Callable[..., object], self.__wrapped__)
+        result = await asyncio.to_thread(function, **values) if self.blocking else function(**values)
+        return as_text(await result if isinstance(result, Awaitable) else result)
+
+
+def problems_of(error: ValidationError) -> str:
+    """What is wrong with a value, in words that a model can act on."""
+    return "; ".join(
+        f"{'.'.join(map(str, problem['loc'])) or 'it'}: {problem['msg']}"
+        for problem in error.errors(include_url=False, include_context=False, include_input=False)
+    )
+
+
+@overload
+def tool(function: Callable[P, R], /) -> FunctionTool[P, R]: ...
+
+
+@overload
+def tool(
+    *, name: str | None = None, description: str | None = None, blocking: bool = False
+) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
+
+
+def tool(
+    function: Callable[P, R] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    blocking: bool = False,
+) -> FunctionTool[P, R] | Callable[[Callable[P, R]], FunctionTool[P, R]]:
+    """Makes a tool of a typed function or method: `@tool` or `@tool(name=..., ...)`.
+
+    The name, the types and defaults of the parameters, and the docstring give the schema. A parameter of type
+    `RunContext` gets the context and is not shown to the model. An exception becomes a message to the model.
+
+    Args:
+        function: the function, when used without parentheses.
+        name: the name for the model; the function's own by default.
+        description: what it is for; the docstring by default.
+        blocking: run the function in a thread, because it waits without `await`.
+
+    Raises:
+        DeclarationError: when a parameter has no type, or one that has no JSON form.
+    """
+    namespace = caller_namespace(1)
+
+    def make(wrapped: Callable[P, R]) -> FunctionTool[P, R]:
+        label = name or str(getattr(wrapped, "__name__", type(wrapped).__name__))
+        compiled = _Compiled(wrapped, label, description, resolved_hints(wrapped, namespace))
+        return FunctionTool(wrapped, compiled, blocking=blocking)
+
+    return make if function is None else make(function)

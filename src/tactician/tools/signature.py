@@ -1,0 +1,85 @@
+"""Reads what a Python function says about itself: types, defaults and docstring."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import get_type_hints
+
+from tactician.errors import DeclarationError
+
+
+def caller_namespace(depth: int) -> dict[str, object]:
+    """The local names of the function `depth` frames above the caller; empty at module level.
+
+    Types that are declared inside a function can only be found there.
+    """
+    frame = sys._getframe(depth + 1)
+    return {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
+
+
+def resolved_hints(function: Callable[..., object], namespace: Mapping[str, object]) -> dict[str, object]:
+    """The annotations of a function, with strings resolved.
+
+    Raises:
+        DeclarationError: when an annotation names something that does not exist.
+    """
+    try:
+        return dict(get_type_hints(function, localns=dict(namespace), include_extras=True))
+    except NameError as error:
+        name = getattr(function, "__qualname__", repr(function))
+        raise DeclarationError(name, [f"the annotation {error.name!r} is not defined where it can be seen"]) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Docs:
+    """A docstring: the text before the arguments, and what it says of each argument."""
+
+    summary: str
+    parameters: Mapping[str, str]
+
+
+_SECTION = re.compile(r"^(Args|Arguments|Parameters|Returns?|Yields?|Raises|Examples?|Notes?|Attributes):\s*$")
+_GOOGLE = re.compile(r"^(\*{0,2}\w+)\s*(?:\([^)]*\))?:\s*(.*)$")
+_SPHINX = re.compile(r"^:param\s+(?:[^:]*\s)?(\w+):\s*(.*)$")
+
+
+def docs_of(function: Callable[..., object]) -> Docs:
+    """The docstring in Google's or Sphinx's style, in parts."""
+    lines = (inspect.getdoc(function) or "").splitlines()
+    end = next((i for i, line in enumerate(lines) if _SECTION.match(line) or line.startswith(":")), len(lines))
+    return Docs("\n".join(lines[:end]).strip(), {**_google_parameters(lines), **_sphinx_parameters(lines)})
+
+
+def _google_parameters(lines: list[str]) -> dict[str, str]:
+    start = next((i for i, line in enumerate(lines) if re.match(r"^(Args|Arguments|Parameters):\s*$", line)), None)
+    if start is None:
+        return {}
+    block = []
+    for line in lines[start + 1 :]:
+        if line and not line[0].isspace():
+            break
+        block.append(line)
+    return _described(inspect.cleandoc("\n".join(block)).splitlines(), _GOOGLE)
+
+
+def _sphinx_parameters(lines: list[str]) -> dict[str, str]:
+    return _described([line for line in lines if line.startswith((":", " "))], _SPHINX)
+
+
+def _described(lines: list[str], pattern: re.Pattern[str]) -> dict[str, str]:
+    """The text of each parameter; lines that are indented go on with the one before."""
+    described: dict[str, str] = {}
+    current: str | None = None
+    for line in lines:
+        if (match := pattern.match(line)) is not None:
+            current = match[1].lstrip("*")
+            described[current] = match[2].strip()
+        elif current is not None and line.startswith(" ") and line.strip():
+            described[current] = f"{described[current]} {line.strip()}".strip()
+        else:
+            current = None
+    return described

@@ -1,0 +1,77 @@
+"""The tools of one run: found by name, run, and their failures turned into answers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
+
+from tactician.errors import DeclarationError, ToolError
+from tactician.llm import ToolCall, ToolResult, ToolSpec
+from tactician.runs import RunContext
+from tactician.tools.function import FunctionTool, tool
+from tactician.tools.tool import Tool
+
+ToolLike: TypeAlias = Tool | Callable[..., object]
+_logger = logging.getLogger(__name__)
+
+
+def as_tool(value: ToolLike) -> Tool:
+    """The tool itself, or a tool made of a plain function.
+
+    Raises:
+        DeclarationError: when the value is neither.
+    """
+    if isinstance(value, Tool):
+        return value
+    if callable(value):
+        return tool(value)
+    raise DeclarationError(repr(value), ["a tool is a function, or an object made with @tool"])
+
+
+def tools_of(owner: object) -> tuple[Tool, ...]:
+    """The tools among the methods of an object: those declared with `@tool`.
+
+    Raises:
+        DeclarationError: when there is none.
+    """
+    names = (n for kind in reversed(type(owner).__mro__) for n, v in vars(kind).items() if isinstance(v, FunctionTool))
+    found = tuple(getattr(owner, name) for name in dict.fromkeys(names))
+    if not found:
+        raise DeclarationError(type(owner).__name__, ["it has no method declared with @tool"])
+    return found
+
+
+class Toolbox:
+    """Tools by name.
+
+    Raises:
+        DeclarationError: when two tools have the same name.
+    """
+
+    __slots__ = ("_tools", "specs")
+
+    def __init__(self, tools: Iterable[ToolLike] = ()) -> None:
+        made = tuple(map(as_tool, tools))
+        self._tools = {one.name: one for one in made}
+        self.specs: tuple[ToolSpec, ...] = tuple(one.spec for one in made)
+        if len(self._tools) < len(made):
+            names = [one.name for one in made]
+            raise DeclarationError("tools", [f"{n!r} is used twice" for n in self._tools if names.count(n) > 1])
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self._tools.values())
+
+    async def answer(self, call: ToolCall, context: RunContext) -> ToolResult:
+        """Runs the tool that a model called. Every failure becomes a result that the model can read."""
+        found = self._tools.get(call.name)
+        if found is None:
+            known = ", ".join(self._tools) or "none"
+            return ToolResult(call.id, call.name, f"There is no tool {call.name!r}. Tools: {known}.", is_error=True)
+        try:
+            return ToolResult(call.id, call.name, await found.call(call.arguments, context))
+        except ToolError as error:
+            return ToolResult(call.id, call.name, str(error), is_error=True)
+        except Exception as error:
+            _logger.debug("tool %s failed", call.name, exc_info=True)
+            return ToolResult(call.id, call.name, f"{type(error).__name__}: {error}", is_error=True)
