@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, ToolCall, ToolResult, Usage
+    from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, ToolCall, ToolResult, UsageTally
     from tactician.planning import Plan
     from tactician.process import ProcessStatus
     from tactician.runs import RunResult
@@ -118,7 +118,7 @@ class ActionCompleted(Event):
 
     action: str
     seconds: float
-    usage: Usage
+    tally: UsageTally
     outputs: tuple[str, ...] = ()
     error: str | None = None
 
@@ -129,7 +129,7 @@ class ProcessEnded(Event):
 
     status: ProcessStatus
     seconds: float
-    usage: Usage
+    tally: UsageTally
     failure: str | None = None
 
 

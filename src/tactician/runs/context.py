@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from os import urandom
 
-from tactician.events import EventSink
+from tactician.events import Event, EventSink
 from tactician.llm import LanguageModel, ModelCatalog, ModelSource, UsageTally, source_of
 
 
@@ -55,8 +55,14 @@ class RunContext:
 
     def listening(self, sink: EventSink, *, streaming: bool) -> RunContext:
         """The same context with one more listener."""
-        both = sink if (previous := self.sink) is None else lambda event: (previous(event), sink(event))[1]
-        return replace(self, sink=both, streaming=streaming)
+        previous = self.sink
+
+        def tell_both(event: Event) -> None:
+            if previous is not None:
+                previous(event)
+            sink(event)
+
+        return replace(self, sink=sink if previous is None else tell_both, streaming=streaming)
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
-from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Protocol, TypeAlias, TypeGuard, TypeVar, runtime_checkable
 
 from pydantic_core import to_json
 
@@ -55,7 +55,7 @@ def messages_of(input: Input) -> list[Message]:
     return [UserMessage(content if isinstance(content, str) else to_json(input).decode())]
 
 
-def _is_message(value: object) -> bool:
+def _is_message(value: object) -> TypeGuard[Message]:
     return isinstance(value, SystemMessage | UserMessage | AssistantMessage | ToolResult)
 
 

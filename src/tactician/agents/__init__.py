@@ -1,0 +1,23 @@
+"""Agents, and the decorators of planned agents."""
+
+from tactician.agents.agent import Agent
+from tactician.agents.base import BaseRunnable, FunctionRunnable, RunnableTool, runnable, snake_case
+from tactician.agents.declarations import achieves_goal, action, by_name, condition
+from tactician.agents.planned import PlannedAgent, is_planned, planned_agent, raise_unless_completed
+
+__all__ = [
+    "Agent",
+    "planned_agent",
+    "PlannedAgent",
+    "action",
+    "achieves_goal",
+    "condition",
+    "by_name",
+    "runnable",
+    "BaseRunnable",
+    "FunctionRunnable",
+    "RunnableTool",
+    "is_planned",
+    "raise_unless_completed",
+    "snake_case",
+]

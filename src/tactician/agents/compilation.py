@@ -1,0 +1,240 @@
+"""Turns a class with declared actions into what the planner understands: the flow of types becomes conditions.
+
+A type is a condition, true when an object of it is on the blackboard. An action needs those of its parameters
+and gives those of its return type. The rules are those of the Embabel guide, chapters 3.2 and 3.6.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import partial
+
+from tactician.agents.declarations import (
+    ACTION,
+    CONDITION,
+    GOAL,
+    ActionDeclaration,
+    ConditionDeclaration,
+    GoalDeclaration,
+)
+from tactician.agents.parameters import Parameter, Signature, read_signature
+from tactician.errors import DeclarationError
+from tactician.planning import Action, Goal
+from tactician.process import DEFAULT_BINDING, ActionSpec, AgentSpec, GoalSpec, Observe, OperationContext
+from tactician.tools import docs_of, resolved_hints
+
+
+@dataclass(frozen=True, slots=True)
+class _Method:
+    """A declared method and its signature."""
+
+    name: str
+    signature: Signature
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class _ActionMethod(_Method):
+    declared: ActionDeclaration
+    goal: GoalDeclaration | None
+
+    @property
+    def ran(self) -> str:
+        """The condition that says that the action has run."""
+        return f"ran {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class ClassSpec:
+    """All that was read from a class; `bind` makes it an `AgentSpec` for one instance."""
+
+    actions: tuple[_ActionMethod, ...]
+    conditions: Mapping[str, _Method]
+    labels: Mapping[type, str]
+
+    def bind(self, instance: object, name: str, description: str) -> AgentSpec:
+        """What a process runs: the actions and conditions of this very instance."""
+        actions = tuple(self._action(method, instance) for method in self.actions)
+        goals = tuple(self._goal(method, method.goal) for method in self.actions if method.goal is not None)
+        needed = dict.fromkeys(
+            condition
+            for conditions in (*(a.plan.pre for a in actions), *(g.plan.conditions for g in goals))
+            for condition in conditions
+        )
+        observers = self._observers(instance)
+        observations = {c: observers.get(c) or partial(_was_set, c) for c in needed}
+        return AgentSpec(name, description, actions, goals, observations)
+
+    def _action(self, method: _ActionMethod, instance: object) -> ActionSpec:
+        declared, signature = method.declared, method.signature
+        return ActionSpec(
+            Action(method.name, self._preconditions(method), self._effects(method), declared.cost, declared.value),
+            declared.description or method.summary,
+            partial(_perform, getattr(instance, method.name), signature),
+            tuple(self._label(p) + ("" if p.required else "?") for p in signature.parameters) + declared.pre,
+            tuple(map(self._written, signature.outputs)) + declared.post,
+            signature.outputs,
+            declared.output_binding,
+            tuple(name for name in declared.post if name not in self.conditions),
+            method.ran,
+        )
+
+    def _preconditions(self, method: _ActionMethod) -> dict[str, bool]:
+        signature = method.signature
+        needs = {self._label(parameter): True for parameter in signature.required}
+        needs.update(dict.fromkeys(method.declared.pre, True))
+        if not method.declared.can_rerun:
+            needs[method.ran] = False
+            taken = [parameter.type for parameter in signature.parameters]
+            fresh = [kind for kind in signature.outputs if not any(issubclass(one, kind) for one in taken)]
+            needs.update({self._output_label(kind, method): False for kind in fresh})
+        return needs
+
+    def _effects(self, method: _ActionMethod) -> dict[str, bool]:
+        effects = {method.ran: True, **dict.fromkeys(method.declared.post, True)}
+        for given in method.signature.outputs:
+            effects[self._output_label(given, method)] = True
+            # What is declared as a type may turn out to be any of its subclasses, and is all of its superclasses.
+            effects.update({s: True for t, s in self.labels.items() if issubclass(t, given) or issubclass(given, t)})
+        # A condition about an object may hold once there is a new one: that is seen when it is there.
+        for name, condition in self.conditions.items():
+            if any(effects.get(self._label(parameter)) for parameter in condition.signature.required):
+                effects[name] = True
+        return effects
+
+    def _goal(self, method: _ActionMethod, declared: GoalDeclaration) -> GoalSpec:
+        conditions = {method.ran: True}
+        outputs = method.signature.outputs
+        if len(outputs) == 1:
+            conditions[self._output_label(outputs[0], method)] = True
+        goal = Goal(method.name, conditions, declared.value)
+        output_type = outputs[0] if len(outputs) == 1 else None
+        return GoalSpec(goal, declared.description, output_type, method.declared.output_binding)
+
+    def _label(self, parameter: Parameter) -> str:
+        return self._bound(parameter.type, parameter.binding)
+
+    def _output_label(self, kind: type, method: _ActionMethod) -> str:
+        return self._bound(kind, method.declared.output_binding)
+
+    def _bound(self, kind: type, binding: str) -> str:
+        written = self._written(kind)
+        return written if binding == DEFAULT_BINDING else f"{binding}: {written}"
+
+    def _written(self, kind: type) -> str:
+        return self.labels.get(kind, kind.__name__)
+
+    def _observers(self, instance: object) -> dict[str, Observe]:
+        """How each condition is found out, by its name."""
+        observers: dict[str, Observe] = {
+            label: partial(_is_there, Parameter("", kind)) for kind, label in self.labels.items()
+        }
+        for method in (*self.actions, *self.conditions.values()):
+            for parameter in method.signature.parameters:
+                observers[self._label(parameter)] = partial(_is_there, parameter)
+        for action in self.actions:
+            observers[action.ran] = partial(_has_run, action.name)
+            binding = action.declared.output_binding
+            for kind in action.signature.outputs:
+                observers[self._bound(kind, binding)] = partial(_is_there, Parameter("", kind, binding=binding))
+        for name, condition in self.conditions.items():
+            observers[name] = partial(_holds, getattr(instance, condition.name), condition.signature)
+        return observers
+
+
+def compile_class(owner: type, namespace: Mapping[str, object]) -> ClassSpec:
+    """Reads the actions, goals and conditions of a class.
+
+    Raises:
+        DeclarationError: with every mistake that was found.
+    """
+    problems: list[str] = []
+    actions: list[_ActionMethod] = []
+    conditions: dict[str, _Method] = {}
+    for name, function in _declared_methods(owner):
+        try:
+            hints = resolved_hints(function, namespace)
+        except DeclarationError as error:
+            problems.extend(f"{name}: {problem}" for problem in error.problems)
+            continue
+        declared = getattr(function, ACTION, None)
+        signature = read_signature(function, hints, problems, returns=declared is not None)
+        summary = (docs_of(function).summary.splitlines() or [""])[0]
+        if isinstance(declared, ActionDeclaration):
+            actions.append(_ActionMethod(name, signature, summary, declared, getattr(function, GOAL, None)))
+        elif isinstance(condition := getattr(function, CONDITION, None), ConditionDeclaration):
+            conditions[condition.name or name] = _Method(name, signature, summary)
+        else:
+            problems.append(f"{name}: @achieves_goal is for an action; add @action below it")
+    problems.extend(_mistakes(actions, conditions))
+    if problems:
+        raise DeclarationError(owner.__name__, problems)
+    return ClassSpec(tuple(actions), conditions, _labels((*actions, *conditions.values())))
+
+
+def _declared_methods(owner: type) -> Iterable[tuple[str, Callable[..., object]]]:
+    """The declared methods, inherited ones first, in the order of the source; an override counts as it is."""
+    names = dict.fromkeys(name for kind in reversed(owner.__mro__) for name in vars(kind))
+    for name in names:
+        function = inspect.getattr_static(owner, name)
+        if callable(function) and any(hasattr(function, mark) for mark in (ACTION, GOAL, CONDITION)):
+            yield name, function
+
+
+def _mistakes(actions: Sequence[_ActionMethod], conditions: Mapping[str, _Method]) -> Iterable[str]:
+    if not actions:
+        yield "it has no action; declare at least one method with @action"
+    elif not any(action.goal for action in actions):
+        yield 'it has no goal; add @achieves_goal("...") to the action that completes its work'
+    known = {*conditions, *(name for action in actions for name in action.declared.post)}
+    for action in actions:
+        for name in action.declared.pre:
+            if name not in known:
+                close = get_close_matches(name, known, n=1)
+                hint = (
+                    f"did you mean {close[0]!r}?" if close else "declare a @condition, or an action with it in `post`"
+                )
+                yield f"{action.name}: no condition {name!r}; {hint}"
+
+
+def _labels(methods: Iterable[_Method]) -> dict[type, str]:
+    """What each type is called: its name, or its full name where two have the same."""
+    kinds = list(
+        dict.fromkeys(
+            kind for m in methods for kind in (*(p.type for p in m.signature.parameters), *m.signature.outputs)
+        )
+    )
+    names = [kind.__name__ for kind in kinds]
+    return {k: k.__name__ if names.count(k.__name__) == 1 else f"{k.__module__}.{k.__qualname__}" for k in kinds}
+
+
+async def _perform(method: Callable[..., object], signature: Signature, context: OperationContext) -> object:
+    arguments = signature.arguments(context)
+    if arguments is None:
+        missing = ", ".join(p.type.__name__ for p in signature.required if p.find(context.blackboard) is None)
+        raise LookupError(f"{missing} is not on the blackboard any more")
+    result = method(**arguments)
+    return await result if isinstance(result, Awaitable) else result
+
+
+def _holds(method: Callable[..., object], signature: Signature, context: OperationContext) -> bool | Awaitable[bool]:
+    arguments = signature.arguments(context)
+    if arguments is None:
+        return False
+    result = method(**arguments)
+    return result if isinstance(result, Awaitable) else bool(result)
+
+
+def _is_there(parameter: Parameter, context: OperationContext) -> bool:
+    return parameter.find(context.blackboard) is not None
+
+
+def _has_run(action: str, context: OperationContext) -> bool:
+    return context.process.has_run(action)
+
+
+def _was_set(condition: str, context: OperationContext) -> bool:
+    return context.blackboard.condition(condition)

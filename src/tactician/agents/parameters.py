@@ -1,0 +1,146 @@
+"""Reads the signature of an action or a condition: what it needs from the blackboard, and what it gives."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import NoneType, UnionType
+from typing import Annotated, Union, get_args, get_origin
+
+from tactician.agents.declarations import by_name
+from tactician.ai import Ai
+from tactician.process import DEFAULT_BINDING, AgentProcess, Blackboard, OperationContext
+from tactician.runs import RunContext
+
+INFRASTRUCTURE: Mapping[type, Callable[[OperationContext], object]] = {
+    Ai: lambda context: context.ai,
+    OperationContext: lambda context: context,
+    Blackboard: lambda context: context.blackboard,
+    AgentProcess: lambda context: context.process,
+    RunContext: lambda context: context.run,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter that the blackboard fills."""
+
+    name: str
+    type: type
+    required: bool = True
+    binding: str = DEFAULT_BINDING
+
+    def find(self, blackboard: Blackboard) -> object | None:
+        """The object for the parameter, or `None`."""
+        if self.binding == DEFAULT_BINDING:
+            return blackboard.last(self.type)
+        return blackboard.named(self.binding, self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a method takes and gives.
+
+    Attributes:
+        parameters: what the blackboard fills.
+        infrastructure: the parameters that get a service such as `Ai`.
+        outputs: the types that it may return; empty when it returns no object.
+    """
+
+    parameters: tuple[Parameter, ...]
+    infrastructure: Mapping[str, Callable[[OperationContext], object]]
+    outputs: tuple[type, ...]
+
+    @property
+    def required(self) -> tuple[Parameter, ...]:
+        """The parameters that must be on the blackboard."""
+        return tuple(parameter for parameter in self.parameters if parameter.required)
+
+    def arguments(self, context: OperationContext) -> dict[str, object] | None:
+        """A value for each parameter; `None` when a required one is missing."""
+        values: dict[str, object] = {}
+        for parameter in self.parameters:
+            value = parameter.find(context.blackboard)
+            if value is None and parameter.required:
+                return None
+            values[parameter.name] = value
+        for name, provide in self.infrastructure.items():
+            values[name] = provide(context)
+        return values
+
+
+def read_signature(
+    function: Callable[..., object], hints: Mapping[str, object], problems: list[str], *, returns: bool
+) -> Signature:
+    """The signature of a method. What is wrong with it is added to `problems`.
+
+    Args:
+        function: the method, as a plain function with `self`.
+        hints: its resolved annotations.
+        problems: grows by one sentence for each mistake.
+        returns: whether it has to declare what it returns.
+    """
+    label = getattr(function, "__name__", repr(function))
+    parameters: list[Parameter] = []
+    infrastructure: dict[str, Callable[[OperationContext], object]] = {}
+    for parameter in list(inspect.signature(function).parameters.values())[1:]:
+        hint = hints.get(parameter.name)
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            problems.append(f"{label}: {parameter} cannot be filled; name each parameter")
+        elif hint is None:
+            problems.append(f"{label}: parameter {parameter.name!r} has no type; annotate it with the type it needs")
+        elif isinstance(hint, type) and hint in INFRASTRUCTURE:
+            infrastructure[parameter.name] = INFRASTRUCTURE[hint]
+        elif (read := _parameter(parameter.name, hint)) is not None:
+            parameters.append(read)
+        else:
+            problems.append(f"{label}: parameter {parameter.name!r} needs a class, not {_written(hint)}; {_REMEDY}")
+    problems.extend(_ambiguities(label, parameters))
+    outputs = _outputs(label, hints, problems) if returns else ()
+    return Signature(tuple(parameters), infrastructure, outputs)
+
+
+_REMEDY = "give it a class of its own, so that the planner can tell it from others"
+
+
+def _parameter(name: str, hint: object) -> Parameter | None:
+    binding = DEFAULT_BINDING
+    if get_origin(hint) is Annotated:
+        hint, *marks = get_args(hint)
+        binding = name if by_name in marks else DEFAULT_BINDING
+    members = _members(hint)
+    kinds = [member for member in members if member is not NoneType]
+    if len(kinds) == 1 and isinstance(kinds[0], type) and get_origin(kinds[0]) is None:
+        return Parameter(name, kinds[0], required=NoneType not in members, binding=binding)
+    return None
+
+
+def _ambiguities(label: str, parameters: Sequence[Parameter]) -> list[str]:
+    by_type = [parameter.type for parameter in parameters if parameter.binding == DEFAULT_BINDING]
+    twice = [kind for kind in dict.fromkeys(by_type) if by_type.count(kind) > 1]
+    return [
+        f"{label}: two parameters of type {kind.__name__} would get the same object; "
+        f"write Annotated[{kind.__name__}, by_name] to bind them by name"
+        for kind in twice
+    ]
+
+
+def _outputs(label: str, hints: Mapping[str, object], problems: list[str]) -> tuple[type, ...]:
+    if "return" not in hints:
+        problems.append(f"{label}: it does not say what it returns; annotate it, as in `-> Story` or `-> None`")
+        return ()
+    kinds = [member for member in _members(hints["return"]) if member is not NoneType]
+    for kind in kinds:
+        if not isinstance(kind, type) or get_origin(kind) is not None:
+            problems.append(f"{label}: it returns {_written(kind)}, which is no class; {_REMEDY}")
+    return tuple(kind for kind in kinds if isinstance(kind, type))
+
+
+def _members(hint: object) -> tuple[object, ...]:
+    """The members of a union; the type itself when it is none."""
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (NoneType if hint is None else hint,)
+
+
+def _written(hint: object) -> str:
+    return str(hint).replace("typing.", "")

@@ -1,0 +1,5 @@
+"""One typed call to a model."""
+
+from tactician.ai.ai import Ai
+
+__all__ = ["Ai"]

@@ -1,0 +1,159 @@
+"""`Ai`: one typed call to a model, said fluently."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self, TypeVar
+
+from pydantic_core import to_json
+
+from tactician.errors import OutputError
+from tactician.llm import (
+    AssistantMessage,
+    Image,
+    LanguageModel,
+    LlmOptions,
+    Message,
+    ModelSource,
+    Text,
+    UserMessage,
+)
+from tactician.loop import DEFAULT_POLICY, OutputType, TurnLoop, TurnPolicy, output_type
+from tactician.runs import Input, RunContext, RunResult, messages_of
+from tactician.tools import Toolbox, ToolLike, as_tool, tools_of
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Ai:
+    """A model, and how to talk to it. Every `with_...` returns a changed copy.
+
+    Get one from `Ai.default()`, from `Ai.over(model)`, or as a parameter of an action.
+    """
+
+    context: RunContext = field(repr=False)
+    options: LlmOptions = field(default_factory=LlmOptions)
+    policy: TurnPolicy = DEFAULT_POLICY
+    _system: tuple[str, ...] = ()
+    _tools: tuple[ToolLike, ...] = ()
+    _images: tuple[Image, ...] = ()
+    _examples: tuple[tuple[str, object], ...] = ()
+
+    @classmethod
+    def default(cls) -> Ai:
+        """The models of `tactician.toml` and the environment, else the embedded model."""
+        return cls(RunContext.default())
+
+    @classmethod
+    def over(cls, models: ModelSource | LanguageModel) -> Ai:
+        """Exactly these models, or this one model whatever name is asked for."""
+        return cls(RunContext.over(models))
+
+    def with_llm(self, llm: str | LlmOptions) -> Self:
+        """Another model, other hyperparameters, or both."""
+        options = LlmOptions(model=llm) if isinstance(llm, str) else llm
+        return replace(self, options=options.over(self.options))
+
+    def with_llm_by_role(self, role: str) -> Self:
+        """The model that `[models.roles]` in `tactician.toml` names for the role."""
+        return self.with_llm(LlmOptions(role=role))
+
+    def with_system_prompt(self, prompt: str) -> Self:
+        """Instructions; several calls add up, a paragraph each."""
+        return replace(self, _system=(*self._system, prompt))
+
+    def with_tools(self, *tools: ToolLike) -> Self:
+        """Tools, or plain typed functions, that the model may use."""
+        return replace(self, _tools=(*self._tools, *tools))
+
+    def with_tool_object(self, owner: object) -> Self:
+        """The methods of an object that are declared with `@tool`."""
+        return self.with_tools(*tools_of(owner))
+
+    def with_image(self, image: Image) -> Self:
+        """A picture beside the prompt; several calls add up."""
+        return replace(self, _images=(*self._images, image))
+
+    def with_example(self, description: str, value: object) -> Self:
+        """An example of the output, shown to the model as JSON."""
+        return replace(self, _examples=(*self._examples, (description, value)))
+
+    def with_max_attempts(self, attempts: int) -> Self:
+        """How often an answer may fail to be a valid object; 3 by default."""
+        return replace(self, policy=replace(self.policy, max_attempts=attempts))
+
+    async def generate_text(self, prompt: Input) -> str:
+        """The model's answer in plain text.
+
+        Raises:
+            ModelError: when the model cannot be called.
+            TurnLimitError: when it calls tools without an end.
+        """
+        return (await self._run(output_type(str), prompt)).output
+
+    async def create(self, wanted: type[T], prompt: Input) -> T:
+        """An object of the wanted type: a pydantic model, a dataclass, an enum, a list, a number ...
+
+        An answer that is not valid goes back to the model with the reason, `max_attempts` times in all.
+
+        Raises:
+            OutputError: when no answer was valid; it holds the last one.
+            ModelError: when the model cannot be called.
+        """
+        return (await self._run(output_type(wanted), prompt)).output
+
+    async def create_if_possible(self, wanted: type[T], prompt: Input) -> T | None:
+        """An object of the wanted type, or `None` when the prompt does not tell enough, or no answer is valid.
+
+        Raises:
+            ModelError: when the model cannot be called.
+        """
+        optional: OutputType[T | None] = output_type(wanted | None)  # type: ignore[arg-type]  # a union is no class
+        hesitant = self.with_system_prompt("When the input does not say enough, the value is null. Invent nothing.")
+        try:
+            return (await hesitant._run(optional, prompt)).output
+        except OutputError:
+            return None
+
+    async def evaluate_condition(self, condition: str, subject: str) -> bool:
+        """Whether a condition holds for a text, in the model's judgement.
+
+        Raises:
+            OutputError: when the model gives no judgement.
+            ModelError: when the model cannot be called.
+        """
+        return await self.create(bool, f"Is this condition true: {condition}?\n\n<subject>\n{subject}\n</subject>")
+
+    async def respond(self, conversation: Sequence[Message]) -> AssistantMessage:
+        """The next message of a conversation.
+
+        Raises:
+            ModelError: when the model cannot be called.
+        """
+        text = (await self._run(output_type(str), conversation)).output
+        return AssistantMessage((Text(text),))
+
+    async def _run(self, output: OutputType[T], prompt: Input) -> RunResult[T]:
+        loop = TurnLoop(
+            self.context.models.resolve(self.options),
+            output,
+            self.context,
+            instructions="\n\n".join((*self._system, *map(_as_instruction, self._examples))),
+            tools=Toolbox(map(as_tool, self._tools)),
+            options=self.options,
+            policy=self.policy,
+        )
+        return await loop.run(self._with_images(messages_of(prompt)))
+
+    def _with_images(self, messages: list[Message]) -> list[Message]:
+        """The pictures join the last user message."""
+        if self._images and isinstance(last := messages[-1], UserMessage):
+            messages[-1] = UserMessage((*last.parts, *self._images))
+        return messages
+
+
+def _as_instruction(example: tuple[str, object]) -> str:
+    description, value = example
+    return f"Example ({description}):\n{to_json(value).decode()}"

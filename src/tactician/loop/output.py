@@ -1,0 +1,80 @@
+"""Typed output: the schema of a Python type for a model, and the model's answer as an object."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable
+from functools import lru_cache
+from typing import Generic, TypeVar, cast
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import from_json, to_json
+
+from tactician.llm import OutputSpec, closed, is_strict
+from tactician.tools import problems_of
+
+T = TypeVar("T")
+_FENCED = re.compile(r"^\s*```[\w-]*\s*\n(.*?)\n?\s*```\s*$", re.DOTALL)
+
+
+class InvalidOutput(ValueError):  # noqa: N818 - it says what the answer is
+    """An answer is not an object of the wanted type; the message tells the model why."""
+
+
+class OutputType(Generic[T]):
+    """What an answer has to be. `spec` is `None` for plain text.
+
+    Structured output has to be an object at its root: any other type travels as `{"value": ...}`.
+    """
+
+    def __init__(self, name: str, spec: OutputSpec | None, parse: Callable[[str], T]) -> None:
+        self.name = name
+        self.spec = spec
+        self.parse = parse
+        """The answer as an object; raises `InvalidOutput`."""
+
+
+def output_type(wanted: type[T]) -> OutputType[T]:
+    """The output type of a Python type: text for `str`, else whatever pydantic can validate. Built once."""
+    # A union is no class, but it is a valid output type, and hashable: what mypy cannot express.
+    return cast("OutputType[T]", _compiled(cast(Hashable, wanted)))
+
+
+@lru_cache(maxsize=512)
+def _compiled(wanted: Hashable) -> OutputType[object]:
+    if wanted is str:
+        return OutputType("str", None, lambda text: text)
+    adapter: TypeAdapter[object] = TypeAdapter(wanted)  # type: ignore[arg-type]  # see output_type
+    name = getattr(wanted, "__name__", None) or str(wanted)
+    schema = adapter.json_schema()
+    wrapped = schema.get("type") != "object"
+    if wrapped:
+        definitions = schema.pop("$defs", {})
+        schema = {"type": "object", "properties": {"value": schema}, **({"$defs": definitions} if definitions else {})}
+    complete = closed(schema)
+    spec = OutputSpec(re.sub(r"\W+", "_", name).strip("_")[:64] or "output", complete, is_strict(complete))
+    return OutputType(name, spec, lambda text: _parse(text, adapter, wrapped))
+
+
+def _parse(text: str, adapter: TypeAdapter[object], wrapped: bool) -> object:
+    data = _json_in(text)
+    try:
+        if wrapped:
+            value: object = from_json(data)
+            if isinstance(value, dict) and value.keys() == {"value"}:
+                data = to_json(value["value"])
+        return adapter.validate_json(data)
+    except ValidationError as error:
+        raise InvalidOutput(problems_of(error)) from error
+    except ValueError as error:
+        raise InvalidOutput(f"it is not JSON: {error}") from error
+
+
+def _json_in(text: str) -> str | bytes:
+    """The JSON in an answer: all of it, what stands in a code fence, or, if that is no JSON, its outermost braces."""
+    if (fenced := _FENCED.match(text)) is not None:
+        return fenced[1]
+    stripped = text.strip()
+    if stripped.startswith(("{", "[", '"')) or "{" not in stripped:
+        return stripped
+    return stripped[stripped.index("{") : stripped.rindex("}") + 1] if "}" in stripped else stripped

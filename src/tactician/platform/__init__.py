@@ -1,0 +1,5 @@
+"""What is registered, how it is configured, and how a result type finds its agent."""
+
+from tactician.platform.platform import Platform
+
+__all__ = ["Platform"]

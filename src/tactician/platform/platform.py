@@ -1,0 +1,132 @@
+"""`Platform`: what is registered, which models there are, and the processes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import cache
+from typing import TypeVar
+
+from tactician.agents import PlannedAgent, is_planned, raise_unless_completed
+from tactician.errors import AgentNotFoundError, DeclarationError
+from tactician.events import EventSink
+from tactician.llm import LanguageModel, ModelSource, source_of
+from tactician.process import AgentProcess, AgentSpec, ProcessOptions
+from tactician.runs import RunContext, Runnable, default_models
+
+T = TypeVar("T")
+
+
+class Platform:
+    """Holds the models, the registered agents, the listeners and the processes of a program.
+
+    Args:
+        models: a source of models, or one model for everything; those of the environment by default.
+        on_event: called with every event of every run.
+    """
+
+    def __init__(self, models: ModelSource | LanguageModel | None = None, *, on_event: EventSink | None = None) -> None:
+        self._models = source_of(models) if models is not None else default_models()
+        self._on_event = on_event
+        self._agents: dict[str, Runnable] = {}
+        self._processes: dict[str, AgentProcess] = {}
+
+    @staticmethod
+    def default() -> Platform:
+        """The platform of this process, with the models of `tactician.toml` and the environment."""
+        return _default()
+
+    @property
+    def agents(self) -> Mapping[str, Runnable]:
+        """What is registered, by name."""
+        return self._agents
+
+    def context(self) -> RunContext:
+        """A context for a run on this platform: `await agent.run(..., context=platform.context())`."""
+        return RunContext(self._models, sink=self._on_event)
+
+    def register(self, *agents: object) -> Platform:
+        """Registers Runnables and instances of `@planned_agent` classes. Returns the platform.
+
+        Raises:
+            DeclarationError: when one is not declared correctly, is neither, or a name is taken.
+        """
+        for agent in agents:
+            registered = _as_runnable(agent)
+            if registered.name in self._agents:
+                raise DeclarationError(registered.name, ["another agent is registered under this name"])
+            self._agents[registered.name] = registered
+        return self
+
+    async def start(self, agent: object, *objects: object, options: ProcessOptions | None = None) -> AgentProcess:
+        """Runs a process of a planned agent, given itself or by its registered name, as far as it can go.
+
+        The objects go onto the blackboard first; text becomes a `UserInput`. Look at `process.status`: this does
+        not raise when the process fails or is stuck.
+
+        Raises:
+            AgentNotFoundError: when no planned agent has the name.
+            DeclarationError: when the agent is not declared correctly.
+        """
+        process = self._planned(agent).process(*objects, context=self.context(), options=options)
+        self._processes[process.id] = process
+        return await process.run()
+
+    async def invoke(self, wanted: type[T], *objects: object, options: ProcessOptions | None = None) -> T:
+        """An object of the wanted type, from the registered agent that has a goal and a plan for it.
+
+        Raises:
+            AgentNotFoundError: when no registered agent yields the type.
+            ProcessStuckError: when the agent that does has no plan from these objects.
+            ProcessFailedError: when an action raises.
+        """
+        candidates = [agent for agent in self._agents.values() if isinstance(agent, PlannedAgent)]
+        yielding = [agent for agent in candidates if _yields(agent.spec, wanted)]
+        if not yielding:
+            goals = sorted({g.output_type.__name__ for a in candidates for g in a.spec.goals if g.output_type})
+            raise AgentNotFoundError(
+                f"No registered agent yields a {wanted.__name__}. Registered goals yield: {', '.join(goals) or 'nothing'}."
+            )
+        process = await self.start(await self._able(yielding, objects), *objects, options=options)
+        raise_unless_completed(process)
+        found = process.last(wanted)
+        assert found is not None
+        return found
+
+    async def processes(self) -> list[AgentProcess]:
+        """The processes that were started here, oldest first."""
+        return list(self._processes.values())
+
+    async def _able(self, agents: list[PlannedAgent], objects: tuple[object, ...]) -> PlannedAgent:
+        """The first agent that has a plan from the objects; the first of all, when none has."""
+        for agent in agents:
+            if await agent.process(*objects, context=self.context()).outlook() is not None:
+                return agent
+        return agents[0]
+
+    def _planned(self, agent: object) -> PlannedAgent:
+        if isinstance(agent, str):
+            if (found := self._agents.get(agent)) is None:
+                close = get_close_matches(agent, self._agents, n=1)
+                hint = f" Did you mean {close[0]!r}?" if close else ""
+                known = ", ".join(self._agents) or "none"
+                raise AgentNotFoundError(f"No agent is registered as {agent!r}.{hint} Registered: {known}.")
+            agent = found
+        return agent if isinstance(agent, PlannedAgent) else PlannedAgent(agent)
+
+
+def _as_runnable(agent: object) -> Runnable:
+    if is_planned(agent):
+        return PlannedAgent(agent)
+    if isinstance(agent, Runnable):
+        return agent
+    raise DeclarationError(repr(agent), ["only Runnables and instances of @planned_agent classes can be registered"])
+
+
+def _yields(spec: AgentSpec, wanted: type) -> bool:
+    return any(goal.output_type is not None and issubclass(goal.output_type, wanted) for goal in spec.goals)
+
+
+@cache
+def _default() -> Platform:
+    return Platform()

@@ -1,0 +1,104 @@
+"""The shared memory of a process: ordered, typed, append-only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TypeVar
+
+T = TypeVar("T")
+DEFAULT_BINDING = "it"
+
+
+@dataclass(frozen=True, slots=True)
+class UserInput:
+    """What a person typed, and when."""
+
+    content: str
+    timestamp: datetime = field(default_factory=lambda: datetime.now(UTC), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    value: object
+    binding: str
+
+
+class Blackboard:
+    """What is known so far. Objects are added and hidden, never changed or removed.
+
+    Lookup is by type, where the newest object wins, or by the name that an object was bound to.
+    """
+
+    def __init__(self, *objects: object) -> None:
+        self._entries: list[_Entry] = []
+        self._hidden: set[int] = set()
+        self._conditions: dict[str, bool] = {}
+        self._newest: dict[type, object | None] = {}
+        for value in objects:
+            self.add(value)
+
+    def add(self, value: object, binding: str = DEFAULT_BINDING) -> None:
+        """Adds an object, under a name if it is not simply the newest of its type."""
+        self._entries.append(_Entry(value, binding))
+        self._newest.clear()
+
+    def __setitem__(self, binding: str, value: object) -> None:
+        self.add(value, binding)
+
+    def __getitem__(self, binding: str) -> object:
+        for entry in self._visible():
+            if entry.binding == binding:
+                return entry.value
+        raise KeyError(binding)
+
+    def __contains__(self, binding: object) -> bool:
+        return any(entry.binding == binding for entry in self._visible())
+
+    def last(self, wanted: type[T]) -> T | None:
+        """The newest object of a type, or `None`."""
+        if wanted in self._newest:
+            found = self._newest[wanted]
+        else:
+            found = next((e.value for e in self._visible() if isinstance(e.value, wanted)), None)
+            self._newest[wanted] = found
+        return found if isinstance(found, wanted) else None
+
+    def named(self, binding: str, wanted: type[T]) -> T | None:
+        """The newest object of a type that was bound to a name, or `None`."""
+        entries = (e for e in self._visible() if e.binding == binding and isinstance(e.value, wanted))
+        found = next((e.value for e in entries), None)
+        return found if isinstance(found, wanted) else None
+
+    def all(self, wanted: type[T]) -> list[T]:
+        """All objects of a type, oldest first."""
+        return [value for value in self.objects if isinstance(value, wanted)]
+
+    @property
+    def objects(self) -> tuple[object, ...]:
+        """Everything that is visible, oldest first."""
+        return tuple(entry.value for entry in reversed(list(self._visible())))
+
+    def hide(self, value: object) -> None:
+        """Keeps this very object out of all look-ups from now on."""
+        self._hidden.add(id(value))
+        self._newest.clear()
+
+    def set_condition(self, name: str, value: bool) -> None:
+        """Sets a condition that no `@condition` method computes."""
+        self._conditions[name] = value
+
+    def condition(self, name: str) -> bool:
+        """A condition that was set; `False` when it never was."""
+        return self._conditions.get(name, False)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self._visible())
+
+    def __repr__(self) -> str:
+        return f"Blackboard({', '.join(type(value).__name__ for value in self.objects)})"
+
+    def _visible(self) -> Iterator[_Entry]:
+        """Newest first. An entry keeps its object alive, so an id is never used again."""
+        return (entry for entry in reversed(self._entries) if id(entry.value) not in self._hidden)

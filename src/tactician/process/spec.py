@@ -1,0 +1,92 @@
+"""What a process runs: actions, goals and conditions, ready for the planner."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from tactician.planning import Action, AStarPlanner, Goal
+
+if TYPE_CHECKING:
+    from tactician.process.context import OperationContext
+
+Observe: TypeAlias = "Callable[[OperationContext], bool | Awaitable[bool]]"
+"""Tells whether a condition holds now."""
+
+Perform: TypeAlias = "Callable[[OperationContext], Awaitable[object]]"
+"""Runs an action and gives what it returned."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSpec:
+    """An action: what the planner knows of it, and how it is run.
+
+    Attributes:
+        plan: name, preconditions, effects and cost.
+        perform: runs it.
+        needs: the types that it takes, as people read them; optional ones end in `?`.
+        gives: the types that it gives.
+        output_types: what it may return; nothing when it returns no object.
+        output_binding: the name under which the output goes onto the blackboard.
+        sets: conditions that are true once it has run.
+        condition_ran: the condition that says that it has run.
+    """
+
+    plan: Action
+    description: str
+    perform: Perform
+    needs: tuple[str, ...]
+    gives: tuple[str, ...]
+    output_types: tuple[type, ...]
+    output_binding: str
+    sets: tuple[str, ...]
+    condition_ran: str
+
+    @property
+    def name(self) -> str:
+        """The action's name, unique in its agent."""
+        return self.plan.name
+
+
+@dataclass(frozen=True, slots=True)
+class GoalSpec:
+    """A goal, and the type of the object that reaching it gives (`None` when it gives none)."""
+
+    plan: Goal
+    description: str
+    output_type: type | None
+    output_binding: str
+
+    @property
+    def name(self) -> str:
+        """The goal's name, unique in its agent."""
+        return self.plan.name
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSpec:
+    """All that a process needs to know of an agent. `observations` has one entry for each condition."""
+
+    name: str
+    description: str
+    actions: tuple[ActionSpec, ...]
+    goals: tuple[GoalSpec, ...]
+    observations: Mapping[str, Observe]
+    planner: AStarPlanner = field(default_factory=AStarPlanner)
+    plannable: tuple[Action, ...] = field(init=False)
+    _by_name: Mapping[str, ActionSpec] = field(init=False, repr=False)
+    _goals_by_name: Mapping[str, GoalSpec] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "plannable", tuple(action.plan for action in self.actions))
+        object.__setattr__(self, "_by_name", {action.name: action for action in self.actions})
+        object.__setattr__(self, "_goals_by_name", {goal.name: goal for goal in self.goals})
+
+    def action(self, name: str) -> ActionSpec:
+        """The action of that name."""
+        return self._by_name[name]
+
+    def goal(self, name: str) -> GoalSpec:
+        """The goal of that name."""
+        return self._goals_by_name[name]

@@ -1,0 +1,18 @@
+"""What an action is given, without a platform around it."""
+
+from __future__ import annotations
+
+from tactician.process import AgentProcess, AgentSpec, Blackboard, OperationContext
+from tactician.runs import RunContext
+from tactician.testing.scripted import ScriptedModel
+
+
+class FakeContext(OperationContext):
+    """An `OperationContext` for calling an action directly: over a scripted model, with objects on the blackboard."""
+
+    __slots__ = ()
+
+    def __init__(self, model: ScriptedModel | None = None, *objects: object) -> None:
+        run = RunContext.over(model or ScriptedModel())
+        spec = AgentSpec("fake", "a fake agent", (), (), {})
+        super().__init__(AgentProcess(spec, Blackboard(*objects), run), run)

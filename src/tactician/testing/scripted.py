@@ -1,0 +1,185 @@
+"""`ScriptedModel`: a model that says what a test tells it to say."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, is_dataclass
+from typing import TypeAlias
+
+from pydantic import BaseModel
+from pydantic_core import to_json
+
+from tactician.ai import Ai
+from tactician.llm import (
+    AssistantMessage,
+    Delta,
+    Features,
+    ModelRequest,
+    ModelResponse,
+    Text,
+    TextDelta,
+    ToolCallDelta,
+    Usage,
+)
+from tactician.llm import ToolCall as CalledTool
+
+
+class ToolCall:
+    """A step in which the model calls a tool: `ToolCall("get_weather", city="Paris")`."""
+
+    def __init__(self, name: str, /, **arguments: object) -> None:
+        self.name = name
+        self.arguments = arguments
+
+    def __repr__(self) -> str:
+        return f"ToolCall({self.name!r}, {self.arguments!r})"
+
+
+Step: TypeAlias = str | ToolCall | Sequence[ToolCall] | ModelResponse | Exception | object
+"""Text, a tool call or several at once, a whole response, an error to raise, or an object that becomes JSON."""
+
+
+class ScriptError(AssertionError):
+    """The code under test called the model when the script had no answer, or did not call it often enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    prompt_contains: str
+    step: Step
+
+    def fits(self, request: ModelRequest) -> bool:
+        return self.prompt_contains in request.prompt
+
+
+class When:
+    """`model.when(...)`: what has to be so for a reply to be given."""
+
+    def __init__(self, model: ScriptedModel, prompt_contains: str) -> None:
+        self._model = model
+        self._prompt_contains = prompt_contains
+
+    def reply(self, step: Step) -> ScriptedModel:
+        """Gives this reply whenever it fits. Returns the model."""
+        self._model._matches.append(_Match(self._prompt_contains, step))
+        return self._model
+
+
+class ScriptedModel:
+    """A `LanguageModel` that answers from a script: its steps in order, and replies that fit a prompt.
+
+    A reply that fits comes before the next step. `calls` holds every request. Every call counts as 10 tokens
+    in and 5 out.
+
+    Args:
+        steps: what it says, in order.
+        features: what it claims to be able to do; everything by default.
+        name: its name in events and tallies.
+    """
+
+    def __init__(
+        self,
+        *steps: Step,
+        features: Features | None = None,
+        name: str = "scripted",
+    ) -> None:
+        self.name = name
+        self.features = features or Features(tools=True, json_schema=True, images=True)
+        self.calls: list[ModelRequest] = []
+        self._steps = list(steps)
+        self._next = 0
+        self._matches: list[_Match] = []
+
+    def __repr__(self) -> str:
+        return f"ScriptedModel({len(self._steps) - self._next} steps left)"
+
+    def script(self, *steps: Step) -> ScriptedModel:
+        """Adds steps to the end of the script. Returns the model."""
+        self._steps.extend(steps)
+        return self
+
+    def when(self, *, prompt_contains: str) -> When:
+        """A reply for every request whose prompt contains a text."""
+        return When(self, prompt_contains)
+
+    def ai(self) -> Ai:
+        """An `Ai` that talks to this model only."""
+        return Ai.over(self)
+
+    async def generate(self, request: ModelRequest) -> ModelResponse:
+        """The reply that fits, else the next step.
+
+        Raises:
+            ScriptError: when the script has no answer.
+        """
+        self.calls.append(request)
+        step = self._take(request)
+        if isinstance(step, Exception):
+            raise step
+        return self._response(step)
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | ModelResponse]:
+        """The same as `generate`, word by word.
+
+        Raises:
+            ScriptError: when the script has no answer.
+        """
+        response = await self.generate(request)
+        for index, part in enumerate(response.message.parts):
+            if isinstance(part, Text):
+                for word in part.text.splitlines(keepends=True) if "\n" in part.text else _words(part.text):
+                    yield TextDelta(word)
+            elif isinstance(part, CalledTool):
+                yield ToolCallDelta(index, part.id, part.name, part.arguments)
+        yield response
+
+    def assert_exhausted(self) -> None:
+        """Nothing, when every step was used.
+
+        Raises:
+            ScriptError: when steps are left.
+        """
+        if left := self._steps[self._next :]:
+            raise ScriptError(f"{len(left)} steps of the script were not used; the next one is {left[0]!r}")
+
+    def _take(self, request: ModelRequest) -> Step:
+        for match in self._matches:
+            if match.fits(request):
+                return match.step
+        if self._next == len(self._steps):
+            raise ScriptError(
+                f"call {len(self.calls)} has no step: the script has {len(self._steps)}. The prompt:\n{request.prompt}"
+            )
+        self._next += 1
+        return self._steps[self._next - 1]
+
+    def _response(self, step: Step) -> ModelResponse:
+        if isinstance(step, ModelResponse):
+            return step
+        usage = Usage(input_tokens=10, output_tokens=5, requests=1)
+        if (calls := _tool_calls(step)) is not None:
+            numbered = enumerate(calls, start=1)
+            parts = (CalledTool(f"call_{len(self.calls)}_{n}", c.name, _json(c.arguments)) for n, c in numbered)
+            return ModelResponse(AssistantMessage(tuple(parts)), usage, "tool_calls", self.name)
+        text = step if isinstance(step, str) else _json(step)
+        return ModelResponse(AssistantMessage((Text(text),)), usage, "stop", self.name)
+
+
+def _tool_calls(step: Step) -> Sequence[ToolCall] | None:
+    if isinstance(step, ToolCall):
+        return (step,)
+    if isinstance(step, list | tuple) and step and all(isinstance(one, ToolCall) for one in step):
+        return step
+    return None
+
+
+def _json(value: object) -> str:
+    if isinstance(value, BaseModel):
+        return value.model_dump_json()
+    if is_dataclass(value) or isinstance(value, dict | list | tuple | bool | int | float | None):
+        return to_json(value).decode()
+    raise TypeError(f"a step is text, a tool call, a response, an error or an object with a JSON form, not {value!r}")
+
+
+def _words(text: str) -> list[str]:
+    return [word + " " for word in text.split(" ")[:-1]] + text.split(" ")[-1:]
