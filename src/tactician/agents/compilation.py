@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
+from math import isfinite
 
 from tactician.agents.declarations import (
     ACTION,
@@ -98,27 +99,32 @@ class ClassSpec:
         for given in method.signature.outputs:
             effects[self._output_label(given, method)] = True
             # What is declared as a type may turn out to be any of its subclasses, and is all of its superclasses.
-            effects.update({s: True for t, s in self.labels.items() if issubclass(t, given) or issubclass(given, t)})
+            related = [kind for kind in self.labels if issubclass(kind, given) or issubclass(given, kind)]
+            for binding in {DEFAULT_BINDING, method.declared.output_binding}:
+                effects.update({self._bound(kind, binding): True for kind in related})
+        if method.signature.outputs:
+            effects[self._any_output_label(method)] = True
         # A condition about an object may hold once there is a new one: that is seen when it is there.
         for name, condition in self.conditions.items():
-            if any(effects.get(self._label(parameter)) for parameter in condition.signature.required):
+            if any(effects.get(self._label(parameter)) for parameter in condition.signature.parameters):
                 effects[name] = True
         return effects
 
     def _goal(self, method: _ActionMethod, declared: GoalDeclaration) -> GoalSpec:
         conditions = {method.ran: True}
-        outputs = method.signature.outputs
-        if len(outputs) == 1:
-            conditions[self._output_label(outputs[0], method)] = True
+        if outputs := method.signature.outputs:
+            conditions[self._any_output_label(method)] = True
         goal = Goal(method.name, conditions, declared.value)
-        output_type = outputs[0] if len(outputs) == 1 else None
-        return GoalSpec(goal, declared.description, output_type, method.declared.output_binding)
+        return GoalSpec(goal, declared.description, outputs, method.declared.output_binding)
 
     def _label(self, parameter: Parameter) -> str:
         return self._bound(parameter.type, parameter.binding)
 
     def _output_label(self, kind: type, method: _ActionMethod) -> str:
         return self._bound(kind, method.declared.output_binding)
+
+    def _any_output_label(self, method: _ActionMethod) -> str:
+        return " or ".join(self._output_label(kind, method) for kind in method.signature.outputs)
 
     def _bound(self, kind: type, binding: str) -> str:
         written = self._written(kind)
@@ -138,8 +144,9 @@ class ClassSpec:
         for action in self.actions:
             observers[action.ran] = partial(_has_run, action.name)
             binding = action.declared.output_binding
-            for kind in action.signature.outputs:
-                observers[self._bound(kind, binding)] = partial(_is_there, Parameter("", kind, binding=binding))
+            outputs = tuple(Parameter("", kind, binding=binding) for kind in action.signature.outputs)
+            observers[self._any_output_label(action)] = partial(_is_one_there, outputs)
+            observers.update({self._label(output): partial(_is_there, output) for output in outputs})
         for name, condition in self.conditions.items():
             observers[name] = partial(_holds, getattr(instance, condition.name), condition.signature)
         return observers
@@ -155,24 +162,30 @@ def compile_class(owner: type, namespace: Mapping[str, object]) -> ClassSpec:
     actions: list[_ActionMethod] = []
     conditions: dict[str, _Method] = {}
     for name, function in _declared_methods(owner):
+        declared = getattr(function, ACTION, None)
         try:
             hints = resolved_hints(function, namespace)
+            signature = read_signature(function, hints, problems, returns=declared is not None)
         except DeclarationError as error:
-            problems.extend(f"{name}: {problem}" for problem in error.problems)
-            continue
-        declared = getattr(function, ACTION, None)
-        signature = read_signature(function, hints, problems, returns=declared is not None)
+            problems.extend(f"{name}: {problem}; {_UNDEFINED}" for problem in error.problems)
+            signature = Signature((), {}, ())
         summary = (docs_of(function).summary.splitlines() or [""])[0]
         if isinstance(declared, ActionDeclaration):
             actions.append(_ActionMethod(name, signature, summary, declared, getattr(function, GOAL, None)))
         elif isinstance(condition := getattr(function, CONDITION, None), ConditionDeclaration):
-            conditions[condition.name or name] = _Method(name, signature, summary)
+            label = condition.name or name
+            if label in conditions:
+                problems.append(f"{name}: the condition {label!r} is declared twice; give each a name of its own")
+            conditions[label] = _Method(name, signature, summary)
         else:
             problems.append(f"{name}: @achieves_goal is for an action; add @action below it")
     problems.extend(_mistakes(actions, conditions))
     if problems:
         raise DeclarationError(owner.__name__, problems)
     return ClassSpec(tuple(actions), conditions, _labels((*actions, *conditions.values())))
+
+
+_UNDEFINED = "import it (not only under TYPE_CHECKING), or define it before the class"
 
 
 def _declared_methods(owner: type) -> Iterable[tuple[str, Callable[..., object]]]:
@@ -191,6 +204,8 @@ def _mistakes(actions: Sequence[_ActionMethod], conditions: Mapping[str, _Method
         yield 'it has no goal; add @achieves_goal("...") to the action that completes its work'
     known = {*conditions, *(name for action in actions for name in action.declared.post)}
     for action in actions:
+        if not (isfinite(cost := action.declared.cost) and cost >= 0):
+            yield f"{action.name}: the cost is {cost!r}; it has to be a number from 0 up"
         for name in action.declared.pre:
             if name not in known:
                 close = get_close_matches(name, known, n=1)
@@ -230,6 +245,10 @@ def _holds(method: Callable[..., object], signature: Signature, context: Operati
 
 def _is_there(parameter: Parameter, context: OperationContext) -> bool:
     return parameter.find(context.blackboard) is not None
+
+
+def _is_one_there(outputs: Sequence[Parameter], context: OperationContext) -> bool:
+    return any(_is_there(output, context) for output in outputs)
 
 
 def _has_run(action: str, context: OperationContext) -> bool:

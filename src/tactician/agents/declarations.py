@@ -95,8 +95,13 @@ def action(
         value: relative value of running it, usually 0 to 1.
         output_binding: bind what it returns to this name.
     """
-    declaration = ActionDeclaration(description, tuple(pre), tuple(post), can_rerun, cost, value, output_binding)
+    declaration = ActionDeclaration(description, _names(pre), _names(post), can_rerun, cost, value, output_binding)
     return _marked(function, ACTION, declaration)
+
+
+def _names(names: Sequence[str]) -> tuple[str, ...]:
+    """The names; a string is one name, not its letters."""
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def achieves_goal(description: str, *, value: float = 0.0) -> Callable[[F], F]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType, UnionType
-from typing import Annotated, Union, get_args, get_origin
+from typing import Annotated, TypeGuard, Union, get_args, get_origin
 
 from tactician.agents.declarations import by_name
 from tactician.ai import Ai
@@ -24,12 +25,13 @@ INFRASTRUCTURE: Mapping[type, Callable[[OperationContext], object]] = {
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter that the blackboard fills."""
+    """A parameter that the blackboard fills. One with a default keeps it when there is no object for it."""
 
     name: str
     type: type
     required: bool = True
     binding: str = DEFAULT_BINDING
+    has_default: bool = False
 
     def find(self, blackboard: Blackboard) -> object | None:
         """The object for the parameter, or `None`."""
@@ -64,7 +66,8 @@ class Signature:
             value = parameter.find(context.blackboard)
             if value is None and parameter.required:
                 return None
-            values[parameter.name] = value
+            if value is not None or not parameter.has_default:
+                values[parameter.name] = value
         for name, provide in self.infrastructure.items():
             values[name] = provide(context)
         return values
@@ -86,34 +89,34 @@ def read_signature(
     infrastructure: dict[str, Callable[[OperationContext], object]] = {}
     for parameter in list(inspect.signature(function).parameters.values())[1:]:
         hint = hints.get(parameter.name)
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            problems.append(f"{label}: {parameter} cannot be filled; name each parameter")
+        if parameter.kind in _NOT_BY_NAME:
+            written = str(parameter).partition(":")[0]
+            problems.append(f"{label}: parameter {written!r} cannot be filled by name; make it a plain parameter")
         elif hint is None:
             problems.append(f"{label}: parameter {parameter.name!r} has no type; annotate it with the type it needs")
-        elif isinstance(hint, type) and hint in INFRASTRUCTURE:
-            infrastructure[parameter.name] = INFRASTRUCTURE[hint]
-        elif (read := _parameter(parameter.name, hint)) is not None:
-            parameters.append(read)
-        else:
+        elif (read := _parameter(parameter, hint)) is None:
             problems.append(f"{label}: parameter {parameter.name!r} needs a class, not {_written(hint)}; {_REMEDY}")
+        elif read.type in INFRASTRUCTURE:
+            infrastructure[parameter.name] = INFRASTRUCTURE[read.type]
+        else:
+            parameters.append(read)
     problems.extend(_ambiguities(label, parameters))
     outputs = _outputs(label, hints, problems) if returns else ()
     return Signature(tuple(parameters), infrastructure, outputs)
 
 
-_REMEDY = "give it a class of its own, so that the planner can tell it from others"
+_NOT_BY_NAME = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+_REMEDY = "wrap it in a class of its own, so that the planner can tell it from others"
 
 
-def _parameter(name: str, hint: object) -> Parameter | None:
-    binding = DEFAULT_BINDING
-    if get_origin(hint) is Annotated:
-        hint, *marks = get_args(hint)
-        binding = name if by_name in marks else DEFAULT_BINDING
+def _parameter(parameter: inspect.Parameter, hint: object) -> Parameter | None:
     members = _members(hint)
     kinds = [member for member in members if member is not NoneType]
-    if len(kinds) == 1 and isinstance(kinds[0], type) and get_origin(kinds[0]) is None:
-        return Parameter(name, kinds[0], required=NoneType not in members, binding=binding)
-    return None
+    if len(kinds) != 1 or not _is_class(kind := kinds[0]):
+        return None
+    has_default = parameter.default is not parameter.empty
+    binding = parameter.name if by_name in _marks(hint) else DEFAULT_BINDING
+    return Parameter(parameter.name, kind, NoneType not in members and not has_default, binding, has_default)
 
 
 def _ambiguities(label: str, parameters: Sequence[Parameter]) -> list[str]:
@@ -131,16 +134,44 @@ def _outputs(label: str, hints: Mapping[str, object], problems: list[str]) -> tu
         problems.append(f"{label}: it does not say what it returns; annotate it, as in `-> Story` or `-> None`")
         return ()
     kinds = [member for member in _members(hints["return"]) if member is not NoneType]
-    for kind in kinds:
-        if not isinstance(kind, type) or get_origin(kind) is not None:
-            problems.append(f"{label}: it returns {_written(kind)}, which is no class; {_REMEDY}")
-    return tuple(kind for kind in kinds if isinstance(kind, type))
+    classes = tuple(kind for kind in kinds if _is_class(kind))
+    others = (kind for kind in kinds if kind not in classes)
+    problems.extend(f"{label}: it returns {_written(kind)}, which is no class; {_REMEDY}" for kind in others)
+    return classes
+
+
+def _is_class(hint: object) -> TypeGuard[type]:
+    """Whether it can be told which objects are of it: not so for `list[Story]`, `Any`, a `TypedDict` ..."""
+    if not isinstance(hint, type) or get_origin(hint) is not None:
+        return False
+    try:
+        isinstance(None, hint) or issubclass(NoneType, hint)
+    except TypeError:
+        return False
+    return True
 
 
 def _members(hint: object) -> tuple[object, ...]:
-    """The members of a union; the type itself when it is none."""
-    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (NoneType if hint is None else hint,)
+    """The members of a union; the type itself when it is none. What `Annotated` adds is left out."""
+    origin = get_origin(hint)
+    if origin is Annotated:
+        return _members(get_args(hint)[0])
+    if origin in (Union, UnionType):
+        return tuple(member for one in get_args(hint) for member in _members(one))
+    return (NoneType if hint is None else hint,)
+
+
+def _marks(hint: object) -> tuple[object, ...]:
+    """What `Annotated` adds, also inside a union."""
+    origin = get_origin(hint)
+    if origin is Annotated:
+        inner, *marks = get_args(hint)
+        return (*_marks(inner), *marks)
+    return tuple(mark for one in get_args(hint) for mark in _marks(one)) if origin in (Union, UnionType) else ()
 
 
 def _written(hint: object) -> str:
-    return str(hint).replace("typing.", "")
+    """As a person writes it: without the modules."""
+    return re.sub(
+        r"(?:[\w<>]+\.)+", "", hint.__name__ if isinstance(hint, type) and get_origin(hint) is None else str(hint)
+    )

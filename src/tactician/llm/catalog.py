@@ -172,7 +172,7 @@ class ModelCatalog:
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise UnknownModelError(
             f"Nothing serves the model {name!r}.{hint} Known here: {', '.join(known) or 'none'}; "
-            'or name its provider, as in "ollama:qwen3" or "openai:gpt-5.4". `tactician models` lists what is available.'
+            'or name its provider, as in "ollama:qwen3" or "openai:gpt-5.4". See `tactician models`.'
         )
 
 

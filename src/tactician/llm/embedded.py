@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import logging
+import os
 import secrets
 import sys
 import threading
@@ -178,6 +179,9 @@ def _start(path: Path) -> _Server:
     parameters.model.path = str(path)
     parameters.n_ctx = _SLOTS * _CONTEXT_PER_SLOT
     parameters.n_parallel = _SLOTS
+    # llama.cpp's threads wait for each other by spinning: as many as there are cores, on a machine that does
+    # anything else as well, made the same call 5 to 50 times slower.
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = max(1, (os.cpu_count() or 2) // 2)
     parameters.verbosity = -1
     parameters.ui = False
     # llama.cpp opens a port on loopback: nobody else may use it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from email.utils import parsedate_to_datetime
@@ -35,6 +36,8 @@ _BY_STATUS: dict[int, type[ModelError]] = {
     429: RateLimitError,
     529: RateLimitError,
 }
+# How providers say it, where the error's code does not.
+_TOO_LONG = re.compile(r"context.?length|exceed_context|context window|prompt is too long", re.IGNORECASE)
 _sessions: dict[asyncio.AbstractEventLoop, tuple[ClientSession, AsyncGenerator[ClientSession]]] = {}
 
 
@@ -96,21 +99,25 @@ async def _exchange(
 
     limits = ClientTimeout(total=seconds) if whole else ClientTimeout(sock_connect=seconds, sock_read=seconds)
     try:
-        async with (await session()).post(url, data=to_json(body), headers=headers, timeout=limits) as response:
-            if response.status >= 400:
-                raise _error(response.status, response.headers, await response.read(), model)
+        post = (await session()).post(url, data=to_json(body), headers=headers, timeout=limits, allow_redirects=False)
+        async with post as response:
+            if response.status >= 300:
+                content = _without_secrets(await response.read(), headers)
+                raise _error(response.status, response.headers, content, model)
             yield response
     except TimeoutError as error:
         raise ModelTimeoutError(f"{model}: no answer within {seconds:g} s", model=model) from error
     except ClientError as error:
-        raise ModelConnectionError(f"{model}: cannot reach {_origin(url)}: {error}", model=model) from error
+        raise ModelConnectionError(f"{model}: cannot reach {_origin(url)}: {_reason(error)}", model=model) from None
 
 
 def _error(status: int, headers: Mapping[str, str], content: bytes, model: str) -> ModelError:
     message, code = _explanation(content)
     kind = _BY_STATUS.get(status, ModelServerError if status >= 500 else ModelRequestError)
-    if kind is ModelRequestError and ("context_length" in code or "exceed_context" in code):
+    if kind is ModelRequestError and _TOO_LONG.search(f"{code} {message}"):
         kind = ContextLengthError
+    if status < 400:
+        message = f"moved to {_origin(headers.get('Location', '(nowhere)'))}; redirects are not followed"
     return kind(f"{model}: HTTP {status}: {message}", model=model, status=status, retry_after=_retry_after(headers))
 
 
@@ -140,5 +147,20 @@ def _excerpt(content: bytes) -> str:
     return content[:300].decode("utf-8", "replace").strip() or "(empty)"
 
 
+def _without_secrets(content: bytes, headers: Mapping[str, str]) -> bytes:
+    """An answer without the values of the headers that were sent: a provider may quote the key."""
+    for name, value in headers.items():
+        if name != "Content-Type":
+            content = content.replace(value.rpartition(" ")[2].encode(), b"***")
+    return content
+
+
+def _reason(error: Exception) -> str:
+    from aiohttp import InvalidURL
+
+    return "this is not a URL" if isinstance(error, InvalidURL) else str(error)
+
+
 def _origin(url: str) -> str:
-    return "/".join(url.split("/", 3)[:3])
+    scheme, separator, rest = url.partition("://")
+    return f"{scheme}{separator}{rest.partition('/')[0].rpartition('@')[2]}"

@@ -86,7 +86,7 @@ class ToolCall:
         """
         value: object = from_json(self.arguments or "{}")
         if not isinstance(value, dict):
-            raise ValueError(f"arguments must be a JSON object, not {type(value).__name__}")
+            raise ValueError(f"arguments must be a JSON object, not {type(value).__name__}")  # noqa: TRY004
         return value
 
 

@@ -33,8 +33,9 @@ from tactician.llm.model import (
     ThinkingDelta,
     ToolCallDelta,
 )
+from tactician.llm.options import NO_OPTIONS
 from tactician.llm.schema import without_keywords
-from tactician.llm.usage import NO_USAGE, Usage
+from tactician.llm.usage import Usage
 
 _FINISH_REASONS: dict[object, FinishReason] = {
     "stop": "stop",
@@ -137,15 +138,16 @@ def _encode_output(request: ModelRequest, dialect: Dialect) -> dict[str, object]
 
 def _encode_options(request: ModelRequest, dialect: Dialect, body: dict[str, object]) -> None:
     options = request.options
-    for name, value in (
-        ("temperature", options.temperature),
-        ("top_p", options.top_p),
-        ("top_k", options.top_k),
-        (dialect.max_tokens, options.max_tokens),
-        ("reasoning_effort", options.reasoning_effort),
-    ):
-        if value is not None:
-            body[name] = value
+    if options is NO_OPTIONS:
+        return
+    values: dict[str, object] = {
+        "temperature": options.temperature,
+        "top_p": options.top_p,
+        "top_k": options.top_k,
+        dialect.max_tokens: options.max_tokens,
+        "reasoning_effort": options.reasoning_effort,
+    }
+    body.update({name: value for name, value in values.items() if value is not None})
 
 
 def decode(body: object, model: str = "") -> ModelResponse:
@@ -174,7 +176,8 @@ def _decode(body: object) -> ModelResponse:
         parts.append(Text(_string(text)))
     for call in message.get("tool_calls") or ():
         function = call["function"]
-        parts.append(ToolCall(_string(call["id"]), _string(function["name"]), _string(function["arguments"] or "{}")))
+        arguments = _string(function.get("arguments") or "{}")
+        parts.append(ToolCall(_string(call.get("id") or ""), _string(function["name"]), arguments))
     return ModelResponse(
         AssistantMessage(tuple(parts)),
         _decode_usage(body.get("usage")),
@@ -216,7 +219,7 @@ class StreamDecoder:
         self._text: list[str] = []
         self._thinking: list[str] = []
         self._calls: dict[int, _PartialCall] = {}
-        self._usage = NO_USAGE
+        self._usage = Usage(requests=1)
         self._finish: FinishReason | None = None
         self._served_by = ""
 

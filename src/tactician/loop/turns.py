@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
-from typing import Generic, TypeVar, cast
+from typing import Generic, TypeVar
 
 from tactician.errors import OutputError, TurnLimitError
 from tactician.events import (

@@ -84,8 +84,9 @@ class Platform:
         yielding = [agent for agent in candidates if _yields(agent.spec, wanted)]
         if not yielding:
             goals = sorted({g.output_type.__name__ for a in candidates for g in a.spec.goals if g.output_type})
+            known = ", ".join(goals) or "nothing"
             raise AgentNotFoundError(
-                f"No registered agent yields a {wanted.__name__}. Registered goals yield: {', '.join(goals) or 'nothing'}."
+                f"No registered agent yields a {wanted.__name__}. The registered goals yield: {known}."
             )
         process = await self.start(await self._able(yielding, objects), *objects, options=options)
         raise_unless_completed(process)

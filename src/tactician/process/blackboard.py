@@ -33,7 +33,7 @@ class Blackboard:
 
     def __init__(self, *objects: object) -> None:
         self._entries: list[_Entry] = []
-        self._hidden: set[int] = set()
+        self._hidden: dict[int, object] = {}
         self._conditions: dict[str, bool] = {}
         self._newest: dict[type, object | None] = {}
         for value in objects:
@@ -82,7 +82,7 @@ class Blackboard:
 
     def hide(self, value: object) -> None:
         """Keeps this very object out of all look-ups from now on."""
-        self._hidden.add(id(value))
+        self._hidden[id(value)] = value
         self._newest.clear()
 
     def set_condition(self, name: str, value: bool) -> None:
@@ -100,5 +100,5 @@ class Blackboard:
         return f"Blackboard({', '.join(type(value).__name__ for value in self.objects)})"
 
     def _visible(self) -> Iterator[_Entry]:
-        """Newest first. An entry keeps its object alive, so an id is never used again."""
+        """Newest first. What is hidden is kept alive, so its id is never used again."""
         return (entry for entry in reversed(self._entries) if id(entry.value) not in self._hidden)

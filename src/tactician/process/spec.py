@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from tactician.planning import Action, AStarPlanner, Goal
@@ -51,11 +51,11 @@ class ActionSpec:
 
 @dataclass(frozen=True, slots=True)
 class GoalSpec:
-    """A goal, and the type of the object that reaching it gives (`None` when it gives none)."""
+    """A goal, and the types that the object may have that reaching it gives: none when it gives no object."""
 
     plan: Goal
     description: str
-    output_type: type | None
+    output_types: tuple[type, ...]
     output_binding: str
 
     @property
@@ -90,3 +90,8 @@ class AgentSpec:
     def goal(self, name: str) -> GoalSpec:
         """The goal of that name."""
         return self._goals_by_name[name]
+
+    def towards(self, wanted: type) -> AgentSpec | None:
+        """The same agent with only those goals that give an object of the type; `None` when there is none."""
+        goals = tuple(goal for goal in self.goals if any(issubclass(t, wanted) for t in goal.output_types))
+        return replace(self, goals=goals) if goals else None

