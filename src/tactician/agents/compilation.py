@@ -97,13 +97,13 @@ class ClassSpec:
     def _effects(self, method: _ActionMethod) -> dict[str, bool]:
         effects = {method.ran: True, **dict.fromkeys(method.declared.post, True)}
         for given in method.signature.outputs:
-            effects[self._output_label(given, method)] = True
             # What is declared as a type may turn out to be any of its subclasses, and is all of its superclasses.
             related = [kind for kind in self.labels if issubclass(kind, given) or issubclass(given, kind)]
-            for binding in {DEFAULT_BINDING, method.declared.output_binding}:
+            for binding in (DEFAULT_BINDING, method.declared.output_binding):
                 effects.update({self._bound(kind, binding): True for kind in related})
-        if method.signature.outputs:
-            effects[self._any_output_label(method)] = True
+        for other in self.actions:
+            if any(effects.get(self._output_label(kind, other)) for kind in other.signature.outputs):
+                effects[self._any_output_label(other)] = True
         # A condition about an object may hold once there is a new one: that is seen when it is there.
         for name, condition in self.conditions.items():
             if any(effects.get(self._label(parameter)) for parameter in condition.signature.parameters):
@@ -163,6 +163,8 @@ def compile_class(owner: type, namespace: Mapping[str, object]) -> ClassSpec:
     conditions: dict[str, _Method] = {}
     for name, function in _declared_methods(owner):
         declared = getattr(function, ACTION, None)
+        if isinstance(inspect.getattr_static(owner, name), staticmethod | classmethod):
+            problems.append(f"{name}: it has to be a plain method; take @staticmethod or @classmethod away")
         try:
             hints = resolved_hints(function, namespace)
             signature = read_signature(function, hints, problems, returns=declared is not None)
@@ -192,7 +194,8 @@ def _declared_methods(owner: type) -> Iterable[tuple[str, Callable[..., object]]
     """The declared methods, inherited ones first, in the order of the source; an override counts as it is."""
     names = dict.fromkeys(name for kind in reversed(owner.__mro__) for name in vars(kind))
     for name in names:
-        function = inspect.getattr_static(owner, name)
+        found = inspect.getattr_static(owner, name)
+        function = found.__func__ if isinstance(found, staticmethod | classmethod) else found
         if callable(function) and any(hasattr(function, mark) for mark in (ACTION, GOAL, CONDITION)):
             yield name, function
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from functools import wraps
+from typing import Final, TypeVar, cast
 
 from tactician.agents.base import BaseRunnable
 from tactician.agents.compilation import ClassSpec, compile_class
@@ -27,6 +29,7 @@ class _Declared:
     name: str
     description: str
     namespace: Mapping[str, object]
+    added: frozenset[str]
     compiled: ClassSpec | None = None
 
     def spec(self, instance: object) -> AgentSpec:
@@ -49,14 +52,22 @@ def planned_agent(*, description: str, name: str | None = None) -> Callable[[C],
     namespace = caller_namespace(1)
 
     def mark(owner: C) -> C:
-        setattr(owner, DECLARED, _Declared(owner, name or owner.__name__, description, namespace))
-        members = {"name": name or owner.__name__, "description": description}
-        for member, value in {**members, **_RUNNABLE_METHODS}.items():
-            if not hasattr(owner, member):
-                setattr(owner, member, value)
+        label = name or owner.__name__
+        members = {"name": label, "description": description, **_RUNNABLE_METHODS}
+        added = frozenset(member for member in members if not _is_users(owner, member))
+        for member in added:
+            setattr(owner, member, members[member])
+        setattr(owner, DECLARED, _Declared(owner, label, description, namespace, added))
         return owner
 
     return mark
+
+
+def _is_users(owner: type, member: str) -> bool:
+    """Whether the user wrote the member, and not `@planned_agent`, here or on a base class."""
+    home = next((kind for kind in owner.__mro__ if member in vars(kind)), None)
+    declared = vars(home).get(DECLARED) if home is not None else None
+    return home is not None and not (isinstance(declared, _Declared) and member in declared.added)
 
 
 class PlannedAgent(BaseRunnable[object]):
@@ -78,6 +89,14 @@ class PlannedAgent(BaseRunnable[object]):
     def __repr__(self) -> str:
         return f"PlannedAgent({self.name!r})"
 
+    def towards(self, wanted: type) -> PlannedAgent | None:
+        """The same agent with only those goals that give an object of the type; `None` when there is none."""
+        if (spec := self.spec.towards(wanted)) is None:
+            return None
+        aimed = copy(self)
+        aimed.spec = spec
+        return aimed
+
     def process(
         self, *objects: object, context: RunContext | None = None, options: ProcessOptions | None = None
     ) -> AgentProcess:
@@ -94,7 +113,8 @@ class PlannedAgent(BaseRunnable[object]):
             ProcessStuckError: when no plan reaches a goal.
             ProcessFailedError: when an action raises.
         """
-        objects = input if isinstance(input, tuple) and not _is_conversation(input) else (input,)
+        several = type(input) is tuple and not _is_conversation(input)  # a NamedTuple is one object
+        objects = cast("tuple[object, ...]", input) if several else (input,)
         process = await self.process(*objects, context=context, options=options).run()
         raise_unless_completed(process)
         return RunResult(process.result, tally=process.tally, process_id=process.id)
@@ -115,7 +135,8 @@ def raise_unless_completed(process: AgentProcess) -> None:
     if process.status is ProcessStatus.COMPLETED:
         return
     kind = ProcessStuckError if process.status is ProcessStatus.STUCK else ProcessFailedError
-    raise kind(f"{process.agent.name} is {process.status}: {process.failure}", process) from process.error
+    verb = "failed" if process.status is ProcessStatus.FAILED else f"is {process.status}"
+    raise kind(f"{process.agent.name} {verb}: {process.failure}", process) from process.error
 
 
 def _as_object(value: object) -> object:
@@ -130,15 +151,19 @@ def _is_conversation(value: object) -> bool:
     return isinstance(value, list | tuple) and bool(value) and all(isinstance(one, _MESSAGES) for one in value)
 
 
-async def _run(
-    self: object, input: Input, *, context: RunContext | None = None, options: ProcessOptions | None = None
-) -> RunResult[object]:
-    return await PlannedAgent(self).run(input, context=context, options=options)
+def _of_planned(method: Callable[..., object]) -> Callable[..., object]:
+    """The same method for an instance of the user's class."""
+
+    @wraps(method)
+    def call(self: object, /, *args: object, **kwargs: object) -> object:
+        return method(PlannedAgent(self), *args, **kwargs)
+
+    return call
 
 
 _RUNNABLE_METHODS: Mapping[str, Callable[..., object]] = {
-    "run": _run,
-    "run_sync": BaseRunnable.run_sync,
-    "stream": BaseRunnable.stream,
-    "as_tool": BaseRunnable.as_tool,
+    "run": _of_planned(PlannedAgent.run),
+    "run_sync": _of_planned(PlannedAgent.run_sync),
+    "stream": _of_planned(PlannedAgent.stream),
+    "as_tool": _of_planned(PlannedAgent.as_tool),
 }

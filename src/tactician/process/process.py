@@ -11,7 +11,7 @@ from typing import TypeVar
 from tactician.events import ActionCompleted, ActionStarted, PlanMade, ProcessEnded, ProcessStarted
 from tactician.llm import Usage, UsageTally
 from tactician.planning import Action, ConditionValue, Plan, WorldState
-from tactician.process.blackboard import Blackboard
+from tactician.process.blackboard import DEFAULT_BINDING, Blackboard
 from tactician.process.context import OperationContext
 from tactician.process.options import ProcessOptions
 from tactician.process.spec import ActionSpec, AgentSpec, GoalSpec
@@ -113,9 +113,13 @@ class AgentProcess:
     @property
     def result(self) -> object | None:
         """The object that reaching the goal gave; `None` before that."""
-        if self.goal is None or self.goal.output_type is None:
+        if self.goal is None:
             return None
-        return self.blackboard.last(self.goal.output_type)
+        kinds, binding = self.goal.output_types, self.goal.output_binding
+        if binding == DEFAULT_BINDING:
+            return next((value for value in reversed(self.blackboard.objects) if isinstance(value, kinds)), None)
+        found = (value for kind in kinds if (value := self.blackboard.named(binding, kind)) is not None)
+        return next(found, None)
 
     def last(self, wanted: type[T]) -> T | None:
         """The newest object of a type on the blackboard, or `None`."""
@@ -148,7 +152,8 @@ class AgentProcess:
             raise
         except Exception as error:  # a condition or a cost that raises, a search that is too large
             self.error = error
-            self._end(ProcessStatus.FAILED, f"planning failed: {type(error).__name__}: {error}")
+            place = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+            self._end(ProcessStatus.FAILED, f"planning failed: {type(error).__name__}: {error}{place}")
         finally:
             self._announce_end(perf_counter() - started)
         return self
@@ -173,8 +178,12 @@ class AgentProcess:
         context = OperationContext(self, self._context)
         world: dict[str, ConditionValue] = {}
         for name, observe in self.agent.observations.items():
-            value = observe(context)
-            world[name] = value if isinstance(value, bool) else await _awaited(value)
+            try:
+                value = observe(context)
+                world[name] = value if isinstance(value, bool) else await _awaited(value)
+            except Exception as error:
+                error.add_note(f"in the condition {name!r}")
+                raise
         return WorldState(world)
 
     async def outlook(self) -> Plan | None:
@@ -188,7 +197,7 @@ class AgentProcess:
 
     def _why_stuck(self, world: WorldState) -> str:
         agent = self.agent
-        reasons = [str(agent.planner.explain(world, agent.plannable, goal.plan)) for goal in agent.goals]
+        reasons = [why_stuck(agent, world, goal) for goal in agent.goals]
         known = ", ".join(type(value).__name__ for value in self.blackboard.objects) or "nothing"
         return f"{' '.join(reasons)} On the blackboard: {known}."
 
@@ -223,7 +232,10 @@ class AgentProcess:
 
     def _record(self, action: ActionSpec, output: object) -> tuple[str, ...]:
         """Puts onto the blackboard what an action gave. Giving nothing means: plan again without it."""
-        if output is not None:
+        if output is None:
+            gave_way = bool(action.output_types)
+        else:
+            gave_way = False
             if not isinstance(output, action.output_types):
                 expected = " or ".join(t.__name__ for t in action.output_types) or "None"
                 raise TypeError(f"it declares {expected} and returned {type(output).__name__}")

@@ -1,0 +1,1 @@
+"""What Tactician costs, next to raw aiohttp, its peers and two planners: `python -m benchmarks`."""

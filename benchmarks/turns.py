@@ -1,0 +1,35 @@
+"""What Tactician itself costs, with no network in between."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from benchmarks.environments import Environment
+from benchmarks.measures import ChildError, Spread, json_from, progress
+from benchmarks.report import Section, judge
+
+BUDGETS = {
+    "a run of one turn against an in-process model": 40.0,
+    "each further turn, with a tool call": 40.0,
+    "constructing an Agent whose tools exist": 5.0,
+    "planning overhead per tick, 20 actions": 100.0,
+}  # microseconds
+
+
+def measure(environments: Mapping[str, Environment], *, quick: bool) -> list[Section]:
+    section = Section("In one process", ("what", "µs", "budget"), raw={})
+    environment = environments["tactician"]
+    progress("turns: tactician")
+    for what, limit in BUDGETS.items():
+        try:
+            if environment.problem:
+                raise ChildError(environment.problem)
+            arguments = ["-m", "benchmarks.clients.tactician_turns", what, "3" if quick else "9"]
+            section.raw[what] = json_from(environment.python, arguments)
+        except ChildError as error:
+            section.add_failure(what, str(error))
+            continue
+        spread = Spread.of(section.raw[what])
+        section.add(what, spread.show(1e6, 1), judge(spread.median * 1e6, limit, " µs"))
+    section.notes.append("Processor time; medians (lowest-highest).")
+    return [section]

@@ -1,0 +1,135 @@
+"""Why there is this plan, or why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from tactician.planning.index import ActionIndex
+from tactician.planning.model import Action, Goal, Plan
+from tactician.planning.world import Fact, WorldState, render
+
+Obstacle: TypeAlias = Literal["no provider", "blocked providers", "conflict"]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The plan for a goal and what it costs, or what stands in the way.
+
+    Attributes:
+        goal: what was to be reached
+        plan: the best plan, or None
+        missing: the conditions that are required but nothing can make true, such as `hasMoney` or `not hasMoney`;
+            if only the actions that provide a goal condition block each other, that condition
+        nearest: the action on the way to the goal that lacks the fewest unreachable preconditions
+        blocked_by: the unreachable preconditions of `nearest`
+        obstacle: `no provider`: no action provides what is missing; `blocked providers`: some do but cannot run;
+            `conflict`: each condition can be reached, but not all together; None if there is a plan
+    """
+
+    goal: Goal
+    plan: Plan | None = None
+    missing: tuple[str, ...] = ()
+    nearest: Action | None = None
+    blocked_by: tuple[str, ...] = ()
+    obstacle: Obstacle | None = None
+
+    def __str__(self) -> str:
+        if self.plan is not None:
+            return _why(self.plan)
+        if self.obstacle == "conflict":
+            wanted = _quoted(render(fact) for fact in self.goal.conditions.items())
+            reason = f"each condition on the way to {wanted} can be reached, but not all together, as actions undo them"
+            return f"No plan reaches {self.goal.name!r}: {reason}."
+        return f"No plan reaches {self.goal.name!r}: {self._shortage()}{self._nearest()}."
+
+    def _shortage(self) -> str:
+        one = len(self.missing) == 1
+        verb, pronoun = ("is", "it") if one else ("are", "them")
+        reason = (
+            f"no action provides {pronoun}"
+            if self.obstacle == "no provider"
+            else f"the actions that provide {pronoun} cannot run"
+        )
+        return f"{_quoted(self.missing)} {verb} missing and {reason}"
+
+    def _nearest(self) -> str:
+        if self.nearest is None:
+            return ""
+        return f"; the nearest action is {self.nearest.name!r}, which needs {_quoted(self.blocked_by)}"
+
+
+def explain_missing(world: WorldState, index: ActionIndex, goal: Goal) -> Explanation:
+    """Find what keeps a goal that has no plan from being reached."""
+    reached = _reachable_facts(world, index.actions)
+    unreached = [fact for fact in goal.conditions.items() if fact not in reached]
+    if not unreached:
+        return Explanation(goal, obstacle="conflict")
+    on_the_way, roots = _trace(unreached, reached, index)
+    missing = roots or unreached
+    nearest = min(on_the_way, key=lambda action: _distance(action, reached, roots), default=None)
+    return Explanation(
+        goal,
+        missing=tuple(map(render, missing)),
+        nearest=nearest,
+        blocked_by=tuple(map(render, _unmet(nearest, reached))) if nearest else (),
+        obstacle="no provider" if roots else "blocked providers",
+    )
+
+
+def _reachable_facts(world: WorldState, actions: Iterable[Action]) -> set[Fact]:
+    """What could be true at some time if nothing were ever undone."""
+    reached: set[Fact] = {(name, value) for name, value in world.items() if isinstance(value, bool)}
+    waiting = list(actions)
+    while True:
+        blocked = []
+        for action in waiting:
+            if _unmet(action, reached):
+                blocked.append(action)
+            else:
+                reached.update(action.effects.items())
+        if len(blocked) == len(waiting):
+            return reached
+        waiting = blocked[::-1]
+
+
+def _trace(unreached: list[Fact], reached: set[Fact], index: ActionIndex) -> tuple[list[Action], list[Fact]]:
+    """The actions that could lead to unreached facts, and the facts at the root that no action provides."""
+    on_the_way: dict[int, Action] = {}
+    seen = set(unreached)
+    roots: list[Fact] = []
+    queue = list(unreached)
+    for fact in queue:  # grows as it goes
+        providers = index.achievers_of(fact)
+        if not providers:
+            roots.append(fact)
+        for action in providers:
+            on_the_way[id(action)] = action
+            fresh = [need for need in _unmet(action, reached) if need not in seen]
+            queue.extend(fresh)
+            seen.update(fresh)
+    return list(on_the_way.values()), roots
+
+
+def _distance(action: Action, reached: set[Fact], roots: list[Fact]) -> tuple[bool, int]:
+    unmet = _unmet(action, reached)
+    return any(fact not in roots for fact in unmet), len(unmet)
+
+
+def _unmet(action: Action, reached: set[Fact]) -> list[Fact]:
+    return [fact for fact in action.pre.items() if fact not in reached]
+
+
+def _why(plan: Plan) -> str:
+    if not plan.actions:
+        return f"{plan.goal.name!r} is reached already: net value {plan.net_value:g}."
+    steps = ", then ".join(
+        f"{action.name!r} (cost {cost:g})" for action, cost in zip(plan.actions, plan.costs, strict=True)
+    )
+    return f"The best plan for {plan.goal.name!r} is {steps}: cost {plan.cost:g}, net value {plan.net_value:g}."
+
+
+def _quoted(names: Iterable[str]) -> str:
+    quoted = [repr(name) for name in names]
+    return " and ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))

@@ -1,0 +1,63 @@
+"""Plans that need no search, because every action in them is unavoidable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tactician.planning.masks import Masks, union
+from tactician.planning.reduction import undominated
+
+
+def forced_plan(masks: Masks, weights: Sequence[int], usable: Sequence[bool], start: int) -> list[int] | None:
+    """The plan made of unavoidable actions only, if there is one; such a plan is optimal.
+
+    A missing fact with one achiever forces that action, whose own needs force others. If what is forced covers all
+    that is missing and can be put in order, then nothing can be cheaper or shorter.
+    """
+    forced: list[int] = []
+    provided, open_choices = start, 0
+    missing = masks.goal & ~start
+    while missing:
+        fact = missing & -missing
+        achievers = [number for number in masks.achievers.get(fact, ()) if usable[number]]
+        if len(achievers) > 1:
+            achievers = undominated(masks, weights, achievers)
+        if len(achievers) == 1:
+            forced.append(achievers[0])
+            provided |= masks.adds[achievers[0]]
+            missing |= masks.needs[achievers[0]]
+        else:
+            open_choices |= fact
+        missing &= ~(provided | open_choices)
+    return None if open_choices & ~provided else arrange(masks, start, forced)
+
+
+def arrange(masks: Masks, start: int, steps: Sequence[int]) -> list[int] | None:
+    """Put the steps in an order that runs and reaches the goal, the preferred ones early; None if none was found.
+
+    At each point it takes a runnable step that destroys nothing the others still need, if there is one.
+    """
+    state, waiting, ordered = start, sorted(steps), []
+    while waiting:
+        step = _next_step(masks, state, waiting)
+        if step is None:
+            return None
+        waiting.remove(step)
+        ordered.append(step)
+        state = masks.after(state, step)
+    return None if masks.goal & ~state else ordered
+
+
+def _next_step(masks: Masks, state: int, waiting: Sequence[int]) -> int | None:
+    destructive = None
+    for step in waiting:
+        if not masks.needs[step] & ~state:
+            if _is_harmless(masks, step, waiting):
+                return step
+            destructive = step if destructive is None else destructive
+    return destructive
+
+
+def _is_harmless(masks: Masks, step: int, waiting: Sequence[int]) -> bool:
+    deletes = masks.deletes[step]
+    return not deletes or not deletes & (masks.goal | union(masks.needs[other] for other in waiting if other != step))

@@ -1,0 +1,102 @@
+"""Actions as bit masks over facts.
+
+A fact is a condition with a value, so `x` and `not x` are two facts, and every precondition is a positive one. To hold
+more facts is never worse: this is plain STRIPS, and all the reductions build on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+
+def bits_of(mask: int) -> Iterator[int]:
+    """The single bits of a mask, lowest first."""
+    while mask:
+        bit = mask & -mask
+        yield bit
+        mask ^= bit
+
+
+def union(masks: Iterable[int]) -> int:
+    """All the bits of all the masks."""
+    total = 0
+    for mask in masks:
+        total |= mask
+    return total
+
+
+def by_bit(masks: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """For each bit, the positions of the masks that contain it."""
+    index: dict[int, list[int]] = {}
+    for position, mask in enumerate(masks):
+        for bit in bits_of(mask):
+            index.setdefault(bit, []).append(position)
+    return {bit: tuple(positions) for bit, positions in index.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Masks:
+    """The goal, and by action number what it needs, adds and deletes. Lower numbers are preferred.
+
+    `adds` holds only facts the action does not need itself; `achievers` and `needers` list, by fact, the actions that
+    add and need it.
+    """
+
+    goal: int
+    needs: Sequence[int]
+    adds: Sequence[int]
+    deletes: Sequence[int]
+    achievers: dict[int, tuple[int, ...]]
+    needers: dict[int, tuple[int, ...]]
+
+    @staticmethod
+    def of(goal: int, needs: Sequence[int], adds: Sequence[int], deletes: Sequence[int]) -> Masks:
+        """Index the actions, after forgetting what no action and no goal needs."""
+        wanted = goal | union(needs)
+        adds = [mask & wanted for mask in adds]
+        return Masks(goal, needs, adds, [mask & wanted for mask in deletes], by_bit(adds), by_bit(needs))
+
+    def only(self, numbers: Sequence[int]) -> Masks:
+        """The same goal with some of the actions, numbered anew in this order."""
+        needs, adds, deletes = ([column[n] for n in numbers] for column in (self.needs, self.adds, self.deletes))
+        return Masks.of(self.goal, needs, adds, deletes)
+
+    def after(self, state: int, number: int) -> int:
+        """The state that an action leads to."""
+        return state & ~self.deletes[number] | self.adds[number]
+
+    def run(self, start: int, steps: Iterable[int]) -> bool:
+        """Whether the steps can be run in this order and reach the goal."""
+        state = start
+        for step in steps:
+            if self.needs[step] & ~state:
+                return False
+            state = self.after(state, step)
+        return not self.goal & ~state
+
+    def interfere(self, one: int, other: int) -> bool:
+        """Whether one action destroys what the other needs or adds, so that their order matters."""
+        return bool(
+            self.deletes[one] & (self.needs[other] | self.adds[other])
+            or self.deletes[other] & (self.needs[one] | self.adds[one])
+        )
+
+    def spread(self, reached: int, candidates: Iterable[int], held: Sequence[int]) -> int:
+        """What can be reached if nothing is ever deleted, without the actions that are held (those not 0).
+
+        All that is reached must have been tried before, except for the candidates.
+        """
+        needs, adds, new = self.needs, self.adds, 0
+        for number in candidates:
+            if not held[number] and not needs[number] & ~reached:
+                new |= adds[number] & ~reached
+                reached |= new
+        while new:
+            fact = new & -new
+            new ^= fact
+            for number in self.needers.get(fact, ()):
+                if not held[number] and not needs[number] & ~reached:
+                    new |= adds[number] & ~reached
+                    reached |= new
+        return reached

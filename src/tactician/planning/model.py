@@ -1,0 +1,153 @@
+"""The values a planner works on: actions, goals and plans."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TypeAlias
+
+from tactician.planning.world import WorldState
+
+Amount: TypeAlias = float | Callable[[WorldState], float]
+"""A number, or a function of the world state the plan starts from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something that can be done when `pre` holds, and that makes `effects` hold.
+
+    Args:
+        name: how people and explanations call it
+        pre: the conditions that must be true or false before it runs; none by default
+        effects: the conditions it makes true or false; none by default
+        cost: finite and not negative, in any unit (the same for all actions); 0 by default. A function is
+            evaluated at most once per call of the planner, on the world state the plan starts from
+        value: what running it is worth in units of cost, finite; 0 by default. A function is treated like a cost
+
+    Raises:
+        ValueError: the cost or the value is not valid; the message names the action
+        TypeError: a condition has a value other than True and False
+    """
+
+    name: str
+    pre: Mapping[str, bool] = field(default_factory=dict, hash=False)
+    effects: Mapping[str, bool] = field(default_factory=dict, hash=False)
+    cost: Amount = 0.0
+    value: Amount = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pre", _frozen(self.pre, self))
+        object.__setattr__(self, "effects", _frozen(self.effects, self))
+        if not callable(self.cost):
+            _checked_cost(self.cost, self)
+        if not callable(self.value):
+            _checked_value(self.value, self)
+
+    def cost_in(self, world: WorldState) -> float:
+        """The cost when starting from this world.
+
+        Raises:
+            ValueError: the cost function returned a number that is negative or not finite
+        """
+        return _checked_cost(self.cost(world), self) if callable(self.cost) else self.cost
+
+    def value_in(self, world: WorldState) -> float:
+        """The value when starting from this world.
+
+        Raises:
+            ValueError: the value function returned a number that is not finite
+        """
+        return _checked_value(self.value(world), self) if callable(self.value) else self.value
+
+    def is_runnable_in(self, world: WorldState) -> bool:
+        """Whether every precondition holds."""
+        return world.satisfies(self.pre)
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """Conditions worth reaching.
+
+    Args:
+        name: how people and explanations call it
+        conditions: what must be true or false at the end
+        value: what reaching it is worth in units of cost, finite; 0 by default. A function is evaluated on the
+            world state the plan starts from
+
+    Raises:
+        ValueError: the value is not valid; the message names the goal
+        TypeError: a condition has a value other than True and False
+    """
+
+    name: str
+    conditions: Mapping[str, bool] = field(hash=False)
+    value: Amount = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "conditions", _frozen(self.conditions, self))
+        if not callable(self.value):
+            _checked_value(self.value, self)
+
+    def value_in(self, world: WorldState) -> float:
+        """The value when starting from this world.
+
+        Raises:
+            ValueError: the value function returned a number that is not finite
+        """
+        return _checked_value(self.value(world), self) if callable(self.value) else self.value
+
+    def is_reached_in(self, world: WorldState) -> bool:
+        """Whether every condition holds."""
+        return world.satisfies(self.conditions)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Actions which, run in this order, reach a goal; none if it is reached already.
+
+    `costs` has one number per action, as estimated when the plan was made; `value` is the goal's value plus that of
+    every action.
+    """
+
+    goal: Goal
+    actions: tuple[Action, ...]
+    costs: tuple[float, ...]
+    value: float
+
+    @property
+    def cost(self) -> float:
+        """The sum of the costs of the actions."""
+        return math.fsum(self.costs)
+
+    @property
+    def net_value(self) -> float:
+        """What the goal and the actions are worth, less what they cost."""
+        return self.value - self.cost
+
+    def __str__(self) -> str:
+        return " -> ".join(action.name for action in self.actions) or "nothing to do"
+
+
+def _frozen(conditions: Mapping[str, bool], owner: Action | Goal) -> Mapping[str, bool]:
+    for name, value in conditions.items():
+        if not isinstance(value, bool):
+            raise TypeError(f"{_label(owner)}: condition {name!r} must be True or False, not {value!r}")
+    return MappingProxyType(dict(conditions))
+
+
+def _checked_cost(cost: float, owner: Action) -> float:
+    if not (math.isfinite(cost) and cost >= 0):
+        raise ValueError(f"{_label(owner)}: cost must be finite and not negative, not {cost!r}")
+    return cost
+
+
+def _checked_value(value: float, owner: Action | Goal) -> float:
+    if not math.isfinite(value):
+        raise ValueError(f"{_label(owner)}: value must be finite, not {value!r}")
+    return value
+
+
+def _label(owner: Action | Goal) -> str:
+    return f"{type(owner).__name__.lower()} {owner.name!r}"

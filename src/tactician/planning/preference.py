@@ -1,0 +1,75 @@
+"""Which of several equally good plans to prefer: the more specific actions, then those declared first."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+
+from tactician.planning.forced import arrange
+from tactician.planning.masks import Masks, bits_of, union
+from tactician.planning.problem import Problem
+
+
+def exchange(
+    problem: Problem, weights: Sequence[int], usable: Sequence[bool], start: int, steps: list[int]
+) -> list[int]:
+    """Exchange single steps for preferred ones of the same weight until no exchange leaves a working plan."""
+    position = 0
+    while position < len(steps):
+        changed = _improved(problem, weights, usable, start, steps, position)
+        if changed is None:
+            position += 1
+        else:
+            steps, position = changed, 0
+    return steps
+
+
+def _improved(
+    problem: Problem, weights: Sequence[int], usable: Sequence[bool], start: int, steps: list[int], position: int
+) -> list[int] | None:
+    masks, step = problem.masks, steps[position]
+    contested = masks.adds[step] & problem.contested
+    if not contested:
+        return None
+    peers = {number for fact in bits_of(contested) for number in masks.achievers[fact] if number < step}
+    for peer in sorted(peers):
+        if usable[peer] and weights[peer] == weights[step]:
+            changed = [*steps[:position], peer, *steps[position + 1 :]]
+            ordered = changed if masks.run(start, changed) else arrange(masks, start, changed)
+            if ordered is not None:
+                return ordered
+    return None
+
+
+def canonical_order(masks: Masks, start: int, steps: list[int]) -> list[int]:
+    """Run preferred steps as early as the others allow, without swapping two that depend on each other."""
+    followers, waits_for = _dependencies(masks, start, steps)
+    ready = [(step, position) for position, step in enumerate(steps) if not waits_for[position]]
+    heapq.heapify(ready)
+    ordered: list[int] = []
+    while ready:
+        step, position = heapq.heappop(ready)
+        ordered.append(step)
+        for follower in followers[position]:
+            waits_for[follower] -= 1
+            if not waits_for[follower]:
+                heapq.heappush(ready, (steps[follower], follower))
+    return ordered
+
+
+def _dependencies(masks: Masks, start: int, steps: list[int]) -> tuple[list[list[int]], list[int]]:
+    """By position: the later steps that must stay later, and the number of earlier steps to wait for."""
+    followers: list[list[int]] = [[] for _ in steps]
+    waits_for = [0] * len(steps)
+    deleted = union(masks.deletes[step] for step in steps)
+    state = start
+    for position, step in enumerate(steps):
+        provides = masks.adds[step] & ~state
+        delicate = masks.deletes[step] or (masks.needs[step] | masks.adds[step]) & deleted
+        state = masks.after(state, step)
+        for later in range(position + 1, len(steps)):
+            other = steps[later]
+            if provides & masks.needs[other] or (delicate and masks.interfere(step, other)):
+                followers[position].append(later)
+                waits_for[later] += 1
+    return followers, waits_for

@@ -1,0 +1,102 @@
+"""A goal and the actions that can help it, compiled to masks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from tactician.planning.masks import Masks
+from tactician.planning.model import Action
+from tactician.planning.reduction import split_enablers
+from tactician.planning.world import Fact, WorldState
+
+_UNITS_PER_COST = 10**9
+_STEP_BITS = 32
+
+
+def weight_of(cost: float) -> int:
+    """Cost and step in one exact integer: less cost wins, then fewer steps.
+
+    Costs are compared in billionths, so that 0.1 + 0.2 equals 0.3. Every weight is positive, so that a detour through
+    free actions loses. Plans of 2**32 steps and more are out of reach anyway.
+    """
+    whole = int(cost)
+    return (whole * _UNITS_PER_COST + round((cost - whole) * _UNITS_PER_COST) << _STEP_BITS) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """The actions that can help a goal, the preferred ones first, and their masks over `facts`.
+
+    `needs` has all the preconditions of an action; `masks.needs` lacks its `enablers`, which only have to hold at the
+    start. `contested` are the facts that more than one action adds, `variable` the actions whose cost is a function.
+    """
+
+    facts: dict[Fact, int]
+    actions: tuple[Action, ...]
+    needs: tuple[int, ...]
+    enablers: tuple[int, ...]
+    masks: Masks
+    contested: int
+    fixed_weights: tuple[int, ...]
+    variable: tuple[int, ...]
+
+    @staticmethod
+    def of(facts: dict[Fact, int], actions: tuple[Action, ...], conditions: Iterable[Fact]) -> Problem:
+        """Compile the actions that are relevant to the goal."""
+        needs = [_mask(facts, action.pre.items()) for action in actions]
+        adds = [_mask(facts, action.effects.items()) & ~need for action, need in zip(actions, needs, strict=True)]
+        deletes = [_mask(facts, ((name, not value) for name, value in action.effects.items())) for action in actions]
+        enablers = split_enablers(needs, adds, deletes)
+        watched = [need & ~enabler for need, enabler in zip(needs, enablers, strict=True)]
+        masks = Masks.of(_mask(facts, conditions), watched, adds, deletes)
+        return Problem(
+            facts,
+            actions,
+            tuple(needs),
+            tuple(enablers),
+            masks,
+            contested=sum(fact for fact, achievers in masks.achievers.items() if len(achievers) > 1),
+            fixed_weights=tuple(0 if callable(action.cost) else weight_of(action.cost) for action in actions),
+            variable=tuple(number for number, action in enumerate(actions) if callable(action.cost)),
+        )
+
+    def weights(self, cost_of: Callable[[Action], float]) -> Sequence[int]:
+        """The weight of each action."""
+        if not self.variable:
+            return self.fixed_weights
+        weights = list(self.fixed_weights)
+        for number in self.variable:
+            weights[number] = weight_of(cost_of(self.actions[number]))
+        return weights
+
+    def facts_in(self, world: WorldState) -> int:
+        """The facts that hold in the world."""
+        mask = 0
+        values = dict(world.items())
+        for (name, value), bit in self.facts.items():
+            if values.get(name) == value:
+                mask |= bit
+        return mask
+
+    def runs(self, steps: Sequence[int], start: int) -> bool:
+        """Whether the steps can be run in this order and reach the goal."""
+        return not any(self.enablers[step] & ~start for step in steps) and self.masks.run(start, steps)
+
+    def first_use(self, steps: Iterable[int], assumed: int) -> str | None:
+        """The first condition of which the steps, or at their end the goal, use an assumed fact."""
+        for step in steps:
+            if self.needs[step] & assumed:
+                return self._name_in(self.needs[step] & assumed)
+            assumed &= ~(self.masks.adds[step] | self.masks.deletes[step])
+        return self._name_in(self.masks.goal & assumed) if self.masks.goal & assumed else None
+
+    def _name_in(self, mask: int) -> str:
+        return next(name for (name, _), bit in self.facts.items() if bit & mask)
+
+
+def _mask(facts: dict[Fact, int], wanted: Iterable[Fact]) -> int:
+    mask = 0
+    for fact in wanted:
+        mask |= facts.get(fact, 0)
+    return mask

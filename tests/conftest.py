@@ -1,0 +1,17 @@
+"""What all tests share."""
+
+import os
+
+import pytest
+
+from tactician.llm.embedded import INSTALL_HINT, is_available
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of the embedded model are skipped where it is not installed, except in CI, where it has to be."""
+    if is_available() or os.environ.get("CI"):
+        return
+    skip = pytest.mark.skip(reason=f"the embedded model is not installed: {INSTALL_HINT}")
+    for item in items:
+        if "embedded" in item.keywords:
+            item.add_marker(skip)

@@ -1,0 +1,48 @@
+"""The public names. A change here is a change of the contract: make it on purpose, and say so in the changelog."""
+
+from importlib import import_module
+
+import pytest
+
+import tactician
+
+PUBLIC = {
+    "tactician": """
+        Agent Ai AssistantMessage Blackboard Budget Image LlmOptions OperationContext PlannedAgent Platform ProcessOptions
+        ProcessStatus RunContext RunResult Runnable Tool UserInput UserMessage achieves_goal action by_name condition
+        planned_agent runnable tool
+    """,
+    "tactician.agents": """
+        Agent BaseRunnable FunctionRunnable PlannedAgent RunnableTool achieves_goal action by_name condition is_planned
+        planned_agent raise_unless_completed runnable snake_case
+    """,
+    "tactician.ai": "Ai",
+    "tactician.cli": "main",
+    "tactician.platform": "Platform",
+    "tactician.testing": "FakeContext ScriptError ScriptedModel Step ToolCall When",
+}
+
+
+@pytest.mark.parametrize("package", sorted(PUBLIC))
+def test_a_package_exports_exactly_its_public_names(package: str) -> None:
+    assert set(import_module(package).__all__) == set(PUBLIC[package].split())
+
+
+PACKAGES = "agents ai cli llm loop planning platform process runs testing tools".split()
+
+
+@pytest.mark.parametrize("package", [f"tactician.{name}" for name in PACKAGES])
+def test_every_exported_name_exists(package: str) -> None:
+    module = import_module(package)
+    assert sorted(name for name in module.__all__ if not hasattr(module, name)) == []
+    assert len(set(module.__all__)) == len(module.__all__)
+
+
+def test_the_top_level_resolves_every_name_and_lists_it() -> None:
+    assert all(getattr(tactician, name) is not None for name in tactician.__all__)
+    assert set(tactician.__all__) <= set(dir(tactician))
+
+
+def test_an_unknown_name_is_an_attribute_error_that_names_it() -> None:
+    with pytest.raises(AttributeError, match="'tactician' has no attribute 'Agnet'"):
+        _ = tactician.Agnet  # type: ignore[attr-defined]
