@@ -11,7 +11,7 @@ from textwrap import dedent
 import pytest
 
 from tactician.llm import ModelRequest, TextDelta, UserMessage
-from tests.support.chat_server import ChatServer, chunk, echoes, sse
+from tests.support.chat_server import ChatServer, chunk, echoes, sse, streams
 from tests.support.waiting import eventually
 
 HI = ModelRequest((UserMessage("hi"),))
@@ -28,8 +28,6 @@ async def test_calls_one_after_the_other_share_a_connection(server: ChatServer) 
 
 
 async def test_a_stream_that_was_read_to_its_end_gives_its_connection_back(server: ChatServer) -> None:
-    from tests.support.chat_server import streams
-
     server.will(streams(chunk("stop", content="x")))
 
     for _ in range(3):
@@ -132,7 +130,7 @@ LEFT = """
 
 async def run_script(script: str, *arguments: str) -> tuple[int, str]:
     """Runs a program with warnings as errors; its exit code and all that it printed."""
-    command = (sys.executable, "-X", "dev", "-W", "error", "-c", dedent(script), *arguments)
+    command = (sys.executable, "-W", "error", "-c", dedent(script), *arguments)
     process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     output, _ = await process.communicate()
     assert process.returncode is not None

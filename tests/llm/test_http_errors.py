@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import traceback
 from collections.abc import Awaitable, Callable
@@ -24,6 +23,7 @@ from tactician.errors import (
 )
 from tactician.llm import PROVIDERS, Endpoint, LlmOptions, ModelRequest, RemoteModel, UserMessage
 from tests.support.chat_server import ChatServer, answers, chunk, completion, fails, sends, sse
+from tests.support.waiting import eventually
 
 HI = ModelRequest((UserMessage("hi"),))
 Call: TypeAlias = Callable[[RemoteModel, ModelRequest], Awaitable[object]]
@@ -156,7 +156,7 @@ async def test_an_answer_that_is_not_json(server: ChatServer, content: bytes) ->
         {"choices": [{"message": None}]},
         {"choices": [{"message": {"content": 7}}]},
         {"choices": [{"message": {"tool_calls": [{"id": "1"}]}}]},
-        {"choices": [{"message": {"tool_calls": [{"id": "1", "function": {"name": "f", "arguments": {}}}]}}]},
+        {"choices": [{"message": {"tool_calls": [{"id": "1", "function": {"name": "f", "arguments": {"a": 1}}}]}}]},
         {"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": "many"}},
         {"error": {"message": "overloaded"}},
     ],
@@ -235,7 +235,7 @@ async def test_an_answer_that_does_not_come_in_time(server: ChatServer, ask: Cal
     with pytest.raises(ModelTimeoutError, match=r"test:test-model: no answer within 0\.02 s"):
         await ask(server.model(timeout=0.02), HI)
 
-    await asyncio.wait_for(server.abandoned.wait(), 10)
+    await eventually(lambda: server.open_connections == 0)
 
 
 async def test_a_stream_that_goes_silent(server: ChatServer) -> None:
@@ -244,7 +244,7 @@ async def test_a_stream_that_goes_silent(server: ChatServer) -> None:
     with pytest.raises(ModelTimeoutError):
         await streaming(server.model(timeout=0.05), HI)
 
-    await asyncio.wait_for(server.abandoned.wait(), 10)
+    await eventually(lambda: server.open_connections == 0)
 
 
 async def test_the_timeout_of_a_call_wins(server: ChatServer) -> None:

@@ -39,6 +39,7 @@ class ChatServer:
     Replies are given in order; the last one is given again and again.
 
     Attributes:
+        url: where it listens.
         received: every request, in order.
         reached: set once a reply with `stall` has sent all that it sends.
         abandoned: set once a client has closed the connection of a reply that was not complete.
@@ -51,19 +52,17 @@ class ChatServer:
         self.abandoned = asyncio.Event()
         application = web.Application(client_max_size=2**26)
         application.router.add_route("*", "/{path:.*}", self._handle)
+        self.url = ""
         self._runner = web.AppRunner(application, handler_cancellation=True, shutdown_timeout=0.1, access_log=None)
 
     async def __aenter__(self) -> Self:
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        self.url = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._runner.cleanup()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._runner.addresses[0][1]}"
 
     @property
     def open_connections(self) -> int:
@@ -121,7 +120,9 @@ def answers(body: object, status: int = 200, headers: Mapping[str, str] | None =
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
 
     async def reply(_: web.Request, __: Received) -> web.StreamResponse:
-        return web.Response(body=content, status=status, headers={"Content-Type": "application/json", **(headers or {})})
+        return web.Response(
+            body=content, status=status, headers={"Content-Type": "application/json", **(headers or {})}
+        )
 
     return reply
 

@@ -91,16 +91,19 @@ class ClassSpec:
             needs[method.ran] = False
             taken = [parameter.type for parameter in signature.parameters]
             fresh = [kind for kind in signature.outputs if not any(issubclass(one, kind) for one in taken)]
-            needs.update({self._output_label(kind, method): False for kind in fresh})
+            needs.update({_already(self._output_label(kind, method)): False for kind in fresh})
         return needs
 
     def _effects(self, method: _ActionMethod) -> dict[str, bool]:
         effects = {method.ran: True, **dict.fromkeys(method.declared.post, True)}
-        for given in method.signature.outputs:
-            # What is declared as a type may turn out to be any of its subclasses, and is all of its superclasses.
-            related = [kind for kind in self.labels if issubclass(kind, given) or issubclass(given, kind)]
-            for binding in (DEFAULT_BINDING, method.declared.output_binding):
-                effects.update({self._bound(kind, binding): True for kind in related})
+        outputs = method.signature.outputs
+        # What is declared as a type is all of its superclasses, and may turn out to be any of its subclasses.
+        certain = [kind for kind in self.labels if outputs and all(issubclass(given, kind) for given in outputs)]
+        possible = [kind for kind in self.labels if any(issubclass(kind, given) for given in outputs)]
+        possible += [kind for kind in self.labels if any(issubclass(given, kind) for given in outputs)]
+        for binding in (DEFAULT_BINDING, method.declared.output_binding):
+            effects.update({self._bound(kind, binding): True for kind in possible})
+            effects.update({_already(self._bound(kind, binding)): True for kind in certain})
         for other in self.actions:
             if any(effects.get(self._output_label(kind, other)) for kind in other.signature.outputs):
                 effects[self._any_output_label(other)] = True
@@ -146,7 +149,9 @@ class ClassSpec:
             binding = action.declared.output_binding
             outputs = tuple(Parameter("", kind, binding=binding) for kind in action.signature.outputs)
             observers[self._any_output_label(action)] = partial(_is_one_there, outputs)
-            observers.update({self._label(output): partial(_is_there, output) for output in outputs})
+            for output in outputs:
+                label = self._label(output)
+                observers[label] = observers[_already(label)] = partial(_is_there, output)
         for name, condition in self.conditions.items():
             observers[name] = partial(_holds, getattr(instance, condition.name), condition.signature)
         return observers
@@ -227,6 +232,15 @@ def _labels(methods: Iterable[_Method]) -> dict[type, str]:
     )
     names = [kind.__name__ for kind in kinds]
     return {k: k.__name__ if names.count(k.__name__) == 1 else f"{k.__module__}.{k.__qualname__}" for k in kinds}
+
+
+def _already(label: str) -> str:
+    """The condition that keeps an action from running for what is there.
+
+    It is not the type's own condition, as that one is hoped for: a `Document` may turn out to be a `SignedDocument`,
+    and yet an action that signs has to be part of the plan.
+    """
+    return f"{label} already"
 
 
 async def _perform(method: Callable[..., object], signature: Signature, context: OperationContext) -> object:

@@ -27,10 +27,10 @@ from tactician.runs import Runnable
 from tactician.tools import as_text
 
 app = typer.Typer(name="tactician", help="Agents that plan.", no_args_is_help=True, pretty_exceptions_enable=False)
-out = Console()
-err = Console(stderr=True)
+out = Console(emoji=False)
+err = Console(stderr=True, emoji=False)
 
-File = Annotated[Path, typer.Argument(help="A Python file with agents in it.", metavar="FILE")]
+File = Annotated[Path, typer.Argument(help="A Python file with agents in it.")]
 AgentName = Annotated[str | None, typer.Option("--agent", "-a", help="Which agent, when the file has several.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
@@ -67,7 +67,7 @@ def root(
 @app.command()
 def run(
     file: File,
-    input: Annotated[str, typer.Argument(help="What the agent is asked to do.", metavar="INPUT")],
+    input: Annotated[str, typer.Argument(help="What the agent is asked to do.")],
     agent: AgentName = None,
     model: Annotated[str | None, typer.Option("--model", "-m", help="The default model of this run.")] = None,
     prompts: Annotated[bool, typer.Option("-p", "--prompts", help="Show what models are sent.")] = False,

@@ -22,7 +22,7 @@ from tactician.events import (
     TurnCompleted,
     TurnStarted,
 )
-from tactician.llm import ModelResponse, UsageTally, text_of
+from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, UsageTally, text_of
 from tactician.process import AgentSpec, ProcessStatus
 
 
@@ -55,7 +55,7 @@ class ProgressView:
             case ProcessEnded():
                 self._process_ended(event)
             case TurnStarted() if self.prompts:
-                self._panel(text_of(event.request.messages), f"prompt to {event.model}", "blue")
+                self._panel(_prompt(event.request), f"prompt to {event.model}", "blue")
             case TurnCompleted() if self.responses:
                 self._panel(_answer(event.response), f"response of {event.response.model or 'the model'}", "magenta")
             case ToolCalled():
@@ -97,6 +97,13 @@ class ProgressView:
     def _line(self, event: Event, text: str) -> None:
         depth = max(0, len(event.path) - 1)
         self.console.print("  " * depth + text, soft_wrap=True, highlight=False)
+
+
+def _prompt(request: ModelRequest) -> str:
+    """What is new since the model's last answer; everything, before its first."""
+    messages = request.messages
+    answers = [index for index, message in enumerate(messages) if isinstance(message, AssistantMessage)]
+    return text_of(messages[answers[-1] + 1 :] if answers else messages)
 
 
 def _answer(response: ModelResponse) -> str:

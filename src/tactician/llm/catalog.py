@@ -149,6 +149,8 @@ class ModelCatalog:
                 f'No model has the role {role!r}. Add `{role} = "<model>"` to [models.roles] in tactician.toml '
                 f"(configured roles: {known})."
             )
+        if name.startswith("role:"):
+            raise ConfigurationError(f"The role {role!r} stands for {name!r}: a role has to name a model, not a role.")
         return self.resolve(LlmOptions(model=name))
 
     def _at_provider(self, name: str, model: str) -> LanguageModel:

@@ -64,7 +64,7 @@ class EmbeddedModel:
     features = Features(tools=False, json_schema=True, images=False)
 
     def __init__(self, path: str | Path | None = None) -> None:
-        self.path = Path(path) if path is not None else None
+        self.path = Path(path).expanduser() if path is not None else None
         self.name = "local" if path is None else f"local:{path}"
 
     def __repr__(self) -> str:
@@ -108,7 +108,8 @@ class EmbeddedModel:
                 if not stopped.is_set():
                     loop.call_soon_threadsafe(chunks.put_nowait, None)
 
-        job = loop.run_in_executor(_executor, work)
+        queued = _executor.submit(work)
+        job = asyncio.wrap_future(queued)
         try:
             while (chunk := await chunks.get()) is not None:
                 self._raise_for_error(chunk)
@@ -117,8 +118,9 @@ class EmbeddedModel:
             self._raise_for_error(await self._outcome(job))
         finally:
             stopped.set()
-            await asyncio.wait([job])
-            _ = job.cancelled() or job.exception()
+            if not queued.cancel():
+                await asyncio.wait([job])
+                _ = job.cancelled() or job.exception()
         yield replace(decoder.response(), model=self.name)
 
     def _body(self, request: ModelRequest) -> dict[str, object]:

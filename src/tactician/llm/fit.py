@@ -10,7 +10,7 @@ A request says what is wanted: tools, an output schema. `fit` rewrites it for a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -36,6 +36,8 @@ def fit(request: ModelRequest, features: Features) -> tuple[ModelRequest, Restor
         fitted, restore = fit(chosen, features)
         return fitted, _chain(restore, lambda response: _restore_choice(request, response))
     if request.output is not None and not features.json_schema:
+        if request.tools and request.tool_choice not in ("auto", "none"):
+            return replace(request, output=None), None  # it has to call a tool now, and cannot answer yet
         if features.tools:
             return _with_answer_tool(request, request.output), _restore_answer
         return _with_schema_in_prompt(request, request.output), None
@@ -52,7 +54,7 @@ def _chain(first: Restore | None, second: Restore) -> Restore:
 def _with_choice(request: ModelRequest) -> ModelRequest:
     return replace(
         request,
-        messages=_with_instructions(map(_without_tools, request.messages), _choice_instructions(request)),
+        messages=_with_instructions(_without_tools(request.messages), _choice_instructions(request)),
         tools=(),
         tool_choice="auto",
         output=_choice_output(request),
@@ -67,7 +69,7 @@ def _choice_output(request: ModelRequest) -> OutputSpec:
         branches.append(_object({"tool": {"const": tool.name}, "arguments": parameters}))
     if request.tool_choice in ("auto", "none") or not branches:
         answer = request.output.schema if request.output is not None else {"type": "string"}
-        branches.append(_object({"answer": hoisted(answer, "answer.", definitions)}))
+        branches.append(_object({"answer": hoisted(answer, "", definitions)}))
     schema: dict[str, object] = {"anyOf": branches} if len(branches) > 1 else dict(_as_mapping(branches[0]))
     if definitions:
         schema["$defs"] = definitions
@@ -82,7 +84,7 @@ def _callable_tools(request: ModelRequest) -> Iterable[ToolSpec]:
     """The tools that may be called now. A small model can call the same thing for ever: then it has to answer."""
     if request.tool_choice == "none":
         return ()
-    made = Counter((call.name, call.arguments) for call in _calls(request.messages))
+    made = Counter((call.name, call.arguments) for call in _calls(_since_the_last_question(request.messages)))
     if made and max(made.values()) >= _MOST_REPEATS:
         return ()
     if request.tool_choice in ("auto", "required"):
@@ -92,6 +94,11 @@ def _callable_tools(request: ModelRequest) -> Iterable[ToolSpec]:
 
 def _calls(messages: Iterable[Message]) -> Iterable[ToolCall]:
     return (call for m in messages if isinstance(m, AssistantMessage) for call in m.tool_calls)
+
+
+def _since_the_last_question(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    asked = max((n for n, message in enumerate(messages) if isinstance(message, UserMessage)), default=0)
+    return messages[asked:]
 
 
 def _choice_instructions(request: ModelRequest) -> str:
@@ -108,24 +115,24 @@ def _signature(parameters: JsonSchema) -> str:
     return f"({', '.join(properties)})"
 
 
-def _without_tools(message: Message) -> Message:
-    if isinstance(message, ToolResult):
-        return UserMessage(f"The result of {message.name}: {message.content}")
-    if isinstance(message, AssistantMessage) and (calls := message.tool_calls):
-        return AssistantMessage((Text("\n".join(_call_as_text(call) for call in calls)),))
-    return message
-
-
-def _call_as_text(call: ToolCall) -> str:
-    return f'{{"tool": {to_json(call.name).decode()}, "arguments": {call.arguments}}}'
+def _without_tools(messages: Iterable[Message]) -> Iterator[Message]:
+    """The conversation with calls and results told in words: a small model would imitate calls in JSON for ever."""
+    for message in messages:
+        if isinstance(message, ToolResult):
+            yield UserMessage(f"Its result is: {message.content}\nIf that is enough, give the answer.")
+        elif isinstance(message, AssistantMessage) and (calls := message.tool_calls):
+            yield AssistantMessage((Text("\n".join(f"I used {c.name} with {c.arguments}." for c in calls)),))
+        else:
+            yield message
 
 
 def _restore_choice(request: ModelRequest, response: ModelResponse) -> ModelResponse:
+    cut_off = request.output is None and response.finish_reason == "length"
     try:
-        choice = _as_mapping(from_json(response.message.text))
+        choice = _as_mapping(from_json(response.message.text, allow_partial="trailing-strings" if cut_off else "off"))
     except ValueError:
         return response
-    if "tool" in choice:
+    if "tool" in choice and not cut_off:
         call_id = f"call_{sum(1 for _ in _calls(request.messages)) + 1}"
         arguments = to_json(choice.get("arguments") or {}).decode()
         call = ToolCall(call_id, str(choice["tool"]), arguments)

@@ -41,23 +41,41 @@ class _Entry(BaseModel):
 
 
 def parse_instances(text: str, environment: Mapping[str, str] = os.environ) -> tuple[Instance, ...]:
-    """The enabled instances in a JSON list; `${NAME}` in any value stands for an environment variable.
+    """The enabled instances in a JSON list.
+
+    `${NAME}` in a key, URL, list of models or API version stands for an environment variable.
 
     Raises:
         ConfigurationError: with every mistake in the list. No message holds a key.
     """
-    try:
-        entries = TypeAdapter(list[_Entry]).validate_json(text)
-    except ValidationError as error:
-        problems = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_input=False)]
-        raise _invalid(problems) from None
-    problems = []
+    problems: list[str] = []
+    entries = _entries(text, problems)
     instances = [_instance(entry, environment, problems) for entry in entries if entry.enabled]
     ids = [instance.id for instance in instances if instance]
     problems += [f"{twice}: the id is used twice" for twice in sorted({one for one in ids if ids.count(one) > 1})]
     if problems:
         raise _invalid(problems)
     return tuple(instance for instance in instances if instance)
+
+
+def _entries(text: str, problems: list[str]) -> list[_Entry]:
+    """The entries that are complete; a problem for each mistake in the others."""
+    try:
+        listed = TypeAdapter(list[dict[str, object]]).validate_json(text)
+    except ValidationError as error:
+        problems += _problems(error)
+        return []
+    entries = []
+    for position, values in enumerate(listed):
+        try:
+            entries.append(_Entry.model_validate(values))
+        except ValidationError as error:
+            problems += _problems(error, position)
+    return entries
+
+
+def _problems(error: ValidationError, *place: int) -> list[str]:
+    return [f"{'.'.join(map(str, (*place, *e['loc']))) or 'it'}: {e['msg']}" for e in error.errors(include_input=False)]
 
 
 def _invalid(problems: Sequence[str]) -> ConfigurationError:
@@ -77,7 +95,8 @@ def _instance(entry: _Entry, environment: Mapping[str, str], problems: list[str]
     if provider.sends_api_version and not entry.api_version:
         problems.append(f"{entry.id}: {provider.name} needs apiVersion")
     key = resolve(entry.key.get_secret_value()) if entry.key is not None else None
-    endpoint = provider.endpoint(key, resolve(entry.url), name=entry.id, api_version=entry.api_version)
+    version = resolve(entry.api_version) if entry.api_version else None
+    endpoint = provider.endpoint(key, resolve(entry.url), name=entry.id, api_version=version)
     models = tuple(model.strip() for model in resolve(entry.models).split(",") if model.strip())
     if not models:
         problems.append(f"{entry.id}: models is empty; name at least one, separated by commas")

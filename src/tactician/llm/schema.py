@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from tactician.llm.model import JsonSchema
 
+_LEFT_OUT = ("title", "default", "discriminator")
+
 
 def closed(schema: JsonSchema) -> dict[str, object]:
     """The schema with every property required, no further properties allowed, and no titles or defaults.
 
     That is what strict structured output asks for, and what keeps a small model from leaving fields out.
-    Free-form objects (maps) stay open.
+    It knows no `oneOf` and nothing beside a `$ref`: `anyOf` says the same. Free-form objects (maps) stay open.
     """
     return {name: _closed_value(name, value) for name, value in _close_object(schema).items()}
 
 
 def _close_object(schema: JsonSchema) -> dict[str, object]:
-    kept = {name: value for name, value in schema.items() if name not in ("title", "default")}
+    kept = {name: value for name, value in schema.items() if name not in _LEFT_OUT}
+    if "oneOf" in kept and "anyOf" not in kept:
+        kept["anyOf"] = kept.pop("oneOf")
+    if "$ref" in kept and kept.keys() - {"$ref", "$defs"}:
+        kept["anyOf"] = [{"$ref": kept.pop("$ref")}]
     if isinstance(properties := kept.get("properties"), dict):
         kept["required"] = list(properties)
         kept["additionalProperties"] = False
@@ -80,7 +86,7 @@ def hoisted(schema: JsonSchema, prefix: str, definitions: dict[str, object]) -> 
     if not isinstance(own, dict):
         return dict(schema)
     definitions.update({f"{prefix}{name}": _renamed(inner, prefix) for name, inner in own.items()})
-    return {name: _renamed(value, prefix) for name, value in schema.items() if name != "$defs"}
+    return {name: _renamed_reference(name, value, prefix) for name, value in schema.items() if name != "$defs"}
 
 
 def _renamed(value: object, prefix: str) -> object:

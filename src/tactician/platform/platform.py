@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
 from typing import TypeVar
 
 from tactician.agents import PlannedAgent, is_planned, raise_unless_completed
-from tactician.errors import AgentNotFoundError, DeclarationError
+from tactician.errors import AgentNotFoundError, DeclarationError, ProcessFailedError
 from tactician.events import EventSink
 from tactician.llm import LanguageModel, ModelSource, source_of
-from tactician.process import AgentProcess, AgentSpec, ProcessOptions
+from tactician.process import AgentProcess, ProcessOptions
 from tactician.runs import RunContext, Runnable, default_models
 
 T = TypeVar("T")
+_logger = logging.getLogger(__name__)
 
 
 class Platform:
@@ -54,7 +56,7 @@ class Platform:
         for agent in agents:
             registered = _as_runnable(agent)
             if registered.name in self._agents:
-                raise DeclarationError(registered.name, ["another agent is registered under this name"])
+                raise DeclarationError(registered.name, ["another agent has this name; give one of them another"])
             self._agents[registered.name] = registered
         return self
 
@@ -78,21 +80,23 @@ class Platform:
         Raises:
             AgentNotFoundError: when no registered agent yields the type.
             ProcessStuckError: when the agent that does has no plan from these objects.
-            ProcessFailedError: when an action raises.
+            ProcessFailedError: when an action raises, a budget is used up, or a goal that may give one of several
+                types gives another one.
         """
         candidates = [agent for agent in self._agents.values() if isinstance(agent, PlannedAgent)]
-        yielding = [agent for agent in candidates if _yields(agent.spec, wanted)]
+        yielding = [aimed for agent in candidates if (aimed := agent.towards(wanted)) is not None]
         if not yielding:
-            goals = sorted({g.output_type.__name__ for a in candidates for g in a.spec.goals if g.output_type})
-            known = ", ".join(goals) or "nothing"
+            kinds = {kind.__name__ for agent in candidates for goal in agent.spec.goals for kind in goal.output_types}
+            known = ", ".join(sorted(kinds)) or "nothing"
             raise AgentNotFoundError(
                 f"No registered agent yields a {wanted.__name__}. The registered goals yield: {known}."
             )
         process = await self.start(await self._able(yielding, objects), *objects, options=options)
         raise_unless_completed(process)
-        found = process.last(wanted)
-        assert found is not None
-        return found
+        if isinstance(result := process.result, wanted):
+            return result
+        given = type(result).__name__
+        raise ProcessFailedError(f"{process.agent.name} gave a {given} and not a {wanted.__name__}", process)
 
     async def processes(self) -> list[AgentProcess]:
         """The processes that were started here, oldest first."""
@@ -100,10 +104,18 @@ class Platform:
 
     async def _able(self, agents: list[PlannedAgent], objects: tuple[object, ...]) -> PlannedAgent:
         """The first agent that has a plan from the objects; the first of all, when none has."""
-        for agent in agents:
-            if await agent.process(*objects, context=self.context()).outlook() is not None:
-                return agent
+        if len(agents) > 1:
+            for agent in agents:
+                if await self._has_plan(agent, objects):
+                    return agent
         return agents[0]
+
+    async def _has_plan(self, agent: PlannedAgent, objects: tuple[object, ...]) -> bool:
+        try:
+            return await agent.process(*objects, context=self.context()).outlook() is not None
+        except Exception:  # a condition that raises: not the agent to choose, where there is another
+            _logger.debug("%r cannot plan", agent, exc_info=True)
+            return False
 
     def _planned(self, agent: object) -> PlannedAgent:
         if isinstance(agent, str):
@@ -113,19 +125,24 @@ class Platform:
                 known = ", ".join(self._agents) or "none"
                 raise AgentNotFoundError(f"No agent is registered as {agent!r}.{hint} Registered: {known}.")
             agent = found
-        return agent if isinstance(agent, PlannedAgent) else PlannedAgent(agent)
+        if not isinstance(found := _as_runnable(agent), PlannedAgent):
+            kind = type(found).__name__
+            raise AgentNotFoundError(f"{found.name!r} ({kind}) is no planned agent: call its `run`.")
+        return found
 
 
 def _as_runnable(agent: object) -> Runnable:
+    if isinstance(agent, type):
+        raise DeclarationError(agent.__name__, [f"this is the class; make an instance: {agent.__name__}(...)"])
+    if isinstance(agent, PlannedAgent):
+        return agent
     if is_planned(agent):
         return PlannedAgent(agent)
     if isinstance(agent, Runnable):
         return agent
-    raise DeclarationError(repr(agent), ["only Runnables and instances of @planned_agent classes can be registered"])
-
-
-def _yields(spec: AgentSpec, wanted: type) -> bool:
-    return any(goal.output_type is not None and issubclass(goal.output_type, wanted) for goal in spec.goals)
+    raise DeclarationError(
+        type(agent).__name__, ["it is no Runnable; decorate the class with @planned_agent(description=...)"]
+    )
 
 
 @cache

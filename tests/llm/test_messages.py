@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from tactician.llm import (
+    AssistantMessage,
+    Image,
+    Message,
+    SystemMessage,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+    messages_from_json,
+    messages_to_json,
+    text_of,
+)
+
+WORDS = st.text(max_size=8)
+IMAGES = st.builds(Image, url=WORDS) | st.builds(Image.from_bytes, st.binary(max_size=8), st.just("image/jpeg"))
+USER_PARTS = st.lists(st.builds(Text, WORDS) | IMAGES, max_size=3).map(tuple)
+CALLS = st.builds(ToolCall, WORDS, WORDS, WORDS)
+PARTS = st.lists(st.builds(Text, WORDS) | st.builds(Thinking, WORDS, st.none() | WORDS) | CALLS, max_size=3).map(tuple)
+MESSAGES: st.SearchStrategy[Message] = st.one_of(
+    st.builds(SystemMessage, WORDS),
+    st.builds(UserMessage, WORDS | USER_PARTS),
+    st.builds(AssistantMessage, PARTS),
+    st.builds(ToolResult, WORDS, WORDS, WORDS, st.booleans()),
+)
+
+
+@given(st.lists(MESSAGES, max_size=4).map(tuple))
+def test_a_conversation_survives_json(conversation: tuple[Message, ...]) -> None:
+    assert messages_from_json(messages_to_json(conversation)) == conversation
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        "[7]",
+        '[{"role": "wizard"}]',
+        '[{"role": "user"}]',
+        '[{"role": "user", "content": 7}]',
+        '[{"text": "x"}, 1]',
+    ],
+)
+def test_untrusted_text_is_validated(text: str) -> None:
+    with pytest.raises(ValidationError):
+        messages_from_json(text)
+
+
+def test_a_message_tells_its_parts_apart() -> None:
+    made = ToolCall("1", "f", '{"a": 1}')
+    message = AssistantMessage((Thinking("hm"), Text("a"), made, Text("b")))
+
+    assert (message.text, message.thinking, message.tool_calls) == ("ab", "hm", (made,))
+    assert UserMessage((Text("a"), Image(url="u"), Text("b"))).text == "ab"
+    assert UserMessage("a").parts == (Text("a"),)
+
+
+def test_arguments_of_a_call_are_parsed_on_demand() -> None:
+    assert ToolCall("1", "f", '{"a": [1]}').parsed_arguments() == {"a": [1]}
+    assert ToolCall("1", "f", "").parsed_arguments() == {}
+
+
+@pytest.mark.parametrize("arguments", ["[1]", "7", "{", '{"a": '])
+def test_arguments_that_are_no_object_are_refused(arguments: str) -> None:
+    with pytest.raises(ValueError):
+        ToolCall("1", "f", arguments).parsed_arguments()
+
+
+def test_the_text_of_a_conversation_has_a_line_for_each_message() -> None:
+    conversation = (UserMessage("hi"), AssistantMessage((Text("ho"),)), ToolResult("1", "f", "result"))
+
+    assert text_of(conversation) == "hi\nho\nresult"
+
+
+def test_a_picture_from_a_file_knows_its_type(tmp_path: Path) -> None:
+    file = tmp_path / "a.jpg"
+    file.write_bytes(b"xyz")
+
+    assert Image.from_path(file) == Image(data="eHl6", media_type="image/jpeg")
+    assert Image.from_path(str(file)).location == "data:image/jpeg;base64,eHl6"
+
+
+@pytest.mark.parametrize("name", ["a", "a.txt"])
+def test_a_file_that_is_no_picture_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ValueError, match=r"cannot tell the kind of picture.*Image\.from_bytes"):
+        Image.from_path(tmp_path / name)
+
+
+def test_the_repr_of_a_picture_does_not_show_its_bytes() -> None:
+    assert "eHl6" not in repr(Image.from_bytes(b"xyz"))
