@@ -14,10 +14,16 @@ from textwrap import dedent
 from typing import Literal
 
 import pytest
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter
 
 from tactician import Ai, tool
-from tactician.errors import ConfigurationError, ContextLengthError, MissingExtraError, ModelRequestError
+from tactician.errors import (
+    ConfigurationError,
+    ContextLengthError,
+    MissingExtraError,
+    ModelRequestError,
+    ModelTimeoutError,
+)
 from tactician.events import ToolReturned
 from tactician.llm import (
     EmbeddedModel,
@@ -65,7 +71,7 @@ class Order(BaseModel):
 
 
 class Chain(BaseModel):
-    links: list[Order]
+    links: list[Item] = Field(max_length=2)
     best: Item | int
 
 
@@ -165,12 +171,12 @@ async def test_leaving_a_stream_early_ends_the_request(model: EmbeddedModel) -> 
 
 
 async def test_a_call_has_a_time_limit(model: EmbeddedModel) -> None:
-    from tactician.errors import ModelTimeoutError
-
     request = ModelRequest(endless().messages, options=LlmOptions(max_tokens=3000, timeout=0.1))
 
     with pytest.raises(ModelTimeoutError, match=r"local: no answer within 0\.1 s"):
         await model.generate(request)
+    with pytest.raises(ModelTimeoutError):
+        await anext(model.stream(ModelRequest(request.messages, options=LlmOptions(timeout=1e-9))))
 
 
 async def test_a_conversation_that_is_too_long(model: EmbeddedModel) -> None:

@@ -49,32 +49,32 @@ class _ActionMethod(_Method):
 
 
 @dataclass(frozen=True, slots=True)
-class ClassSpec:
-    """All that was read from a class; `bind` makes it an `AgentSpec` for one instance."""
+class _Declarations:
+    """All that was read from a class, and what it means for the planner."""
 
     actions: tuple[_ActionMethod, ...]
     conditions: Mapping[str, _Method]
     labels: Mapping[type, str]
 
-    def bind(self, instance: object, name: str, description: str) -> AgentSpec:
-        """What a process runs: the actions and conditions of this very instance."""
-        actions = tuple(self._action(method, instance) for method in self.actions)
+    def spec(self, name: str, description: str) -> AgentSpec:
+        """What a process runs; `AgentSpec.of` binds it to an instance."""
+        actions = tuple(map(self._action, self.actions))
         goals = tuple(self._goal(method, method.goal) for method in self.actions if method.goal is not None)
         needed = dict.fromkeys(
             condition
             for conditions in (*(a.plan.pre for a in actions), *(g.plan.conditions for g in goals))
             for condition in conditions
         )
-        observers = self._observers(instance)
+        observers = self._observers()
         observations = {c: observers.get(c) or partial(_was_set, c) for c in needed}
         return AgentSpec(name, description, actions, goals, observations)
 
-    def _action(self, method: _ActionMethod, instance: object) -> ActionSpec:
+    def _action(self, method: _ActionMethod) -> ActionSpec:
         declared, signature = method.declared, method.signature
         return ActionSpec(
             Action(method.name, self._preconditions(method), self._effects(method), declared.cost, declared.value),
             declared.description or method.summary,
-            partial(_perform, getattr(instance, method.name), signature),
+            partial(_perform, method.name, signature),
             tuple(self._label(p) + ("" if p.required else "?") for p in signature.parameters) + declared.pre,
             tuple(map(self._written, signature.outputs)) + declared.post,
             signature.outputs,
@@ -136,7 +136,7 @@ class ClassSpec:
     def _written(self, kind: type) -> str:
         return self.labels.get(kind, kind.__name__)
 
-    def _observers(self, instance: object) -> dict[str, Observe]:
+    def _observers(self) -> dict[str, Observe]:
         """How each condition is found out, by its name."""
         observers: dict[str, Observe] = {
             label: partial(_is_there, Parameter("", kind)) for kind, label in self.labels.items()
@@ -153,12 +153,12 @@ class ClassSpec:
                 label = self._label(output)
                 observers[label] = observers[_already(label)] = partial(_is_there, output)
         for name, condition in self.conditions.items():
-            observers[name] = partial(_holds, getattr(instance, condition.name), condition.signature)
+            observers[name] = partial(_holds, condition.name, condition.signature)
         return observers
 
 
-def compile_class(owner: type, namespace: Mapping[str, object]) -> ClassSpec:
-    """Reads the actions, goals and conditions of a class.
+def compile_class(owner: type, name: str, description: str, namespace: Mapping[str, object]) -> AgentSpec:
+    """Reads the actions, goals and conditions of a class; the result has no instance yet.
 
     Raises:
         DeclarationError: with every mistake that was found.
@@ -166,30 +166,31 @@ def compile_class(owner: type, namespace: Mapping[str, object]) -> ClassSpec:
     problems: list[str] = []
     actions: list[_ActionMethod] = []
     conditions: dict[str, _Method] = {}
-    for name, function in _declared_methods(owner):
+    for method, function in _declared_methods(owner):
         declared = getattr(function, ACTION, None)
-        if isinstance(inspect.getattr_static(owner, name), staticmethod | classmethod):
-            problems.append(f"{name}: it has to be a plain method; take @staticmethod or @classmethod away")
+        if isinstance(inspect.getattr_static(owner, method), staticmethod | classmethod):
+            problems.append(f"{method}: it has to be a plain method; take @staticmethod or @classmethod away")
         try:
             hints = resolved_hints(function, namespace)
             signature = read_signature(function, hints, problems, returns=declared is not None)
         except DeclarationError as error:
-            problems.extend(f"{name}: {problem}; {_UNDEFINED}" for problem in error.problems)
+            problems.extend(f"{method}: {problem}; {_UNDEFINED}" for problem in error.problems)
             signature = Signature((), {}, ())
         summary = (docs_of(function).summary.splitlines() or [""])[0]
         if isinstance(declared, ActionDeclaration):
-            actions.append(_ActionMethod(name, signature, summary, declared, getattr(function, GOAL, None)))
+            actions.append(_ActionMethod(method, signature, summary, declared, getattr(function, GOAL, None)))
         elif isinstance(condition := getattr(function, CONDITION, None), ConditionDeclaration):
-            label = condition.name or name
+            label = condition.name or method
             if label in conditions:
-                problems.append(f"{name}: the condition {label!r} is declared twice; give each a name of its own")
-            conditions[label] = _Method(name, signature, summary)
+                problems.append(f"{method}: the condition {label!r} is declared twice; give each a name of its own")
+            conditions[label] = _Method(method, signature, summary)
         else:
-            problems.append(f"{name}: @achieves_goal is for an action; add @action below it")
+            problems.append(f"{method}: @achieves_goal is for an action; add @action below it")
     problems.extend(_mistakes(actions, conditions))
     if problems:
         raise DeclarationError(owner.__name__, problems)
-    return ClassSpec(tuple(actions), conditions, _labels((*actions, *conditions.values())))
+    declarations = _Declarations(tuple(actions), conditions, _labels((*actions, *conditions.values())))
+    return declarations.spec(name, description)
 
 
 _UNDEFINED = "import it (not only under TYPE_CHECKING), or define it before the class"
@@ -243,20 +244,20 @@ def _already(label: str) -> str:
     return f"{label} already"
 
 
-async def _perform(method: Callable[..., object], signature: Signature, context: OperationContext) -> object:
+async def _perform(method: str, signature: Signature, context: OperationContext) -> object:
     arguments = signature.arguments(context)
     if arguments is None:
         missing = ", ".join(p.type.__name__ for p in signature.required if p.find(context.blackboard) is None)
         raise LookupError(f"{missing} is not on the blackboard any more")
-    result = method(**arguments)
+    result = getattr(context.process.agent.instance, method)(**arguments)
     return await result if isinstance(result, Awaitable) else result
 
 
-def _holds(method: Callable[..., object], signature: Signature, context: OperationContext) -> bool | Awaitable[bool]:
+def _holds(method: str, signature: Signature, context: OperationContext) -> bool | Awaitable[bool]:
     arguments = signature.arguments(context)
     if arguments is None:
         return False
-    result = method(**arguments)
+    result = getattr(context.process.agent.instance, method)(**arguments)
     return result if isinstance(result, Awaitable) else bool(result)
 
 

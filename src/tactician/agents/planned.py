@@ -9,7 +9,7 @@ from functools import wraps
 from typing import Final, TypeVar, cast
 
 from tactician.agents.base import BaseRunnable
-from tactician.agents.compilation import ClassSpec, compile_class
+from tactician.agents.compilation import compile_class
 from tactician.errors import DeclarationError, ProcessFailedError, ProcessStuckError
 from tactician.llm import AssistantMessage, SystemMessage, ToolResult, UserMessage, text_of
 from tactician.process import AgentProcess, AgentSpec, Blackboard, ProcessOptions, ProcessStatus, UserInput
@@ -30,13 +30,13 @@ class _Declared:
     description: str
     namespace: Mapping[str, object]
     added: frozenset[str]
-    compiled: ClassSpec | None = None
+    compiled: AgentSpec | None = None
 
     def spec(self, instance: object) -> AgentSpec:
         if self.compiled is None:
-            self.compiled = compile_class(self.owner, self.namespace)
+            self.compiled = compile_class(self.owner, self.name, self.description, self.namespace)
             self.namespace = {}
-        return self.compiled.bind(instance, self.name, self.description)
+        return self.compiled.of(instance)
 
 
 def planned_agent(*, description: str, name: str | None = None) -> Callable[[C], C]:

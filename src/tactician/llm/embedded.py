@@ -9,15 +9,21 @@ import os
 import secrets
 import sys
 import threading
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-from tactician.errors import ConfigurationError, ContextLengthError, MissingExtraError, ModelRequestError
+from tactician.errors import (
+    ConfigurationError,
+    ContextLengthError,
+    MissingExtraError,
+    ModelRequestError,
+    ModelTimeoutError,
+)
 from tactician.llm import openai_chat
 from tactician.llm.messages import AssistantMessage, Image, UserMessage
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
@@ -35,6 +41,7 @@ _STRING_LENGTH = 300
 _LIST_ITEMS = 5
 
 _logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 class _Server(Protocol):
@@ -76,12 +83,23 @@ class EmbeddedModel:
         Raises:
             MissingExtraError: when the extra `local` or the weights are not installed.
             ModelRequestError: when the model cannot take the request.
+            ModelTimeoutError: when the options have a `timeout`, and it is over.
         """
+        return await self._in_time(request, self._whole(request))
+
+    async def _whole(self, request: ModelRequest) -> ModelResponse:
         response = ModelResponse(AssistantMessage())
         async for item in self.stream(request):
             if isinstance(item, ModelResponse):
                 response = item
         return response
+
+    async def _in_time(self, request: ModelRequest, work: Coroutine[object, object, T]) -> T:
+        seconds = request.options.timeout
+        try:
+            return await asyncio.wait_for(work, seconds)
+        except TimeoutError as error:
+            raise ModelTimeoutError(f"{self.name}: no answer within {seconds} s", model=self.name) from error
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | ModelResponse]:
         """The answer as it comes, then the whole of it.
@@ -89,6 +107,7 @@ class EmbeddedModel:
         Raises:
             MissingExtraError: when the extra `local` or the weights are not installed.
             ModelRequestError: when the model cannot take the request.
+            ModelTimeoutError: when the options have a `timeout`, and it is over.
         """
         body = self._body(request)
         decoder = openai_chat.StreamDecoder(self.name)
@@ -111,7 +130,7 @@ class EmbeddedModel:
         queued = _executor.submit(work)
         job = asyncio.wrap_future(queued)
         try:
-            while (chunk := await chunks.get()) is not None:
+            while (chunk := await self._in_time(request, chunks.get())) is not None:
                 self._raise_for_error(chunk)
                 for delta in decoder.feed_chunk(chunk):
                     yield delta

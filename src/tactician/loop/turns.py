@@ -96,7 +96,8 @@ class TurnLoop(Generic[T]):
         """
         self._messages = list(messages)
         for turn in range(1, self._policy.max_turns + 1):
-            message = (await self._ask(turn)).message
+            response = await self._ask(turn)
+            message = response.message
             self._messages.append(message)
             if calls := message.tool_calls:
                 self._messages.extend(await self._answers(calls))
@@ -104,7 +105,8 @@ class TurnLoop(Generic[T]):
             try:
                 return self._result(self._output.parse(message.text))
             except InvalidOutput as error:
-                self._reject(message, str(error))
+                cut_off = "it was cut off after max_tokens; " if response.finish_reason == "length" else ""
+                self._reject(message, f"{cut_off}{error}")
         raise TurnLimitError(
             f"{self._name}: no answer within {self._policy.max_turns} turns; raise max_turns, or look at what its "
             f"tools return",

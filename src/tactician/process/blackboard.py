@@ -42,7 +42,8 @@ class Blackboard:
     def add(self, value: object, binding: str = DEFAULT_BINDING) -> None:
         """Adds an object, under a name if it is not simply the newest of its type."""
         self._entries.append(_Entry(value, binding))
-        self._newest.clear()
+        if id(value) not in self._hidden:
+            self._newest.update((kind, value) for kind in self._newest if isinstance(value, kind))
 
     def __setitem__(self, binding: str, value: object) -> None:
         self.add(value, binding)

@@ -73,6 +73,7 @@ class AgentSpec:
     actions: tuple[ActionSpec, ...]
     goals: tuple[GoalSpec, ...]
     observations: Mapping[str, Observe]
+    instance: object = None
     planner: AStarPlanner = field(default_factory=AStarPlanner)
     plannable: tuple[Action, ...] = field(init=False)
     _by_name: Mapping[str, ActionSpec] = field(init=False, repr=False)
@@ -90,6 +91,10 @@ class AgentSpec:
     def goal(self, name: str) -> GoalSpec:
         """The goal of that name."""
         return self._goals_by_name[name]
+
+    def of(self, instance: object) -> AgentSpec:
+        """The same agent, whose actions are methods of this instance. What the planner has learnt is shared."""
+        return replace(self, instance=instance)
 
     def towards(self, wanted: type) -> AgentSpec | None:
         """The same agent with only those goals that give an object of the type; `None` when there is none."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Annotated, Generic, NotRequired, ParamSpec, TypeVar, cast, overload
+from typing import Annotated, Generic, NotRequired, ParamSpec, TypeVar, cast, get_args, overload
 
 from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
@@ -19,6 +20,7 @@ from tactician.tools.tool import Tool, as_text
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class _Compiled:
@@ -31,18 +33,22 @@ class _Compiled:
         parameters = list(inspect.signature(function).parameters.values())
         if parameters and parameters[0].name == "self":
             parameters = parameters[1:]
-        self.context_parameter = next((p.name for p in parameters if hints.get(p.name) is RunContext), None)
+        self.context_parameter = next((p.name for p in parameters if _is_context(hints.get(p.name))), None)
         fields = _fields(name, [p for p in parameters if p.name != self.context_parameter], hints, docs.parameters)
         self.adapter = _adapter(name, fields)
         schema = {k: v for k, v in self.adapter.json_schema().items() if k != "title"}
         self.spec = ToolSpec(name, description or docs.summary or name.replace("_", " "), _untitled(schema))
 
 
+def _is_context(hint: object) -> bool:
+    return hint is RunContext or RunContext in get_args(hint)
+
+
 def _fields(
     name: str, parameters: Iterable[inspect.Parameter], hints: Mapping[str, object], docs: Mapping[str, str]
 ) -> dict[str, object]:
     fields: dict[str, object] = {}
-    problems = []
+    problems = [] if _NAME.fullmatch(name) else [f"no provider takes the name {name!r}; use @tool(name=...)"]
     for parameter in parameters:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
             problems.append(f"parameter {parameter}: a model passes arguments by name; give it a plain name")
@@ -56,13 +62,14 @@ def _fields(
 
 
 def _field(parameter: inspect.Parameter, hint: object, description: str | None) -> object:
+    said = {} if description is None else {"description": description}
     if parameter.default is parameter.empty:
-        return Annotated[hint, Field(description=description)]
+        return Annotated[hint, Field(**said)]
     # The function fills its own defaults; the model only has to know them.
     shown: dict[str, JsonValue] = {}
     if isinstance(parameter.default, str | int | float | bool):
         shown["default"] = parameter.default
-    return NotRequired[Annotated[hint, Field(description=description, json_schema_extra=shown)]]
+    return NotRequired[Annotated[hint, Field(**said, json_schema_extra=shown)]]
 
 
 def _adapter(name: str, fields: Mapping[str, object]) -> TypeAdapter[dict[str, object]]:

@@ -25,13 +25,15 @@ def resolved_hints(function: Callable[..., object], namespace: Mapping[str, obje
     """The annotations of a function, with strings resolved.
 
     Raises:
-        DeclarationError: when an annotation names something that does not exist.
+        DeclarationError: when an annotation names something that does not exist, or this is not a function.
     """
     try:
         return dict(get_type_hints(function, localns=dict(namespace), include_extras=True))
     except NameError as error:
         name = getattr(function, "__qualname__", repr(function))
         raise DeclarationError(name, [f"the annotation {error.name!r} is not defined where it can be seen"]) from error
+    except TypeError as error:
+        raise DeclarationError(repr(function), ["it is not a function; wrap it in one"]) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,110 @@
+"""`Agent`, functions as Runnables, and names."""
+
+from __future__ import annotations
+
+import pytest
+
+from tactician import Agent, RunContext, Runnable, runnable
+from tactician.agents import FunctionRunnable, snake_case
+from tactician.errors import DeclarationError
+from tactician.events import RunCompleted
+from tactician.testing import ScriptedModel, ToolCall
+
+
+def system_of(model: ScriptedModel) -> str:
+    """The instructions of the first call."""
+    first = model.calls[0].messages[0]
+    assert first.role == "system"
+    return first.text
+
+
+async def test_role_goal_and_background_are_instructions() -> None:
+    model = ScriptedModel("fact")
+    agent = Agent(role="Researcher", goal="Find facts", background="Ten years in libraries", model=model)
+    await agent.run("frogs")
+    assert system_of(model) == ("You are: Researcher.\nYour goal: Find facts\nYour background: Ten years in libraries")
+    assert (agent.name, agent.id, agent.description) == ("Researcher", "researcher", "Find facts")
+
+
+async def test_a_role_comes_before_instructions() -> None:
+    model = ScriptedModel("fact")
+    await Agent("Ada", role="Researcher", instructions="Be brief.", model=model).run("frogs")
+    assert system_of(model) == "You are: Researcher.\nBe brief."
+
+
+async def test_an_agent_without_instructions_sends_none() -> None:
+    model = ScriptedModel("fact")
+    await Agent("Ada", model=model).run("frogs")
+    assert [message.role for message in model.calls[0].messages] == ["user"]
+
+
+def test_an_agent_needs_a_name_or_a_role() -> None:
+    with pytest.raises(DeclarationError, match="it needs a name or a role"):
+        Agent(instructions="Help.")
+
+
+def test_names_and_descriptions_have_defaults() -> None:
+    assert Agent("Front Desk", instructions="Help.").description == "Help."
+    assert Agent("Front Desk").description == "Front Desk"
+    assert Agent("Front Desk", description="d", goal="g").description == "d"
+    assert Agent("Front Desk").id == "front_desk"
+    assert Agent("Front Desk", id="desk").id == "desk"
+    assert repr(Agent("Front Desk")) == "Agent('Front Desk')"
+
+
+async def test_an_async_function_is_a_runnable() -> None:
+    async def shout(text: object) -> str:
+        """Says it loudly."""
+        return f"{text}!"
+
+    loud = runnable(shout)
+    assert isinstance(loud, FunctionRunnable)
+    assert isinstance(loud, Runnable)
+    assert (loud.name, loud.description) == ("shout", "Says it loudly.")
+    assert (await loud.run("hi", context=RunContext.over(ScriptedModel()))).output == "hi!"
+
+
+async def test_a_function_can_be_named_and_described() -> None:
+    async def undocumented(text: object) -> int:
+        return 1
+
+    assert runnable(undocumented).description == "undocumented"
+    named = runnable(undocumented, name="One", description="Always one")
+    assert (named.name, named.description) == ("One", "Always one")
+
+
+async def test_a_function_streams_and_is_a_tool() -> None:
+    async def shout(text: object) -> str:
+        return f"{text}!"
+
+    loud, context = runnable(shout), RunContext.over(ScriptedModel())
+    events = [event async for event in loud.stream("hi", context=context)]
+    assert [type(event) for event in events] == [RunCompleted]
+    model = ScriptedModel(ToolCall("shout", request="hi"), "done")
+    await Agent("Host", model=model, tools=[loud.as_tool()]).run("go")
+    assert "hi!" in model.calls[1].prompt
+
+
+async def test_what_a_function_raises_is_raised() -> None:
+    async def fail(text: object) -> str:
+        raise LookupError("gone")
+
+    with pytest.raises(LookupError, match="gone"):
+        await runnable(fail).run("hi", context=RunContext.over(ScriptedModel()))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Code Writer", "code_writer"),
+        ("CodeWriter", "code_writer"),
+        ("code-writer 2", "code_writer_2"),
+        ("HTTPServer", "httpserver"),
+        ("  Éclair!  ", "clair"),
+        ("日本", "agent"),
+        ("", "agent"),
+        ("x" * 100, "x" * 64),
+    ],
+)
+def test_names_become_names_of_tools(name: str, expected: str) -> None:
+    assert snake_case(name) == expected

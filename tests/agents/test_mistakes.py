@@ -1,0 +1,296 @@
+"""A wrong declaration is found when the agent is registered: every mistake at once, with its place and its remedy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, TypedDict
+
+import pytest
+
+from tactician import Platform, UserInput, achieves_goal, action, condition, planned_agent
+from tactician.errors import DeclarationError
+from tactician.testing import ScriptedModel
+
+
+@dataclass(frozen=True)
+class Story:
+    text: str
+
+
+class Loose(TypedDict):
+    text: str
+
+
+class Sized(Protocol):
+    @property
+    def size(self) -> int: ...
+
+
+class Correct:
+    """A goal, so that a test has one mistake only."""
+
+    @achieves_goal("done")
+    @action
+    def finish(self, user_input: UserInput) -> str:
+        return ""
+
+
+def problems_of(agent: object) -> tuple[str, ...]:
+    """What registering the agent finds."""
+    with pytest.raises(DeclarationError) as caught:
+        Platform(models=ScriptedModel()).register(agent)
+    return caught.value.problems
+
+
+def test_a_class_without_an_action() -> None:
+    @planned_agent(description="d")
+    class Empty:
+        pass
+
+    assert problems_of(Empty()) == ("it has no action; declare at least one method with @action",)
+
+
+def test_a_class_without_a_goal() -> None:
+    @planned_agent(description="d")
+    class Aimless:
+        @action
+        def write(self, user_input: UserInput) -> Story:
+            return Story("")
+
+    assert problems_of(Aimless()) == (
+        'it has no goal; add @achieves_goal("...") to the action that completes its work',
+    )
+
+
+def test_a_goal_that_is_no_action() -> None:
+    @planned_agent(description="d")
+    class Half(Correct):
+        @achieves_goal("a story")
+        def write(self, user_input: UserInput) -> Story:
+            return Story("")
+
+    assert problems_of(Half()) == ("write: @achieves_goal is for an action; add @action below it",)
+
+
+def test_a_parameter_without_a_type() -> None:
+    @planned_agent(description="d")
+    class Untyped(Correct):
+        @action
+        def write(self, topic) -> Story:  # type: ignore[no-untyped-def]  # noqa: ANN001 - on purpose
+            return Story("")
+
+    assert problems_of(Untyped()) == ("write: parameter 'topic' has no type; annotate it with the type it needs",)
+
+
+def test_an_action_without_a_return_type() -> None:
+    @planned_agent(description="d")
+    class Silent(Correct):
+        @action
+        def write(self, user_input: UserInput):  # type: ignore[no-untyped-def]  # noqa: ANN202 - on purpose
+            return Story("")
+
+    assert problems_of(Silent()) == (
+        "write: it does not say what it returns; annotate it, as in `-> Story` or `-> None`",
+    )
+
+
+def test_a_condition_needs_no_return_type() -> None:
+    @planned_agent(description="d")
+    class Fine(Correct):
+        @condition
+        def ready(self, user_input: UserInput):  # type: ignore[no-untyped-def]  # noqa: ANN202 - on purpose
+            return True
+
+    Platform(models=ScriptedModel()).register(Fine())
+
+
+def test_a_list_is_no_class() -> None:
+    @planned_agent(description="d")
+    class Lists(Correct):
+        @action
+        def write(self, stories: list[Story]) -> list[Story] | None:
+            return stories
+
+    remedy = "wrap it in a class of its own, so that the planner can tell it from others"
+    assert problems_of(Lists()) == (
+        f"write: parameter 'stories' needs a class, not list[Story]; {remedy}",
+        f"write: it returns list[Story], which is no class; {remedy}",
+    )
+
+
+def test_a_parameter_of_several_types() -> None:
+    @planned_agent(description="d")
+    class Either(Correct):
+        @action
+        def write(self, source: Story | UserInput) -> Story:
+            return Story("")
+
+    assert problems_of(Either())[0].startswith("write: parameter 'source' needs a class, not Story | UserInput; ")
+
+
+@pytest.mark.parametrize(
+    ("hint", "written"), [(Any, "Any"), (Loose, "Loose"), (Sized, "Sized"), (tuple[Story, ...], "tuple[Story, ...]")]
+)
+def test_a_type_that_no_object_can_be_checked_against(hint: object, written: str) -> None:
+    def write(self: object, source: object) -> object:
+        return source
+
+    write.__annotations__.update({"source": hint, "return": hint})
+    agent = planned_agent(description="d")(type("Loosely", (Correct,), {"write": action(write)}))
+    parameter, result = problems_of(agent())
+    assert parameter.startswith(f"write: parameter 'source' needs a class, not {written}; ")
+    assert result.startswith(f"write: it returns {written}, which is no class; ")
+
+
+def test_two_parameters_of_one_type() -> None:
+    @planned_agent(description="d")
+    class Twins(Correct):
+        @action
+        def compare(self, first: Story, second: Story | None, third: Story) -> bool:
+            return first == second
+
+    assert problems_of(Twins()) == (
+        "compare: two parameters of type Story would get the same object; "
+        "write Annotated[Story, by_name] to bind them by name",
+    )
+
+
+def test_parameters_that_cannot_be_passed_by_name() -> None:
+    @planned_agent(description="d")
+    class Stars(Correct):
+        @action
+        def write(self, story: Story, /, *more: UserInput, **rest: Story) -> bool:
+            return True
+
+    assert problems_of(Stars()) == tuple(
+        f"write: parameter '{name}' cannot be filled by name; make it a plain parameter"
+        for name in ("story", "*more", "**rest")
+    )
+
+
+def test_an_unknown_condition_with_a_suggestion() -> None:
+    @planned_agent(description="d")
+    class Typo(Correct):
+        @condition
+        def approved(self, story: Story) -> bool:
+            return True
+
+        @action(pre=["aproved"])
+        def publish(self, story: Story) -> bool:
+            return True
+
+    assert problems_of(Typo()) == ("publish: no condition 'aproved'; did you mean 'approved'?",)
+
+
+def test_an_unknown_condition_without_anything_similar() -> None:
+    @planned_agent(description="d")
+    class Lost(Correct):
+        @action(pre=["sunny"])
+        def publish(self, story: Story) -> bool:
+            return True
+
+    assert problems_of(Lost()) == (
+        "publish: no condition 'sunny'; declare a @condition, or an action with it in `post`",
+    )
+
+
+def test_a_condition_that_is_declared_twice() -> None:
+    @planned_agent(description="d")
+    class Double(Correct):
+        @condition(name="ready")
+        def first(self) -> bool:
+            return True
+
+        @condition(name="ready")
+        def second(self) -> bool:
+            return False
+
+    assert problems_of(Double()) == ("second: the condition 'ready' is declared twice; give each a name of its own",)
+
+
+def test_an_annotation_that_names_nothing() -> None:
+    @planned_agent(description="d")
+    class Undefined:
+        @achieves_goal("a story")
+        @action
+        def write(self, user_input: UserInput) -> Nowhere:  # type: ignore[name-defined]  # noqa: F821 - on purpose
+            return None
+
+    assert problems_of(Undefined()) == (
+        "write: the annotation 'Nowhere' is not defined where it can be seen; "
+        "import it (not only under TYPE_CHECKING), or define it before the class",
+    )
+
+
+@pytest.mark.parametrize("cost", [-0.1, float("nan"), float("inf")])
+def test_a_cost_that_is_no_cost(cost: float) -> None:
+    @planned_agent(description="d")
+    class Dear(Correct):
+        @action(cost=cost)
+        def write(self, user_input: UserInput) -> Story:
+            return Story("")
+
+    assert problems_of(Dear()) == (f"write: the cost is {cost!r}; it has to be a number from 0 up",)
+
+
+def test_methods_that_have_no_self() -> None:
+    @planned_agent(description="d")
+    class Static(Correct):
+        @staticmethod
+        @action
+        def write(user_input: UserInput) -> Story:
+            return Story("")
+
+        @classmethod
+        @action
+        def rewrite(cls, story: Story) -> bool:
+            return True
+
+    assert problems_of(Static()) == tuple(
+        f"{name}: it has to be a plain method; take @staticmethod or @classmethod away" for name in ("write", "rewrite")
+    )
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    @planned_agent(description="d")
+    class Messy:
+        @action(pre=["payed"])
+        def ship(self, order, story: list[Story]) -> Story:  # type: ignore[no-untyped-def]  # noqa: ANN001 - on purpose
+            return Story("")
+
+        @action(post=["paid"])
+        def pay(self, first: Story, second: Story): ...  # type: ignore[no-untyped-def]  # noqa: ANN202 - on purpose
+
+    with pytest.raises(DeclarationError) as caught:
+        Platform(models=ScriptedModel()).register(Messy())
+    assert str(caught.value) == (
+        "Messy is not declared correctly:\n"
+        "  - ship: parameter 'order' has no type; annotate it with the type it needs\n"
+        "  - ship: parameter 'story' needs a class, not list[Story]; wrap it in a class of its own, so that the "
+        "planner can tell it from others\n"
+        "  - pay: two parameters of type Story would get the same object; write Annotated[Story, by_name] to bind "
+        "them by name\n"
+        "  - pay: it does not say what it returns; annotate it, as in `-> Story` or `-> None`\n"
+        '  - it has no goal; add @achieves_goal("...") to the action that completes its work\n'
+        "  - ship: no condition 'payed'; did you mean 'paid'?"
+    )
+
+
+def test_the_mistakes_are_told_each_time() -> None:
+    @planned_agent(description="d")
+    class Empty:
+        pass
+
+    assert problems_of(Empty()) == problems_of(Empty())
+
+
+def test_a_class_that_is_not_decorated() -> None:
+    assert problems_of(Correct()) == ("it is no Runnable; decorate the class with @planned_agent(description=...)",)
+
+
+def test_the_class_instead_of_an_instance() -> None:
+    @planned_agent(description="d")
+    class Agent(Correct):
+        pass
+
+    assert problems_of(Agent) == ("this is the class; make an instance: Agent(...)",)
