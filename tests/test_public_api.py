@@ -8,8 +8,8 @@ import tactician
 
 PUBLIC = {
     "tactician": """
-        Agent Ai AssistantMessage Blackboard Budget Image LlmOptions OperationContext PlannedAgent Platform ProcessOptions
-        ProcessStatus RunContext RunResult Runnable Tool UserInput UserMessage achieves_goal action by_name condition
+        Agent Ai AssistantMessage Blackboard Budget Image LlmOptions OperationContext PlannedAgent Platform
+        ProcessOptions ProcessStatus RunContext RunResult Runnable Tool UserInput UserMessage achieves_goal action by_name condition
         planned_agent runnable tool
     """,
     "tactician.agents": """
@@ -28,7 +28,7 @@ def test_a_package_exports_exactly_its_public_names(package: str) -> None:
     assert set(import_module(package).__all__) == set(PUBLIC[package].split())
 
 
-PACKAGES = "agents ai cli llm loop planning platform process runs testing tools".split()
+PACKAGES = ["agents", "ai", "cli", "llm", "loop", "planning", "platform", "process", "runs", "testing", "tools"]
 
 
 @pytest.mark.parametrize("package", [f"tactician.{name}" for name in PACKAGES])

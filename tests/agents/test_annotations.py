@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Annotated, Optional, Union
 
 import pytest
+from tests.agents.running import started, steps
 
 from tactician import UserInput, achieves_goal, action, by_name, planned_agent
-from tests.agents.running import started, steps
 
 
 @planned_agent(description="names what comes later")
@@ -17,7 +17,7 @@ class Forward:
 
     @achieves_goal("done")
     @action
-    def second(self, later: "Later | None", same: "Annotated[Later, by_name] | None") -> "Optional[Last]":
+    def second(self, later: "Later | None", same: "Annotated[Later, by_name] | None") -> "Optional[Last]":  # noqa: UP045 - on purpose
         return Last("without" if later is None else later.text)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tactician import ProcessStatus, UserInput, achieves_goal, action, planned_agent
 from tests.agents.running import started, steps
+
+from tactician import ProcessStatus, UserInput, achieves_goal, action, planned_agent
 
 
 @dataclass(frozen=True)

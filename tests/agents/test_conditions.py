@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 import pytest
+from tests.agents.running import started, steps
 
 from tactician import (
     Ai,
@@ -20,7 +21,6 @@ from tactician import (
     planned_agent,
 )
 from tactician.testing import ScriptedModel
-from tests.agents.running import started, steps
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ class Reviser:
         return Draft("")
 
     @action(can_rerun=True)
-    def revise(self, draft: Draft) -> Draft:
+    def revise(self, draft: Draft) -> Draft | None:
         return Draft(draft.text + "!")
 
     @condition

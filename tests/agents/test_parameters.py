@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from tests.agents.running import started, steps
+
 from tactician import (
     Ai,
     Blackboard,
@@ -20,7 +22,6 @@ from tactician import (
 )
 from tactician.process import AgentProcess
 from tactician.testing import ScriptedModel
-from tests.agents.running import started, steps
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ async def test_a_default_is_kept_when_there_is_no_object() -> None:
     class Plain:
         @achieves_goal("a book")
         @action
-        def write(self, text: Text, style: Style = Style("plain")) -> Book:  # noqa: B008 - frozen
+        def write(self, text: Text, style: Style = Style("plain")) -> Book:
             return Book(f"{text.text} {style.name}")
 
     assert (await started(Plain(), Text("a"))).result == Book("a plain")

@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.agents.running import started, steps
 
 from tactician import ProcessStatus, UserInput, achieves_goal, action, planned_agent
-from tests.agents.running import started, steps
 
 Graph: TypeAlias = Mapping[int, frozenset[int]]
 """For each node, those that it needs: all of them have a smaller number."""
@@ -23,9 +23,6 @@ def graphs(draw: st.DrawFn) -> Graph:
 
 
 def action_for(node: int, needs: frozenset[int], types: Mapping[int, type], order: list[int]) -> Callable[..., object]:
-    def run(self: object, user_input: UserInput, **inputs: object) -> object:
-        raise NotImplementedError
-
     parameters = ", ".join(["self", "user_input", *(f"p{need}" for need in sorted(needs))])
     scope: dict[str, object] = {"order": order, "made": types[node]}
     exec(f"def run({parameters}):\n    order.append({node})\n    return made()", scope)

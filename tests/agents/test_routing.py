@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
+from tests.agents.running import started, steps
 
 from tactician import ProcessStatus, UserInput, achieves_goal, action, planned_agent
-from tests.agents.running import started, steps
 
 
 class Intent:
@@ -77,6 +77,22 @@ async def test_nothing_without_another_way_leaves_the_process_stuck() -> None:
     assert process.failure is not None
     assert "'classify' has run and gave nothing" in process.failure
     assert process.history[0].outputs == ()
+
+
+async def test_every_way_that_does_not_lead_on_is_explained() -> None:
+    @planned_agent(description="could ask, if there were somebody to ask")
+    class Alone(FrontDesk):
+        @action(pre=["colleague is in"])
+        def ask_a_colleague(self, user_input: UserInput) -> Answer:
+            return Answer("from a colleague")
+
+        @action(post=["colleague is in"])
+        def call(self, frog: Frog) -> None: ...
+
+    process = await started(Alone(), "nonsense")
+    assert process.failure is not None
+    assert "'Billing' is missing, as 'classify' has run and gave nothing" in process.failure
+    assert "'Frog' is missing and no action provides it" in process.failure
 
 
 async def test_nothing_makes_the_planner_take_another_way() -> None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
-
 from tests.support.chat_server import ChatServer, answers, completion
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -30,8 +32,8 @@ INSTANCES = json.dumps(
 KEYS = {one.key_variable: f"sk-{one.name}" for one in PROVIDERS.values() if one.key_variable}
 
 
-def catalog(settings: ModelSettings | None = None, **environment: str) -> ModelCatalog:
-    return ModelCatalog(Settings(models=settings or ModelSettings()), environment)
+def catalog(environment: Mapping[str, str] | None = None, settings: ModelSettings | None = None) -> ModelCatalog:
+    return ModelCatalog(Settings(models=settings or ModelSettings()), environment or {})
 
 
 def find(source: ModelCatalog, name: str) -> LanguageModel:
@@ -55,7 +57,7 @@ def without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class TestTheDefault:
-    EVERYTHING = {
+    EVERYTHING: ClassVar = {
         "TACTICIAN_MODEL": "role:writer",
         "LLM_INSTANCES": INSTANCES,
         "OPENAI_BASE_URL": "http://user:pw@localhost:8000/v1?token=t",
@@ -78,32 +80,32 @@ class TestTheDefault:
         settings = ModelSettings(default="house-model")
 
         for variable, name, reason in self.ORDER:
-            assert catalog(settings, **environment).default == (name, reason)
+            assert catalog(environment, settings).default == (name, reason)
             environment.pop(variable, None)
             settings = settings if variable else ModelSettings()
 
     def test_openai_comes_before_the_other_keys(self) -> None:
-        assert catalog(**dict(reversed(KEYS.items()))).default == ("openai:gpt-5.4", "OPENAI_API_KEY is set")
+        assert catalog(dict(reversed(KEYS.items()))).default == ("openai:gpt-5.4", "OPENAI_API_KEY is set")
 
     @pytest.mark.parametrize("variable", ["TACTICIAN_MODEL", "LLM_INSTANCES", "OPENAI_BASE_URL", "OPENAI_API_KEY"])
     @pytest.mark.usefixtures("with_weights")
     def test_an_empty_variable_counts_as_unset(self, variable: str) -> None:
-        assert catalog(**{variable: ""}).default[0] == "local"
+        assert catalog({variable: ""}).default[0] == "local"
 
     @pytest.mark.usefixtures("without_weights")
     def test_without_any_model_the_error_says_what_to_do(self) -> None:
-        with pytest.raises(ConfigurationError, match="OPENAI_API_KEY.*LLM_INSTANCES.*pip install"):
+        with pytest.raises(ConfigurationError, match=r"OPENAI_API_KEY.*LLM_INSTANCES.*pip install"):
             _ = catalog().default
 
     @pytest.mark.usefixtures("with_weights")
     def test_options_without_a_model_get_the_default(self) -> None:
-        source = catalog(ModelSettings(default="role:x", roles={"x": "ollama:qwen3"}))
+        source = catalog(settings=ModelSettings(default="role:x", roles={"x": "ollama:qwen3"}))
 
         assert source.resolve(LlmOptions(temperature=1)).name == "ollama:qwen3"
 
     @pytest.mark.usefixtures("with_weights")
     def test_entries_are_all_that_can_be_named(self) -> None:
-        entries = catalog(LLM_INSTANCES=INSTANCES, MISTRAL_API_KEY="sk-m").entries()
+        entries = catalog({"LLM_INSTANCES": INSTANCES, "MISTRAL_API_KEY": "sk-m"}).entries()
 
         assert [(entry.name, entry.provider) for entry in entries] == [
             ("gpt-5.4", "eu"),
@@ -116,7 +118,7 @@ class TestTheDefault:
 
 class TestNames:
     def test_the_same_name_is_the_same_object(self) -> None:
-        source = catalog(**KEYS)
+        source = catalog(KEYS)
 
         assert find(source, "gpt-5.4") is find(source, "gpt-5.4")
 
@@ -136,7 +138,7 @@ class TestNames:
         assert at_home.path == Path("/home/me/x.gguf")
 
     def test_an_instance_serves_its_models_before_anyone_else(self) -> None:
-        source = catalog(LLM_INSTANCES=INSTANCES, **KEYS)
+        source = catalog({"LLM_INSTANCES": INSTANCES, **KEYS})
 
         assert find(source, "gpt-5.4").name == "eu:gpt-5.4"
         assert remote(source, "us:gpt-5.4").endpoint.url == "https://us.example/v1/chat/completions"
@@ -144,7 +146,7 @@ class TestNames:
 
     @pytest.mark.parametrize("name", [one.name for one in PROVIDERS.values() if one.key_variable])
     def test_a_provider_can_be_named(self, name: str) -> None:
-        model = remote(catalog(**KEYS), f"{name}:some-model")
+        model = remote(catalog(KEYS), f"{name}:some-model")
 
         assert (model.name, model.model) == (f"{name}:some-model", "some-model")
         assert model.endpoint.headers == {"Authorization": f"Bearer sk-{name}"}
@@ -163,7 +165,7 @@ class TestNames:
         ],
     )
     def test_a_model_is_known_by_its_family(self, name: str, provider: str) -> None:
-        assert find(catalog(**KEYS), name).name == f"{provider}:{name}"
+        assert find(catalog(KEYS), name).name == f"{provider}:{name}"
 
     def test_ollama_needs_no_key(self) -> None:
         model = remote(catalog(), "ollama:qwen3:4b")
@@ -173,13 +175,15 @@ class TestNames:
         assert model.endpoint.headers == {}
 
     def test_a_base_url_of_a_provider_can_be_set_and_needs_no_key(self) -> None:
-        source = catalog(OLLAMA_BASE_URL="http://box:1", OPENAI_BASE_URL="http://vllm:8000/v1")
+        source = catalog({"OLLAMA_BASE_URL": "http://box:1", "OPENAI_BASE_URL": "http://vllm:8000/v1"})
 
         assert remote(source, "ollama:x").endpoint.url == "http://box:1/v1/chat/completions"
         assert remote(source, "openai:x").endpoint.url == "http://vllm:8000/v1/chat/completions"
 
     def test_a_server_of_ones_own_may_serve_any_name(self) -> None:
-        assert find(catalog(OPENAI_BASE_URL="http://vllm:8000/v1"), "my-tuned-model").name == "openai:my-tuned-model"
+        assert (
+            find(catalog({"OPENAI_BASE_URL": "http://vllm:8000/v1"}), "my-tuned-model").name == "openai:my-tuned-model"
+        )
 
     @pytest.mark.parametrize("name", ["gpt-5.4", "openai:gpt-5.4"])
     def test_a_missing_key_names_its_variable(self, name: str) -> None:
@@ -196,7 +200,7 @@ class TestNames:
         with pytest.raises(
             UnknownModelError, match=r"'hose-model'\. Did you mean 'house-model'\? Known here: gpt-5\.4"
         ):
-            find(catalog(LLM_INSTANCES=INSTANCES), "hose-model")
+            find(catalog({"LLM_INSTANCES": INSTANCES}), "hose-model")
 
     @pytest.mark.usefixtures("without_weights")
     def test_an_unknown_model_among_none(self) -> None:
@@ -205,32 +209,35 @@ class TestNames:
 
     def test_mistakes_in_the_instances_show_at_once(self) -> None:
         with pytest.raises(ConfigurationError, match="LLM_INSTANCES is not valid"):
-            catalog(LLM_INSTANCES="[{}]")
+            catalog({"LLM_INSTANCES": "[{}]"})
 
 
 class TestRoles:
     ROLES = ModelSettings(roles={"reviewer": "ollama:big", "again": "role:again"})
 
     def test_a_role_stands_for_a_model(self) -> None:
-        source = catalog(self.ROLES)
+        source = catalog(settings=self.ROLES)
 
         assert (
             source.resolve(LlmOptions(role="reviewer")) is find(source, "role:reviewer") is find(source, "ollama:big")
         )
 
     def test_the_model_wins_over_the_role(self) -> None:
-        assert catalog(self.ROLES).resolve(LlmOptions(model="ollama:small", role="reviewer")).name == "ollama:small"
+        assert (
+            catalog(settings=self.ROLES).resolve(LlmOptions(model="ollama:small", role="reviewer")).name
+            == "ollama:small"
+        )
 
     def test_an_unknown_role_says_how_to_add_it(self) -> None:
         with pytest.raises(ConfigurationError) as raised:
-            find(catalog(self.ROLES), "role:writer")
+            find(catalog(settings=self.ROLES), "role:writer")
 
         assert '`writer = "<model>"` to [models.roles] in tactician.toml' in str(raised.value)
         assert "(configured roles: again, reviewer)" in str(raised.value)
 
     def test_a_role_cannot_stand_for_a_role(self) -> None:
         with pytest.raises(ConfigurationError, match="'again' stands for 'role:again'"):
-            find(catalog(self.ROLES), "role:again")
+            find(catalog(settings=self.ROLES), "role:again")
 
 
 def test_one_model_stands_for_every_name() -> None:

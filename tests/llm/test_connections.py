@@ -9,10 +9,10 @@ from contextlib import aclosing
 from textwrap import dedent
 
 import pytest
-
-from tactician.llm import ModelRequest, TextDelta, UserMessage
 from tests.support.chat_server import ChatServer, chunk, echoes, sse, streams
 from tests.support.waiting import eventually
+
+from tactician.llm import ModelRequest, TextDelta, UserMessage
 
 HI = ModelRequest((UserMessage("hi"),))
 
@@ -35,6 +35,17 @@ async def test_a_stream_that_was_read_to_its_end_gives_its_connection_back(serve
             pass
 
     assert len({one.peer for one in server.received}) == 1
+
+
+async def test_a_connection_that_the_server_has_closed_is_replaced(server: ChatServer) -> None:
+    model = server.model()
+    await model.generate(HI)
+
+    server.drop_connections()
+    await eventually(lambda: server.open_connections == 0)
+    await model.generate(HI)
+
+    assert len({one.peer for one in server.received}) == 2
 
 
 async def test_a_hundred_calls_at_once_each_get_their_own_answer(server: ChatServer) -> None:

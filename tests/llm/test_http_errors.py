@@ -8,7 +8,10 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 import pytest
+from tests.support.chat_server import ChatServer, answers, chunk, completion, fails, hangs_up, sends, sse, streams
+from tests.support.waiting import eventually
 
+from tactician import Agent, RunContext
 from tactician.errors import (
     AuthenticationError,
     ContextLengthError,
@@ -22,8 +25,6 @@ from tactician.errors import (
     RateLimitError,
 )
 from tactician.llm import PROVIDERS, Endpoint, LlmOptions, ModelRequest, RemoteModel, UserMessage
-from tests.support.chat_server import ChatServer, answers, chunk, completion, fails, sends, sse
-from tests.support.waiting import eventually
 
 HI = ModelRequest((UserMessage("hi"),))
 Call: TypeAlias = Callable[[RemoteModel, ModelRequest], Awaitable[object]]
@@ -82,7 +83,7 @@ async def test_each_status_has_its_error(server: ChatServer, ask: Call, status: 
 async def test_a_conversation_that_is_too_long(
     server: ChatServer, ask: Call, message: str, details: dict[str, object]
 ) -> None:
-    server.will(fails(400, message, **details))
+    server.will(answers({"error": {"message": message, **details}}, 400))
 
     with pytest.raises(ContextLengthError) as raised:
         await ask(server.model(), HI)
@@ -211,6 +212,14 @@ async def test_a_connection_that_breaks_in_the_middle_of_a_stream(server: ChatSe
 
 
 @both_ways
+async def test_a_connection_that_breaks_before_the_answer(server: ChatServer, ask: Call) -> None:
+    server.will(hangs_up())
+
+    with pytest.raises(ModelConnectionError, match=r"test:test-model: cannot reach http://127\.0\.0\.1"):
+        await ask(server.model(), HI)
+
+
+@both_ways
 async def test_a_server_that_is_not_there(ask: Call) -> None:
     with socket.socket() as reserved:
         reserved.bind(("127.0.0.1", 0))
@@ -260,7 +269,7 @@ async def test_a_redirect_takes_no_key_anywhere(server: ChatServer, ask: Call) -
     async with ChatServer(answers(completion("stolen"))) as elsewhere:
         server.will(answers({}, 307, {"Location": f"{elsewhere.url}/v1/chat/completions"}))
 
-        with pytest.raises(ModelRequestError, match="HTTP 307.*moved to") as raised:
+        with pytest.raises(ModelRequestError, match=r"HTTP 307.*moved to") as raised:
             await ask(server.model(PROVIDERS["azure-openai"], key="sk-secret"), HI)
 
     assert elsewhere.received == []
@@ -293,6 +302,17 @@ class TestKeysStaySecret:
 
             assert self.KEY not in self.shown(raised.value)
             assert "***" in str(raised.value)
+
+    async def test_in_no_event(self, server: ChatServer) -> None:
+        model = server.model(PROVIDERS["openai"], key=self.KEY)
+        agent = Agent("A", model=model, instructions="Be kind")
+        server.will(streams(chunk("stop", content="hello")))
+
+        shown = [repr(event) async for event in agent.stream("hi", context=RunContext.over(model))]
+
+        assert shown
+        assert self.KEY not in "".join(shown)
+        assert server.received[0].headers["authorization"] == f"Bearer {self.KEY}"
 
     @both_ways
     async def test_nor_in_the_address(self, ask: Call) -> None:

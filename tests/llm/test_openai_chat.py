@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.chat_server import USAGE, call, call_piece, chunk, completion, usage_chunk
 
 from tactician.llm import Delta, ModelResponse, TextDelta, ThinkingDelta, ToolCallDelta
 from tactician.llm.openai_chat import StreamDecoder, decode
-from tests.support.chat_server import USAGE, call, call_piece, chunk, completion, usage_chunk
 
 WORDS = st.text(max_size=12)
 
@@ -41,8 +41,8 @@ def answers(draw: st.DrawFn) -> tuple[dict[str, object], list[dict[str, object]]
 def _call_chunks(draw: st.DrawFn, calls: Sequence[tuple[str, str, str]]) -> list[dict[str, object]]:
     """The fragments of several calls, mixed, those of one call in order."""
     waiting = [
-        [call_piece(n, id=id, name=name), *(call_piece(n, piece) for piece in draw(divided(arguments)))]
-        for n, (id, name, arguments) in enumerate(calls)
+        [call_piece(n, id=key, name=name), *(call_piece(n, piece) for piece in draw(divided(arguments)))]
+        for n, (key, name, arguments) in enumerate(calls)
     ]
     mixed = []
     while waiting := [pieces for pieces in waiting if pieces]:

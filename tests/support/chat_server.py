@@ -100,6 +100,13 @@ class ChatServer:
             self.abandoned.set()
             raise
 
+    def drop_connections(self) -> None:
+        """Closes every connection, as a server does with those that were idle for too long."""
+        assert self._runner.server is not None
+        for connection in self._runner.server.connections:
+            assert connection.transport is not None
+            connection.transport.close()
+
     def stall(self, *pieces: bytes) -> Reply:
         """Sends the pieces, if there are any, and then nothing until the client gives up."""
 
@@ -138,9 +145,9 @@ def echoes() -> Reply:
     return reply
 
 
-def fails(status: int, message: str = "no", headers: Mapping[str, str] | None = None, **details: object) -> Reply:
+def fails(status: int, message: str = "no", headers: Mapping[str, str] | None = None) -> Reply:
     """An error in the form that OpenAI gives it."""
-    return answers({"error": {"message": message, **details}}, status, headers)
+    return answers({"error": {"message": message}}, status, headers)
 
 
 def sends(*pieces: bytes, breaks_off: bool = False) -> Reply:
@@ -156,6 +163,17 @@ def sends(*pieces: bytes, breaks_off: bool = False) -> Reply:
         else:
             await response.write_eof()
         return response
+
+    return reply
+
+
+def hangs_up() -> Reply:
+    """Closes the connection without an answer."""
+
+    async def reply(request: web.Request, _: Received) -> web.StreamResponse:
+        assert request.transport is not None
+        request.transport.close()
+        return web.Response()
 
     return reply
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from hypothesis import strategies as st
 
@@ -24,7 +24,7 @@ class _Instances:
     def __init__(self, definitions: Mapping[str, object]) -> None:
         self._made = {f"#/$defs/{name}": st.deferred(self._later(inner)) for name, inner in definitions.items()}
 
-    def _later(self, schema: object) -> st.SearchStrategy[object] | object:
+    def _later(self, schema: object) -> Callable[[], st.SearchStrategy[object]]:
         return lambda: self.of(schema)
 
     def of(self, schema: object) -> st.SearchStrategy[object]:

@@ -89,7 +89,7 @@ def action(
         function: the method, when used without parentheses.
         description: what it does; the docstring's first line by default.
         pre: conditions that must be true before it runs.
-        post: conditions that are true once it has run.
+        post: conditions that are true once it has run; not so when it gives nothing though it declares a type.
         can_rerun: whether it may run more than once in a process.
         cost: relative cost, usually 0 to 1.
         value: relative value of running it, usually 0 to 1.

@@ -148,10 +148,14 @@ class Ai:
         return await loop.run(self._with_images(messages_of(prompt)))
 
     def _with_images(self, messages: list[Message]) -> list[Message]:
-        """The pictures join the last user message."""
-        if self._images and isinstance(last := messages[-1], UserMessage):
-            messages[-1] = UserMessage((*last.parts, *self._images))
-        return messages
+        """The pictures join the last user message; without one, they are one."""
+        if not self._images:
+            return messages
+        for position in reversed(range(len(messages))):
+            if isinstance(asked := messages[position], UserMessage):
+                messages[position] = UserMessage((*asked.parts, *self._images))
+                return messages
+        return [*messages, UserMessage(self._images)]
 
 
 def _as_instruction(example: tuple[str, object]) -> str:

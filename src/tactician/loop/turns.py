@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Generic, TypeVar
@@ -157,13 +157,18 @@ class TurnLoop(Generic[T]):
         context, sink = self._context, self._context.sink
         assert sink is not None
         response = ModelResponse(AssistantMessage())
-        async for item in self._model.stream(request):
-            if isinstance(item, TextDelta):
-                sink(TextReceived(run_id=context.run_id, path=context.path, text=item.text))
-            elif isinstance(item, ThinkingDelta):
-                sink(ThinkingReceived(run_id=context.run_id, path=context.path, text=item.text))
-            elif isinstance(item, ModelResponse):
-                response = item
+        items = self._model.stream(request)
+        try:
+            async for item in items:
+                if isinstance(item, TextDelta):
+                    sink(TextReceived(run_id=context.run_id, path=context.path, text=item.text))
+                elif isinstance(item, ThinkingDelta):
+                    sink(ThinkingReceived(run_id=context.run_id, path=context.path, text=item.text))
+                elif isinstance(item, ModelResponse):
+                    response = item
+        finally:
+            if isinstance(items, AsyncGenerator):  # when a listener fails, the model has to stop
+                await items.aclose()
         return response
 
     async def _answers(self, calls: Sequence[ToolCall]) -> Sequence[ToolResult]:

@@ -51,13 +51,25 @@ class Platform:
         """Registers Runnables and instances of `@planned_agent` classes. Returns the platform.
 
         Raises:
-            DeclarationError: when one is not declared correctly, is neither, or a name is taken.
+            DeclarationError: when one is not declared correctly, is neither, or a name is taken; with every mistake
+                of all of them. Then none is registered.
         """
+        fresh: dict[str, Runnable] = {}
+        errors: list[DeclarationError] = []
         for agent in agents:
-            registered = _as_runnable(agent)
-            if registered.name in self._agents:
-                raise DeclarationError(registered.name, ["another agent has this name; give one of them another"])
-            self._agents[registered.name] = registered
+            try:
+                registered = _as_runnable(agent)
+                if registered.name in self._agents or registered.name in fresh:
+                    raise DeclarationError(registered.name, ["another agent has this name; give one of them another"])
+                fresh[registered.name] = registered
+            except DeclarationError as error:
+                errors.append(error)
+        if len(errors) == 1:
+            raise errors[0]
+        if errors:
+            problems = [f"{error.subject}: {problem}" for error in errors for problem in error.problems]
+            raise DeclarationError(", ".join(error.subject for error in errors), problems)
+        self._agents.update(fresh)
         return self
 
     async def start(self, agent: object, *objects: object, options: ProcessOptions | None = None) -> AgentProcess:

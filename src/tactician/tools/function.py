@@ -62,14 +62,13 @@ def _fields(
 
 
 def _field(parameter: inspect.Parameter, hint: object, description: str | None) -> object:
-    said = {} if description is None else {"description": description}
+    shown: dict[str, JsonValue] = {} if description is None else {"description": description}
     if parameter.default is parameter.empty:
-        return Annotated[hint, Field(**said)]
+        return Annotated[hint, Field(json_schema_extra=shown)]
     # The function fills its own defaults; the model only has to know them.
-    shown: dict[str, JsonValue] = {}
     if isinstance(parameter.default, str | int | float | bool):
         shown["default"] = parameter.default
-    return NotRequired[Annotated[hint, Field(**said, json_schema_extra=shown)]]
+    return NotRequired[Annotated[hint, Field(json_schema_extra=shown)]]
 
 
 def _adapter(name: str, fields: Mapping[str, object]) -> TypeAdapter[dict[str, object]]:

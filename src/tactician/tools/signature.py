@@ -32,6 +32,9 @@ def resolved_hints(function: Callable[..., object], namespace: Mapping[str, obje
     except NameError as error:
         name = getattr(function, "__qualname__", repr(function))
         raise DeclarationError(name, [f"the annotation {error.name!r} is not defined where it can be seen"]) from error
+    except (AttributeError, SyntaxError) as error:
+        name = getattr(function, "__qualname__", repr(function))
+        raise DeclarationError(name, [f"an annotation cannot be read: {error}"]) from error
     except TypeError as error:
         raise DeclarationError(repr(function), ["it is not a function; wrap it in one"]) from error
 

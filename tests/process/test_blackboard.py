@@ -1,0 +1,158 @@
+"""The blackboard: ordered, typed, append-only, with hiding by identity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tactician import Blackboard, UserInput
+
+
+@dataclass(frozen=True)
+class Note:
+    text: str
+
+
+class Base:
+    pass
+
+
+class Derived(Base):
+    pass
+
+
+def test_the_newest_object_of_a_type_wins() -> None:
+    board = Blackboard(Note("old"), UserInput("x"), Note("new"))
+    assert board.last(Note) == Note("new")
+    board.add(Note("newer"))
+    assert board.last(Note) == Note("newer")
+
+
+def test_a_look_up_finds_subclasses_too() -> None:
+    derived, base = Derived(), Base()
+    assert Blackboard(base, derived).last(Base) is derived
+    assert Blackboard(derived, base).last(Base) is base
+    assert Blackboard(derived, base).last(Derived) is derived
+    assert Blackboard(base).last(Derived) is None
+
+
+def test_what_is_not_there_is_none() -> None:
+    board = Blackboard()
+    assert board.last(Note) is None
+    assert board.named("draft", Note) is None
+    assert board.all(Note) == []
+    assert len(board) == 0
+
+
+def test_all_objects_of_a_type_come_oldest_first() -> None:
+    board = Blackboard(Note("1"), UserInput("x"), Note("2"))
+    assert board.all(Note) == [Note("1"), Note("2")]
+    assert board.objects == (Note("1"), UserInput("x"), Note("2"))
+
+
+def test_an_object_is_found_by_its_name() -> None:
+    board = Blackboard()
+    board["draft"] = Note("old")
+    board["draft"] = Note("new")
+    board.add(Note("other"), "final")
+    assert board["draft"] == Note("new")
+    assert board.named("draft", Note) == Note("new")
+    assert board.named("draft", UserInput) is None
+    assert "draft" in board
+    assert board.last(Note) == Note("other")
+
+
+def test_a_name_of_another_type_does_not_hide_an_older_object() -> None:
+    board = Blackboard()
+    board["it_is"] = Note("a")
+    board["it_is"] = UserInput("b")
+    assert board.named("it_is", Note) == Note("a")
+
+
+def test_an_unknown_name_is_a_key_error() -> None:
+    assert "draft" not in Blackboard(Note("x"))
+    with pytest.raises(KeyError, match="draft"):
+        Blackboard(Note("x"))["draft"]
+
+
+def test_hiding_is_by_identity_and_not_by_equality() -> None:
+    first, second = Note("same"), Note("same")
+    board = Blackboard(first, second)
+    board.hide(second)
+    assert board.last(Note) is first
+    assert len(board) == 1
+    board.hide(first)
+    assert board.last(Note) is None
+
+
+def test_an_object_equal_to_a_hidden_one_can_be_added() -> None:
+    board = Blackboard(old := Note("same"))
+    board.hide(old)
+    board.add(new := Note("same"))
+    assert board.last(Note) is new
+
+
+def test_what_is_hidden_is_hidden_from_every_look_up() -> None:
+    board = Blackboard()
+    board["draft"] = secret = Note("secret")
+    board.hide(secret)
+    assert "draft" not in board
+    assert board.named("draft", Note) is None
+    assert board.objects == ()
+    assert board.all(Note) == []
+    assert repr(board) == "Blackboard()"
+    with pytest.raises(KeyError):
+        board["draft"]
+
+
+def test_hiding_what_was_never_there_hides_nothing_else() -> None:
+    board = Blackboard()
+    for _ in range(1000):
+        board.hide(Note("gone"))  # its memory, and so its id, could be used again
+        board.add(Note("here"))
+    assert len(board) == 1000
+
+
+def test_conditions_are_false_until_they_are_set() -> None:
+    board = Blackboard()
+    assert not board.condition("paid")
+    board.set_condition("paid", True)
+    assert board.condition("paid")
+    board.set_condition("paid", False)
+    assert not board.condition("paid")
+    assert len(board) == 0
+
+
+def test_it_shows_the_types_that_it_holds() -> None:
+    assert repr(Blackboard(Note("a"), UserInput("b"))) == "Blackboard(Note, UserInput)"
+
+
+def test_user_inputs_are_equal_whenever_they_were_typed() -> None:
+    first, second = UserInput("x"), UserInput("x")
+    assert first == second
+    assert first.timestamp.tzinfo is not None
+
+
+@given(st.lists(st.tuples(st.sampled_from(["add", "hide", "look"]), st.integers(0, 4))))
+def test_it_agrees_with_a_plain_list(operations: list[tuple[str, int]]) -> None:
+    pool = [Note("same"), Note("same"), Derived(), Base(), UserInput("x")]
+    board, model = Blackboard(), list[object]()
+    hidden: list[object] = []
+    for operation, number in operations:
+        chosen = pool[number]
+        if operation == "add":
+            board.add(chosen)
+            model.append(chosen)
+        elif operation == "hide":
+            board.hide(chosen)
+            hidden.append(chosen)
+        visible = [value for value in model if not any(value is other for other in hidden)]
+        assert [id(value) for value in board.objects] == [id(value) for value in visible]
+        assert len(board) == len(visible)
+        for kind in (Note, Base, Derived, UserInput):
+            fitting = [value for value in visible if isinstance(value, kind)]
+            assert board.last(kind) is (fitting[-1] if fitting else None)
+            assert [id(value) for value in board.all(kind)] == [id(value) for value in fitting]

@@ -1,0 +1,55 @@
+"""`FakeContext`: an action is called directly, with a context over a scripted model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from tactician import OperationContext, UserInput, achieves_goal, action, condition, planned_agent
+from tactician.testing import FakeContext, ScriptedModel, ScriptError
+
+
+@dataclass(frozen=True)
+class Story:
+    text: str
+
+
+@planned_agent(description="writes")
+class Writer:
+    @condition
+    def has_input(self, context: OperationContext) -> bool:
+        return context.blackboard.last(UserInput) is not None
+
+    @achieves_goal("a story")
+    @action(pre=["has_input"])
+    async def write(self, context: OperationContext) -> Story:
+        topic = context.blackboard.last(UserInput)
+        assert topic is not None
+        context.blackboard["topic"] = topic
+        return await context.ai.create(Story, topic.content)
+
+
+async def test_an_action_is_called_with_a_fake_context() -> None:
+    model = ScriptedModel(Story("x"))
+    context = FakeContext(model, UserInput("frogs"))
+    assert await Writer().write(context) == Story("x")
+    assert model.calls[0].prompt == "frogs"
+    assert context.blackboard["topic"] == UserInput("frogs")
+
+
+def test_a_condition_is_called_with_a_fake_context() -> None:
+    assert Writer().has_input(FakeContext(None, UserInput("frogs")))
+    assert not Writer().has_input(FakeContext())
+
+
+async def test_without_a_script_a_call_to_the_model_fails() -> None:
+    with pytest.raises(ScriptError, match="call 1 has no step"):
+        await Writer().write(FakeContext(None, UserInput("frogs")))
+
+
+def test_it_is_an_operation_context_with_a_process() -> None:
+    context = FakeContext()
+    assert isinstance(context, OperationContext)
+    assert context.process.blackboard is context.blackboard
+    assert len(context.blackboard) == 0
