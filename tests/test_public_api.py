@@ -9,7 +9,8 @@ import tactician
 PUBLIC = {
     "tactician": """
         Agent Ai AssistantMessage Blackboard Budget Image LlmOptions OperationContext PlannedAgent Platform
-        ProcessOptions ProcessStatus RunContext RunResult Runnable Tool UserInput UserMessage achieves_goal action by_name condition
+        ProcessOptions ProcessStatus RunContext RunResult Runnable Tool UserInput UserMessage achieves_goal action
+        by_name condition
         planned_agent runnable tool
     """,
     "tactician.agents": """
