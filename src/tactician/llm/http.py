@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from time import time
 from typing import TYPE_CHECKING
@@ -26,7 +27,7 @@ from tactician.errors import (
 )
 
 if TYPE_CHECKING:
-    from aiohttp import ClientResponse, ClientSession
+    from aiohttp import ClientResponse, ClientSession, FormData
 
 _BY_STATUS: dict[int, type[ModelError]] = {
     401: AuthenticationError,
@@ -39,6 +40,16 @@ _BY_STATUS: dict[int, type[ModelError]] = {
 # How providers say it, where the error's code does not.
 _TOO_LONG = re.compile(r"context.?length|exceed_context|context window|prompt is too long", re.IGNORECASE)
 _sessions: dict[asyncio.AbstractEventLoop, tuple[ClientSession, AsyncGenerator[ClientSession]]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class FormField:
+    """One field of a form; with a `filename`, a file of the `media_type`."""
+
+    name: str
+    value: str | bytes = field(repr=False)
+    filename: str | None = None
+    media_type: str | None = None
 
 
 async def session() -> ClientSession:
@@ -69,7 +80,27 @@ async def post_json(url: str, body: object, headers: Mapping[str, str], seconds:
     Raises:
         ModelError: of the kind that fits the failure.
     """
-    async with _exchange(url, body, headers, seconds, model, whole=True) as response:
+    return await _answer(url, to_json(body), headers, seconds, model)
+
+
+async def post_form(
+    url: str, fields: Iterable[FormField], headers: Mapping[str, str], seconds: float, model: str
+) -> object:
+    """Posts a form (RFC 7578) and returns the JSON answer; `seconds` limits the whole exchange.
+
+    Raises:
+        ModelError: of the kind that fits the failure.
+    """
+    from aiohttp import FormData
+
+    form = FormData(default_to_multipart=True)
+    for one in fields:
+        form.add_field(one.name, one.value, filename=one.filename, content_type=one.media_type)
+    return await _answer(url, form, headers, seconds, model)
+
+
+async def _answer(url: str, data: bytes | FormData, headers: Mapping[str, str], seconds: float, model: str) -> object:
+    async with _exchange(url, data, headers, seconds, model, whole=True) as response:
         content = await response.read()
     try:
         value: object = from_json(content)
@@ -86,20 +117,20 @@ async def post_stream(
     Raises:
         ModelError: of the kind that fits the failure.
     """
-    async with _exchange(url, body, headers, seconds, model, whole=False) as response:
+    async with _exchange(url, to_json(body), headers, seconds, model, whole=False) as response:
         async for chunk in response.content.iter_any():
             yield chunk
 
 
 @asynccontextmanager
 async def _exchange(
-    url: str, body: object, headers: Mapping[str, str], seconds: float, model: str, *, whole: bool
+    url: str, data: bytes | FormData, headers: Mapping[str, str], seconds: float, model: str, *, whole: bool
 ) -> AsyncGenerator[ClientResponse]:
     from aiohttp import ClientError, ClientTimeout
 
     limits = ClientTimeout(total=seconds) if whole else ClientTimeout(sock_connect=seconds, sock_read=seconds)
     try:
-        post = (await session()).post(url, data=to_json(body), headers=headers, timeout=limits, allow_redirects=False)
+        post = (await session()).post(url, data=data, headers=headers, timeout=limits, allow_redirects=False)
         async with post as response:
             if response.status >= 300:
                 content = _without_secrets(await response.read(), headers)
@@ -111,9 +142,14 @@ async def _exchange(
         raise ModelConnectionError(f"{model}: cannot reach {_origin(url)}: {_reason(error)}", model=model) from None
 
 
+def error_kind(status: int) -> type[ModelError]:
+    """The error that a status of 300 or more stands for."""
+    return _BY_STATUS.get(status, ModelServerError if status >= 500 else ModelRequestError)
+
+
 def _error(status: int, headers: Mapping[str, str], content: bytes, model: str) -> ModelError:
     message, code = _explanation(content)
-    kind = _BY_STATUS.get(status, ModelServerError if status >= 500 else ModelRequestError)
+    kind = error_kind(status)
     if kind is ModelRequestError and _TOO_LONG.search(f"{code} {message}"):
         kind = ContextLengthError
     if status < 400:

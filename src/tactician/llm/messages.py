@@ -61,8 +61,35 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True)
+class Document:
+    """A file to read, such as a PDF: either a `url` that the provider fetches, or base64 `data`."""
+
+    url: str | None = None
+    data: str | None = field(default=None, repr=False)
+    media_type: str = "application/pdf"
+    name: str = "document.pdf"
+    kind: Literal["document"] = "document"
+
+    @classmethod
+    def from_bytes(cls, content: bytes, media_type: str = "application/pdf", name: str = "document.pdf") -> Document:
+        """A document from its bytes."""
+        return cls(data=base64.b64encode(content).decode("ascii"), media_type=media_type, name=name)
+
+    @classmethod
+    def from_path(cls, path: str | Path) -> Document:
+        """A document from a file; the media type follows from the file's name."""
+        media_type, _ = mimetypes.guess_type(str(path))
+        return cls.from_bytes(Path(path).read_bytes(), media_type or "application/octet-stream", Path(path).name)
+
+    @property
+    def location(self) -> str:
+        """The URL, or a `data:` URL for inline bytes."""
+        return self.url if self.url is not None else f"data:{self.media_type};base64,{self.data or ''}"
+
+
+@dataclass(frozen=True, slots=True)
 class Thinking:
-    """What the model thought before it answered, where the provider shows it."""
+    """What the model thought before it answered, where the provider shows it; `signature` proves that it did."""
 
     text: str
     signature: str | None = field(default=None, repr=False)
@@ -90,8 +117,20 @@ class ToolCall:
         return value
 
 
-UserPart: TypeAlias = Text | Image
-AssistantPart: TypeAlias = Text | Thinking | ToolCall
+@dataclass(frozen=True, slots=True)
+class ProviderItem:
+    """A part of an answer that only the wire format it came in understands, and may want back as it was.
+
+    Encrypted thinking, and what a tool did that the provider ran itself. `data` is its JSON text.
+    """
+
+    format: str
+    data: str = field(repr=False)
+    kind: Literal["provider_item"] = "provider_item"
+
+
+UserPart: TypeAlias = Text | Image | Document
+AssistantPart: TypeAlias = Text | Thinking | ToolCall | ProviderItem
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,10 @@ class LlmOptions:
         max_tokens: the longest answer, in tokens.
         reasoning_effort: how long a reasoning model thinks: `"low"`, `"medium"`, `"high"` ...
         timeout: seconds for the whole call.
+        native_tools: tools that the provider itself runs: `"web_search"`, `"code_interpreter"`.
+        fallbacks: names of the models to use, in order, when this one cannot answer.
+        instances: the only instances that may serve the call; any, when empty.
+        session: calls with the same key go to the same instance, where the router is `sticky`.
     """
 
     model: str | None = None
@@ -28,6 +32,10 @@ class LlmOptions:
     max_tokens: int | None = None
     reasoning_effort: str | None = None
     timeout: float | None = None
+    native_tools: tuple[str, ...] = ()
+    fallbacks: tuple[str, ...] = ()
+    instances: tuple[str, ...] = ()
+    session: str | None = None
 
     @property
     def wanted(self) -> str | None:
@@ -41,7 +49,7 @@ class LlmOptions:
         if base is NO_OPTIONS or base == self:
             return self
         names = _HYPERPARAMETERS if self.wanted is not None else _NAMES
-        return replace(self, **{name: getattr(base, name) for name in names if getattr(self, name) is None})
+        return replace(self, **{name: getattr(base, name) for name in names if getattr(self, name) in (None, ())})
 
 
 _NAMES = tuple(field.name for field in fields(LlmOptions))

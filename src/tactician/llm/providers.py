@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tactician.llm.model import Features
-from tactician.llm.openai_chat import DEFAULT_DIALECT, Dialect
 from tactician.llm.remote import FULL_FEATURES, Endpoint
+from tactician.llm.wire import DEFAULT_DIALECT, Dialect
 
 # What strict structured output refuses: OpenAI's guide, "Supported schemas".
 _OPENAI = Dialect(max_tokens="max_completion_tokens", refused_keywords=frozenset({"minLength", "maxLength"}))
@@ -46,7 +46,7 @@ class Provider:
         path = self.path.removeprefix("/v1") if base.endswith("/v1") else self.path
         query = f"?api-version={api_version}" if self.sends_api_version and api_version else ""
         headers = {self.auth_header: self.auth_format.format(key=key.strip())} if key else {}
-        return Endpoint(name or self.name, f"{base}{path}{query}", headers, self.features, self.dialect)
+        return Endpoint(name or self.name, f"{base}{path}{query}", headers, self.features, dialect=self.dialect)
 
 
 def _azure(name: str, path: str, dialect: Dialect = DEFAULT_DIALECT, *, versioned: bool = True) -> Provider:

@@ -1,4 +1,4 @@
-"""A model behind an HTTP endpoint that speaks `openai-chat`."""
+"""A model behind an HTTP endpoint."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from tactician.llm import openai_chat
 from tactician.llm.http import post_json, post_stream
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
-from tactician.llm.openai_chat import DEFAULT_DIALECT, Dialect
-from tactician.llm.sse import SseDecoder
+from tactician.llm.wire import DEFAULT_DIALECT, OPENAI_CHAT, Dialect, SseDecoder, WireFormat
 
 DEFAULT_TIMEOUT = 120.0
 FULL_FEATURES = Features(tools=True, json_schema=True, images=True)
@@ -30,6 +28,7 @@ class Endpoint:
     url: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     features: Features = FULL_FEATURES
+    wire: WireFormat = OPENAI_CHAT
     dialect: Dialect = DEFAULT_DIALECT
     timeout: float = DEFAULT_TIMEOUT
 
@@ -54,9 +53,10 @@ class RemoteModel:
             ModelError: of the kind that fits the failure.
         """
         endpoint = self.endpoint
-        body = openai_chat.encode(request, self.model, endpoint.dialect)
+        body = endpoint.wire.encode(request, self.model, endpoint.dialect)
         timeout = request.options.timeout or endpoint.timeout
-        return openai_chat.decode(await post_json(endpoint.url, body, self._headers, timeout, self.name), self.name)
+        answer = await post_json(endpoint.url, body, self._headers, timeout, self.name)
+        return endpoint.wire.decode(answer, self.name)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | ModelResponse]:
         """The answer as it comes, then the whole of it.
@@ -65,9 +65,9 @@ class RemoteModel:
             ModelError: of the kind that fits the failure.
         """
         endpoint = self.endpoint
-        body = openai_chat.encode(request, self.model, endpoint.dialect, stream=True)
+        body = endpoint.wire.encode(request, self.model, endpoint.dialect, stream=True)
         timeout = request.options.timeout or endpoint.timeout
-        events, decoder = SseDecoder(), openai_chat.StreamDecoder(self.name)
+        events, decoder = SseDecoder(), endpoint.wire.stream_decoder(self.name)
         async with aclosing(post_stream(endpoint.url, body, self._headers, timeout, self.name)) as chunks:
             async for chunk in chunks:
                 for data in events.feed(chunk):

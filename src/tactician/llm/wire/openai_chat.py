@@ -36,6 +36,7 @@ from tactician.llm.model import (
 from tactician.llm.options import NO_OPTIONS
 from tactician.llm.schema import without_keywords
 from tactician.llm.usage import Usage
+from tactician.llm.wire.dialect import DEFAULT_DIALECT, Dialect
 
 _FINISH_REASONS: dict[object, FinishReason] = {
     "stop": "stop",
@@ -44,26 +45,6 @@ _FINISH_REASONS: dict[object, FinishReason] = {
     "function_call": "tool_calls",
     "content_filter": "content_filter",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """Where a provider differs.
-
-    Attributes:
-        max_tokens: the name of the field that limits the answer.
-        system_role: the role of a system message.
-        refused_keywords: JSON schema keywords that the provider refuses in `response_format`.
-        strict: whether to ask for strict adherence to schemas.
-    """
-
-    max_tokens: str = "max_tokens"
-    system_role: str = "system"
-    refused_keywords: frozenset[str] = frozenset()
-    strict: bool = True
-
-
-DEFAULT_DIALECT = Dialect()
 
 
 def encode(

@@ -1,0 +1,195 @@
+"""Pictures from words: OpenAI's `POST /images/generations` and `POST /images/edits`.
+
+Source: the OpenAI API reference, "Create image" and "Create image edit"; Azure OpenAI's REST API reference.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Protocol, Self, runtime_checkable
+from urllib.parse import quote
+
+from tactician.errors import ConfigurationError, MalformedResponseError, ModelRequestError
+from tactician.llm.http import FormField, post_form, post_json
+from tactician.llm.messages import Image
+from tactician.llm.providers import PROVIDERS, Provider
+from tactician.llm.remote import Endpoint
+from tactician.llm.services import service_endpoint
+
+DEFAULT_IMAGE_MODEL = "dall-e-3"
+DEFAULT_EDIT_MODEL = "gpt-image-1"
+_GENERATIONS = "/images/generations"
+_EDITS = "/images/edits"
+_SERVICES = ("openai", "azure-openai")
+# What DALL-E calls the qualities, in the words of the models after it.
+_QUALITIES = {"standard": "auto", "hd": "high"}
+
+
+@runtime_checkable
+class ImageModel(Protocol):
+    """Anything that makes pictures."""
+
+    @property
+    def name(self) -> str:
+        """The full name, for example `openai:dall-e-3`."""
+        ...
+
+    async def generate(
+        self, prompt: str, *, size: str = "1024x1024", quality: str = "standard", n: int = 1
+    ) -> tuple[Image, ...]:
+        """`n` pictures of what the prompt says; `size` is width x height in pixels.
+
+        Raises:
+            ModelError: of the kind that fits the failure.
+        """
+        ...
+
+    async def edit(self, image: Image, prompt: str, *, mask: Image | None = None) -> tuple[Image, ...]:
+        """The picture, changed as the prompt says; only where the `mask` is transparent, when there is one.
+
+        Raises:
+            ModelError: of the kind that fits the failure.
+        """
+        ...
+
+
+class RemoteImageModel(ImageModel):
+    """One image model at one endpoint. `{model}` in the endpoint's URL stands for the model's name.
+
+    Args:
+        endpoint: the URL for new pictures.
+        edit_url: the URL for edits; `None` where there are none.
+        edit_model: the model for edits: `model` itself, or `gpt-image-1` for DALL-E 3, which cannot edit.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        model: str = DEFAULT_IMAGE_MODEL,
+        *,
+        edit_url: str | None = None,
+        edit_model: str | None = None,
+    ) -> None:
+        self.endpoint = endpoint
+        self.model = model
+        self.edit_model = edit_model or (DEFAULT_EDIT_MODEL if model == "dall-e-3" else model)
+        self._url = endpoint.url.replace("{model}", quote(model, safe=""))
+        self._edit_url = edit_url
+
+    @classmethod
+    def at(
+        cls,
+        provider: Provider,
+        key: str | None = None,
+        model: str = DEFAULT_IMAGE_MODEL,
+        *,
+        base_url: str | None = None,
+        name: str | None = None,
+        api_version: str | None = None,
+    ) -> Self:
+        """A model at a provider: openai, azure-openai, or one like openai. Azure makes pictures and edits none.
+
+        Raises:
+            ConfigurationError: when the provider has no pictures, or its address or API version is missing.
+        """
+        azure = provider.name == "azure-openai"
+        if provider.name in PROVIDERS and provider.name not in _SERVICES:
+            raise ConfigurationError(f"{provider.name} serves no images; those that do are {', '.join(_SERVICES)}")
+        path = f"/openai/deployments/{{model}}{_GENERATIONS}" if azure else f"/v1{_GENERATIONS}"
+        endpoint = service_endpoint(
+            provider, path, key, base_url=base_url, name=name, api_version=api_version, versioned=azure
+        )
+        return cls(endpoint, model, edit_url=None if azure else endpoint.url.removesuffix(_GENERATIONS) + _EDITS)
+
+    def __repr__(self) -> str:
+        return f"RemoteImageModel({self.name!r})"
+
+    @property
+    def name(self) -> str:
+        """The endpoint's name and the model's, for example `openai:dall-e-3`."""
+        return f"{self.endpoint.name}:{self.model}"
+
+    async def generate(
+        self, prompt: str, *, size: str = "1024x1024", quality: str = "standard", n: int = 1
+    ) -> tuple[Image, ...]:
+        """`n` pictures of what the prompt says.
+
+        Args:
+            prompt: what to show.
+            size: width x height in pixels; which ones there are depends on the model.
+            quality: `"standard"` or `"hd"`, or a word of the model's own, such as `"low"` for `gpt-image-1`.
+            n: how many; DALL-E 3 makes one at a time.
+
+        Raises:
+            ModelError: of the kind that fits the failure.
+        """
+        self._check_prompt(prompt)
+        if n < 1 or (n > 1 and self.model == "dall-e-3"):
+            raise ModelRequestError(
+                f"{self.name}: n must be {'1' if n > 1 else 'at least 1'}, not {n}", model=self.name
+            )
+        dall_e = self.model.startswith("dall-e")
+        quality = quality if dall_e else _QUALITIES.get(quality, quality)
+        body = {"model": self.model, "prompt": prompt, "n": n, "size": size, "quality": quality}
+        if dall_e:
+            body["response_format"] = "b64_json"  # the models after it send nothing else, and refuse the field
+        headers = {"Content-Type": "application/json", **self.endpoint.headers}
+        return self._decode(await post_json(self._url, body, headers, self.endpoint.timeout, self.name))
+
+    async def edit(self, image: Image, prompt: str, *, mask: Image | None = None) -> tuple[Image, ...]:
+        """The picture, changed as the prompt says; only where the `mask` is transparent, when there is one.
+
+        Raises:
+            ModelRequestError: when the endpoint edits no pictures, or one is not given as bytes.
+            ModelError: of the kind that fits any other failure.
+        """
+        if self._edit_url is None:
+            raise ModelRequestError(f"{self.name}: this endpoint edits no pictures; openai does", model=self.name)
+        self._check_prompt(prompt)
+        fields = [
+            FormField("model", self.edit_model),
+            FormField("prompt", prompt),
+            self._file("image", image),
+            *([self._file("mask", mask)] if mask is not None else ()),
+        ]
+        headers, seconds = self.endpoint.headers, self.endpoint.timeout
+        return self._decode(await post_form(self._edit_url, fields, headers, seconds, self.name))
+
+    def _check_prompt(self, prompt: str) -> None:
+        if not prompt.strip():
+            raise ModelRequestError(f"{self.name}: the prompt is empty", model=self.name)
+        try:
+            prompt.encode()
+        except UnicodeEncodeError as error:
+            raise ModelRequestError(f"{self.name}: the prompt is not valid Unicode", model=self.name) from error
+
+    def _file(self, name: str, image: Image) -> FormField:
+        if not image.data:
+            raise ModelRequestError(
+                f"{self.name}: the {name} must come as bytes: use Image.from_bytes or Image.from_path", model=self.name
+            )
+        try:
+            content = base64.b64decode(image.data, validate=True)
+        except binascii.Error as error:
+            raise ModelRequestError(f"{self.name}: the {name} is not base64 ({error})", model=self.name) from None
+        return FormField(name, content, f"{name}.{image.media_type.rpartition('/')[2]}", image.media_type)
+
+    def _decode(self, body: object) -> tuple[Image, ...]:
+        try:
+            if not isinstance(body, dict) or not isinstance(data := body["data"], list) or not data:
+                raise TypeError("an object with a list `data` is needed")
+            media_type = f"image/{body.get('output_format') or 'png'}"
+            return tuple(_image(item, media_type) for item in data)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            message = f"{self.name}: the answer holds no pictures ({error!r}): {str(body)[:300]}"
+            raise MalformedResponseError(message, model=self.name) from error
+
+
+def _image(item: dict[str, object], media_type: str) -> Image:
+    if isinstance(data := item.get("b64_json"), str) and data:
+        base64.b64decode(data, validate=True)
+        return Image(data=data, media_type=media_type)
+    if isinstance(url := item.get("url"), str) and url:
+        return Image(url=url, media_type=media_type)
+    raise ValueError("a picture has neither b64_json nor url")
