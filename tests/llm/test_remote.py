@@ -62,7 +62,9 @@ class TestAnswers:
     async def test_text_usage_and_the_model_that_served_it(self, server: ChatServer) -> None:
         response = await server.model().generate(ask("hi"))
 
-        assert response == ModelResponse(AssistantMessage((Text("hello"),)), USED, "stop", "served-model")
+        assert response == ModelResponse(
+            AssistantMessage((Text("hello"),)), USED, "stop", "served-model", "test:test-model"
+        )
 
     async def test_several_tool_calls_in_order(self, server: ChatServer) -> None:
         calls = (call("1", "weather", '{"city":"Paris"}'), call("2", "weather", '{"city":"Rome"}'))
@@ -125,7 +127,9 @@ class TestStreams:
         deltas, response = await streamed(server.model(), ask("hi"))
 
         assert deltas == [TextDelta("Hel"), TextDelta("lo")]
-        assert response == ModelResponse(AssistantMessage((Text("Hello"),)), USED, "stop", "served-model")
+        assert response == ModelResponse(
+            AssistantMessage((Text("Hello"),)), USED, "stop", "served-model", "test:test-model"
+        )
 
     async def test_thinking_arrives_in_pieces(self, server: ChatServer) -> None:
         server.will(streams(chunk(reasoning_content="Hm"), chunk(reasoning_content="m"), chunk("stop", content="Yes")))
@@ -327,8 +331,9 @@ class TestAddressesAndKeys:
 
         assert server.received[0].path == "/v1/chat/completions"
 
-    async def test_without_a_key_no_header_is_sent(self, server: ChatServer) -> None:
-        await server.model(PROVIDERS["ollama"]).generate(ask())
+    @pytest.mark.parametrize("key", [None, "", " \n"])
+    async def test_without_a_key_no_header_is_sent(self, server: ChatServer, key: str | None) -> None:
+        await server.model(PROVIDERS["openai"], key=key).generate(ask())
 
         assert "authorization" not in server.received[0].headers
 

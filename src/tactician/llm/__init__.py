@@ -37,6 +37,7 @@ from tactician.llm.model import (
     ToolSpec,
 )
 from tactician.llm.options import NO_OPTIONS, LlmOptions
+from tactician.llm.pricing import ModelPrice, cost_of, price_for
 from tactician.llm.providers import PROVIDERS, Provider
 from tactician.llm.remote import Endpoint, RemoteModel
 from tactician.llm.schema import closed, is_strict
@@ -69,6 +70,9 @@ __all__ = [
     "Usage",
     "NO_USAGE",
     "UsageTally",
+    "ModelPrice",
+    "price_for",
+    "cost_of",
     "Features",
     "FinishReason",
     "Delta",

@@ -8,6 +8,7 @@ from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from tactician.llm.messages import AssistantMessage, Message, SystemMessage, text_of
 from tactician.llm.options import NO_OPTIONS, LlmOptions
+from tactician.llm.pricing import ModelPrice
 from tactician.llm.usage import NO_USAGE, Usage
 
 JsonSchema: TypeAlias = Mapping[str, object]
@@ -68,12 +69,23 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class ModelResponse:
-    """What a model answered."""
+    """What a model answered.
+
+    Attributes:
+        message: the answer.
+        usage: the tokens that it took.
+        finish_reason: why the model stopped.
+        model: what the provider says which model it was.
+        served_by: which model at which instance was asked, as `instance:model`.
+        price: its own price, where one is configured.
+    """
 
     message: AssistantMessage
     usage: Usage = NO_USAGE
     finish_reason: FinishReason = "stop"
     model: str = ""
+    served_by: str = ""
+    price: ModelPrice | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tactician.llm.http import post_json, post_stream
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
+from tactician.llm.pricing import ModelPrice, price_for
 from tactician.llm.wire import DEFAULT_DIALECT, OPENAI_CHAT, Dialect, SseDecoder, WireFormat
 
 DEFAULT_TIMEOUT = 120.0
@@ -22,6 +23,7 @@ class Endpoint:
         name: what messages call it, for example `"openai"` or an instance's id.
         url: the full URL that requests are posted to.
         timeout: seconds for a call, where the call's options say nothing.
+        prices: prices of one's own, by the beginning of a model's name.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Endpoint:
     wire: WireFormat = OPENAI_CHAT
     dialect: Dialect = DEFAULT_DIALECT
     timeout: float = DEFAULT_TIMEOUT
+    prices: Mapping[str, ModelPrice] = field(default_factory=dict)
 
 
 class RemoteModel:
@@ -41,6 +44,7 @@ class RemoteModel:
         self.endpoint = endpoint
         self.name = f"{endpoint.name}:{model}"
         self.features = endpoint.features
+        self._price = price_for(model, endpoint.prices)
         self._headers = {"Content-Type": "application/json", **endpoint.headers}
 
     def __repr__(self) -> str:
@@ -56,7 +60,7 @@ class RemoteModel:
         body = endpoint.wire.encode(request, self.model, endpoint.dialect)
         timeout = request.options.timeout or endpoint.timeout
         answer = await post_json(endpoint.url, body, self._headers, timeout, self.name)
-        return endpoint.wire.decode(answer, self.name)
+        return self._signed(endpoint.wire.decode(answer, self.name))
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | ModelResponse]:
         """The answer as it comes, then the whole of it.
@@ -76,4 +80,7 @@ class RemoteModel:
         for data in events.close():
             for delta in decoder.feed(data):
                 yield delta
-        yield decoder.response()
+        yield self._signed(decoder.response())
+
+    def _signed(self, response: ModelResponse) -> ModelResponse:
+        return replace(response, served_by=self.name, price=self._price)

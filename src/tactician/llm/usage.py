@@ -1,14 +1,11 @@
-"""Tokens, and the money that they cost."""
+"""Tokens, and who used them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 
-# What the price list calls a provider, where it has another name for it.
-_PRICE_LIST_NAMES = {"grok": "x-ai", "gemini": "google", "azure-openai": "azure"}
-_OPERATED_AT_NO_PRICE = ("local", "ollama")
+from tactician.llm.pricing import ModelPrice, cost_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,23 +42,40 @@ class UsageTally:
     Prices are looked up only when somebody asks for the cost.
     """
 
-    __slots__ = ("_by_model", "_parent")
+    __slots__ = ("_by_model", "_parent", "_prices")
 
     def __init__(self, parent: UsageTally | None = None) -> None:
         self._by_model: dict[str, Usage] = {}
+        self._prices: dict[str, ModelPrice] = {}
         self._parent = parent
 
-    def add(self, model: str, usage: Usage) -> None:
-        """Counts a call to a model."""
+    def add(self, model: str, usage: Usage, price: ModelPrice | None = None) -> None:
+        """Counts a call to a model, named `instance:model`, with its own price if it has one."""
         previous = self._by_model.get(model)
         self._by_model[model] = usage if previous is None else previous + usage
+        if price is not None:
+            self._prices[model] = price
         if self._parent is not None:
-            self._parent.add(model, usage)
+            self._parent.add(model, usage, price)
 
     @property
     def by_model(self) -> Mapping[str, Usage]:
         """The usage of each model, by the model's full name."""
         return self._by_model
+
+    @property
+    def by_instance(self) -> Mapping[str, Usage]:
+        """The usage of each instance or provider."""
+        totals: dict[str, Usage] = {}
+        for model, usage in self._by_model.items():
+            instance = model.partition(":")[0]
+            totals[instance] = totals.get(instance, NO_USAGE) + usage
+        return totals
+
+    @property
+    def costs(self) -> Mapping[str, float | None]:
+        """US dollars for each model; `None` where the price is not known."""
+        return {model: cost_of(model, usage, self._prices.get(model)) for model, usage in self._by_model.items()}
 
     @property
     def total(self) -> Usage:
@@ -71,42 +85,14 @@ class UsageTally:
     @property
     def cost(self) -> float | None:
         """US dollars; `None` when the price of a model that was used is not known. No usage costs 0."""
-        costs = [price(model, usage) for model, usage in self._by_model.items()]
+        costs = self.costs.values()
         known = [cost for cost in costs if cost is not None]
         return sum(known) if len(known) == len(costs) else None
 
+    @property
+    def known_cost(self) -> float:
+        """US dollars, as far as prices are known."""
+        return sum(cost for cost in self.costs.values() if cost is not None)
+
     def __repr__(self) -> str:
         return f"UsageTally({self._by_model!r})"
-
-
-def price(model: str, usage: Usage) -> float | None:
-    """US dollars for the usage of a model named `provider:model`; `None` when the price is not known."""
-    provider, _, name = model.rpartition(":") if ":" not in model else model.partition(":")
-    if provider in _OPERATED_AT_NO_PRICE or model == "local":
-        return 0.0
-    return _listed_price(provider, name, usage)
-
-
-@cache
-def _providers_on_the_list() -> frozenset[str]:
-    from genai_prices.data_snapshot import get_snapshot
-
-    return frozenset(provider.id for provider in get_snapshot().providers)
-
-
-def _listed_price(provider: str, model: str, usage: Usage) -> float | None:
-    from genai_prices import Usage as ListedUsage
-    from genai_prices import calc_price
-
-    listed = _PRICE_LIST_NAMES.get(provider, provider)
-    counted = ListedUsage(
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        cache_read_tokens=usage.cache_read_tokens,
-        cache_write_tokens=usage.cache_write_tokens,
-    )
-    try:
-        known = listed if listed in _providers_on_the_list() else None
-        return float(calc_price(counted, model_ref=model, provider_id=known).total_price)
-    except (LookupError, ValueError):
-        return None

@@ -127,7 +127,7 @@ class TurnLoop(Generic[T]):
             response = await self._model.generate(fitted)
         else:
             response = await self._ask_aloud(turn, request, fitted, streamable=restore is None)
-        context.tally.add(self._model.name, response.usage)
+        context.tally.add(response.served_by or self._model.name, response.usage, response.price)
         return response if restore is None else restore(response)
 
     async def _ask_aloud(

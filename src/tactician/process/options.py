@@ -29,19 +29,9 @@ class Budget:
             return None
         if self.tokens is not None and (used := tally.total.total_tokens) >= self.tokens:
             return f"the budget of {self.tokens:,} tokens is used up ({used:,} used)"
-        if self.cost is not None and (spent := _known_cost(tally)) >= self.cost:
+        if self.cost is not None and (spent := tally.known_cost) >= self.cost:
             return f"the budget of ${self.cost:.2f} is used up (${spent:.4f} spent)"
         return None
-
-
-def _known_cost(tally: UsageTally) -> float:
-    """What the models cost whose prices are known: one without a price must not hide the cost of the others."""
-    spent = 0.0
-    for model, usage in tally.by_model.items():
-        single = UsageTally()
-        single.add(model, usage)
-        spent += single.cost or 0.0
-    return spent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
