@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from tests.support.chat_server import ChatServer, answers, completion
 
 ROOT = Path(__file__).parent.parent.parent

@@ -1,8 +1,8 @@
 """The star news example: its own parts, a scripted run, and a run on the embedded model."""
 
 import pytest
-from examples.star_news import HoroscopeService, Sign, StarNewsFinder, StarPerson, Writeup, search_news
 
+from examples.star_news import HoroscopeService, Sign, StarNewsFinder, StarPerson, Writeup, search_news
 from tactician import Platform, ProcessStatus
 from tactician.testing import ScriptedModel, ToolCall
 

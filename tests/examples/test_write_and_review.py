@@ -1,8 +1,8 @@
 """The write-and-review example: its actions called directly, a scripted run, and a run on the embedded model."""
 
 import pytest
-from examples.write_and_review import ReviewedStory, Story, WriteAndReview
 
+from examples.write_and_review import ReviewedStory, Story, WriteAndReview
 from tactician import Platform, UserInput
 from tactician.testing import ScriptedModel
 

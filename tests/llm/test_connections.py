@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import subprocess
 import sys
+import weakref
 from contextlib import aclosing
 from textwrap import dedent
 
 import pytest
+
+from tactician.errors import ModelConnectionError
+from tactician.llm import Endpoint, ModelRequest, RemoteModel, TextDelta, UserMessage
 from tests.support.chat_server import ChatServer, chunk, echoes, sse, streams
 from tests.support.waiting import eventually
-
-from tactician.llm import ModelRequest, TextDelta, UserMessage
 
 HI = ModelRequest((UserMessage("hi"),))
 
@@ -155,6 +158,20 @@ async def test_every_loop_has_a_session_of_its_own_that_ends_with_it(server: Cha
     assert len(peers) == 6
     assert len(set(peers)) == 4
     assert peers[0] == peers[1] != peers[2] == peers[3]
+
+
+def test_a_loop_that_has_ended_is_forgotten() -> None:
+    loops: list[weakref.ref[asyncio.AbstractEventLoop]] = []
+
+    async def call() -> None:
+        loops.append(weakref.ref(asyncio.get_running_loop()))
+        with pytest.raises(ModelConnectionError):
+            await RemoteModel("m", Endpoint("down", "http://127.0.0.1:1")).generate(HI)
+
+    asyncio.run(call())
+    gc.collect()
+
+    assert [one() for one in loops] == [None]
 
 
 async def test_a_program_may_end_in_the_middle_of_a_call(server: ChatServer) -> None:

@@ -15,7 +15,6 @@ from typing import Literal
 
 import pytest
 from pydantic import BaseModel, Field, TypeAdapter
-from tests.support.waiting import eventually
 
 from tactician import Ai, tool
 from tactician.errors import (
@@ -43,6 +42,7 @@ from tactician.llm import (
 from tactician.loop import TurnLoop, output_type
 from tactician.runs import RunContext
 from tactician.tools import Toolbox
+from tests.support.waiting import eventually
 
 pytestmark = [
     pytest.mark.embedded,
@@ -162,10 +162,15 @@ async def test_cancelled_requests_make_room_for_others(model: EmbeddedModel) -> 
     calls = [asyncio.create_task(work(number)) for number in range(9)]
     await eventually(lambda: len(running) == 4, seconds=30)  # the others wait
 
+    waiting = [call for number, call in enumerate(calls) if number not in running]
+    for call in waiting:
+        call.cancel()
+    await asyncio.wait(waiting)
+    assert [call.done() for call in calls] == [call in waiting for call in calls]
+
     for call in calls:
         call.cancel()
     await asyncio.wait(calls)
-
     assert all(call.cancelled() for call in calls)
     assert (await model.generate(ask("Say hi."))).message.text
 

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
-from tests.support.schemas import instances
 
 from tactician import RunContext, Tool, tool
 from tactician.llm import (
@@ -33,6 +32,7 @@ from tactician.llm import (
 )
 from tactician.loop import output_type
 from tactician.testing import ScriptedModel
+from tests.support.schemas import instances
 
 Intent: TypeAlias = Literal["call", "answer"]
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import socket
 import traceback
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TypeAlias
 
 import pytest
-from tests.support.chat_server import ChatServer, answers, chunk, completion, fails, hangs_up, sends, sse, streams
-from tests.support.waiting import eventually
 
 from tactician import Agent, RunContext
 from tactician.errors import (
@@ -25,6 +24,8 @@ from tactician.errors import (
     RateLimitError,
 )
 from tactician.llm import PROVIDERS, Endpoint, LlmOptions, ModelRequest, RemoteModel, UserMessage
+from tests.support.chat_server import ChatServer, answers, chunk, completion, fails, hangs_up, sends, sse, streams
+from tests.support.waiting import eventually
 
 HI = ModelRequest((UserMessage("hi"),))
 Call: TypeAlias = Callable[[RemoteModel, ModelRequest], Awaitable[object]]
@@ -313,6 +314,13 @@ class TestKeysStaySecret:
         assert shown
         assert self.KEY not in "".join(shown)
         assert server.received[0].headers["authorization"] == f"Bearer {self.KEY}"
+
+    async def test_but_an_error_that_quotes_something_else_is_left_as_it_is(self, server: ChatServer) -> None:
+        server.will(fails(400, "a bad application/json request"))
+        endpoint = replace(server.endpoint(), headers={"X-Title": "a", "X-None": ""})
+
+        with pytest.raises(ModelRequestError, match="HTTP 400: a bad application/json request"):
+            await RemoteModel("m", endpoint).generate(HI)
 
     @both_ways
     async def test_nor_in_the_address(self, ask: Call) -> None:

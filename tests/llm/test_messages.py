@@ -9,8 +9,10 @@ from pydantic import ValidationError
 
 from tactician.llm import (
     AssistantMessage,
+    Document,
     Image,
     Message,
+    ProviderItem,
     SystemMessage,
     Text,
     Thinking,
@@ -24,9 +26,12 @@ from tactician.llm import (
 
 WORDS = st.text(max_size=8)
 IMAGES = st.builds(Image, url=WORDS) | st.builds(Image.from_bytes, st.binary(max_size=8), st.just("image/jpeg"))
-USER_PARTS = st.lists(st.builds(Text, WORDS) | IMAGES, max_size=3).map(tuple)
+FILES = st.builds(Document, url=WORDS) | st.builds(Document.from_bytes, st.binary(max_size=8), name=WORDS)
+USER_PARTS = st.lists(st.builds(Text, WORDS) | IMAGES | FILES, max_size=3).map(tuple)
 CALLS = st.builds(ToolCall, WORDS, WORDS, WORDS)
-PARTS = st.lists(st.builds(Text, WORDS) | st.builds(Thinking, WORDS, st.none() | WORDS) | CALLS, max_size=3).map(tuple)
+ITEMS = st.builds(ProviderItem, WORDS, WORDS)
+THOUGHTS = st.builds(Thinking, WORDS, st.none() | WORDS)
+PARTS = st.lists(st.builds(Text, WORDS) | THOUGHTS | CALLS | ITEMS, max_size=3).map(tuple)
 MESSAGES: st.SearchStrategy[Message] = st.one_of(
     st.builds(SystemMessage, WORDS),
     st.builds(UserMessage, WORDS | USER_PARTS),

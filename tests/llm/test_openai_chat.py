@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.chat_server import USAGE, call, call_piece, chunk, completion, usage_chunk
 
 from tactician.llm import Delta, ModelResponse, TextDelta, ThinkingDelta, ToolCallDelta
 from tactician.llm.wire.openai_chat import StreamDecoder, decode
+from tests.support.chat_server import USAGE, call, call_piece, chunk, completion, usage_chunk
 
 WORDS = st.text(max_size=12)
 

@@ -3,19 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.chat_server import (
-    ChatServer,
-    answers,
-    call,
-    call_piece,
-    chunk,
-    completion,
-    cut,
-    sends,
-    sse,
-    streams,
-    usage_chunk,
-)
 
 from tactician.llm import (
     PROVIDERS,
@@ -40,6 +27,19 @@ from tactician.llm import (
     ToolSpec,
     Usage,
     UserMessage,
+)
+from tests.support.chat_server import (
+    ChatServer,
+    answers,
+    call,
+    call_piece,
+    chunk,
+    completion,
+    cut,
+    sends,
+    sse,
+    streams,
+    usage_chunk,
 )
 
 WEATHER = ToolSpec("weather", "The weather in a city.", {"type": "object", "properties": {"city": {"type": "string"}}})

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
-from tests.support.schemas import instances
 
 from tactician.llm import closed, is_strict
 from tactician.llm.schema import bounded, hoisted, without_keywords
+from tests.support.schemas import instances
 
 
 class Colour(Enum):

@@ -8,7 +8,6 @@ from contextlib import aclosing
 
 import pytest
 from pydantic import BaseModel
-from tests.support.waiting import eventually
 
 from tactician import Agent, RunContext, Runnable, RunResult
 from tactician.errors import TurnLimitError
@@ -35,6 +34,7 @@ from tactician.llm import (
     ThinkingDelta,
 )
 from tactician.testing import ScriptedModel, ToolCall
+from tests.support.waiting import eventually
 
 TURN_EVENTS = (TurnStarted, TurnCompleted, ToolCalled, ToolReturned, OutputRejected, TextReceived, ThinkingReceived)
 

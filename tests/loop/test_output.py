@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, TypeAdapter
 from pydantic_core import to_json
-from tests.support.schemas import instances
 
 from tactician.llm import is_strict
 from tactician.loop import InvalidOutput, output_type
+from tests.support.schemas import instances
 
 
 class Mood(Enum):

@@ -136,12 +136,18 @@ def _restore_choice(request: ModelRequest, response: ModelResponse) -> ModelResp
         call_id = f"call_{sum(1 for _ in _calls(request.messages)) + 1}"
         arguments = to_json(choice.get("arguments") or {}).decode()
         call = ToolCall(call_id, str(choice["tool"]), arguments)
-        return replace(response, message=AssistantMessage((call,)), finish_reason="tool_calls")
+        return replace(response, message=_said_instead(response, call), finish_reason="tool_calls")
     if "answer" not in choice:
         return response
     answer = choice["answer"]
     text = answer if request.output is None and isinstance(answer, str) else to_json(answer).decode()
-    return replace(response, message=AssistantMessage((Text(text),)))
+    return replace(response, message=_said_instead(response, Text(text)))
+
+
+def _said_instead(response: ModelResponse, part: Text | ToolCall) -> AssistantMessage:
+    """The message with this in place of its text and calls; what the model thought stays."""
+    kept = (one for one in response.message.parts if not isinstance(one, Text | ToolCall))
+    return AssistantMessage((*kept, part))
 
 
 # A model with tools, but without a schema for its answer: the answer is a call.
@@ -156,7 +162,7 @@ def _with_answer_tool(request: ModelRequest, output: OutputSpec) -> ModelRequest
 def _restore_answer(response: ModelResponse) -> ModelResponse:
     for call in response.message.tool_calls:
         if call.name == ANSWER_TOOL:
-            return replace(response, message=AssistantMessage((Text(call.arguments),)), finish_reason="stop")
+            return replace(response, message=_said_instead(response, Text(call.arguments)), finish_reason="stop")
     return response
 
 

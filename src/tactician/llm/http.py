@@ -37,6 +37,7 @@ _BY_STATUS: dict[int, type[ModelError]] = {
     429: RateLimitError,
     529: RateLimitError,
 }
+_SHORTEST_KEY = 8
 # How providers say it, where the error's code does not.
 _TOO_LONG = re.compile(r"context.?length|exceed_context|context window|prompt is too long", re.IGNORECASE)
 _sessions: dict[asyncio.AbstractEventLoop, tuple[ClientSession, AsyncGenerator[ClientSession]]] = {}
@@ -186,8 +187,9 @@ def _excerpt(content: bytes) -> str:
 def _without_secrets(content: bytes, headers: Mapping[str, str]) -> bytes:
     """An answer without the values of the headers that were sent: a provider may quote the key."""
     for name, value in headers.items():
-        if name != "Content-Type":
-            content = content.replace(value.rpartition(" ")[2].encode(), b"***")
+        secret = value.rpartition(" ")[2].encode()
+        if name != "Content-Type" and len(secret) >= _SHORTEST_KEY:
+            content = content.replace(secret, b"***")
     return content
 
 

@@ -17,7 +17,7 @@ class LlmOptions:
         top_k: sample from this many most probable tokens.
         max_tokens: the longest answer, in tokens.
         reasoning_effort: how long a reasoning model thinks: `"low"`, `"medium"`, `"high"` ...
-        timeout: seconds for the whole call.
+        timeout: seconds for the whole call; when it is streamed, for each wait.
         native_tools: tools that the provider itself runs: `"web_search"`, `"code_interpreter"`.
         fallbacks: names of the models to use, in order, when this one cannot answer.
         instances: the only instances that may serve the call; any, when empty.

@@ -45,7 +45,7 @@ class Provider:
         base = (base_url or self.base_url or "").rstrip("/")
         path = self.path.removeprefix("/v1") if base.endswith("/v1") else self.path
         query = f"?api-version={api_version}" if self.sends_api_version and api_version else ""
-        headers = {self.auth_header: self.auth_format.format(key=key.strip())} if key else {}
+        headers = {self.auth_header: self.auth_format.format(key=key.strip())} if key and key.strip() else {}
         return Endpoint(name or self.name, f"{base}{path}{query}", headers, self.features, dialect=self.dialect)
 
 

@@ -45,7 +45,7 @@ def _compiled(wanted: Hashable) -> OutputType[object]:
     if wanted is str:
         return OutputType("str", None, lambda text: text)
     adapter: TypeAdapter[object] = TypeAdapter(wanted)  # type: ignore[arg-type]  # see output_type
-    name = getattr(wanted, "__name__", None) or str(wanted)
+    name = getattr(wanted, "__name__", None) or re.sub(r"[\w.<>]*\.", "", str(wanted))
     schema = adapter.json_schema()
     wrapped = schema.get("type") != "object"
     if wrapped:

@@ -14,8 +14,7 @@ class SseDecoder:
 
     def feed(self, chunk: bytes) -> Iterator[str]:
         """The data of every event that `chunk` completes."""
-        buffer = (self._buffer + chunk).replace(b"\r\n", b"\n")
-        *lines, self._buffer = buffer.split(b"\n")
+        *lines, self._buffer = (self._buffer + chunk).split(b"\n")
         for line in lines:
             line = line.removesuffix(b"\r")
             if line.startswith(b"data:"):
