@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Annotated, Optional, Union
 
 import pytest
-from tests.agents.running import started, steps
 
 from tactician import UserInput, achieves_goal, action, by_name, planned_agent
+from tests.agents.running import started, steps
 
 
 @planned_agent(description="names what comes later")

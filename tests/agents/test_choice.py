@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.agents.running import started, steps
-
 from tactician import ProcessStatus, UserInput, achieves_goal, action, planned_agent
+from tests.agents.running import started, steps
 
 
 @dataclass(frozen=True)

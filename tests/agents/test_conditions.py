@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import dataclass
 
 import pytest
-from tests.agents.running import started, steps
 
 from tactician import (
     Ai,
@@ -21,6 +20,7 @@ from tactician import (
     planned_agent,
 )
 from tactician.testing import ScriptedModel
+from tests.agents.running import started, steps
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.agents.running import started
-
 from tactician import Platform, UserInput, achieves_goal, action, condition, planned_agent
 from tactician.testing import ScriptedModel
+from tests.agents.running import started
 
 
 async def test_classes_of_a_function_are_found() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from tests.agents.running import started, steps
 
 from tactician import PlannedAgent, UserInput, achieves_goal, action, condition, planned_agent
 from tactician.errors import DeclarationError
+from tests.agents.running import started, steps
 
 
 @dataclass(frozen=True)

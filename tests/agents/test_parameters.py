@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from tests.agents.running import started, steps
-
 from tactician import (
     Ai,
     Blackboard,
@@ -22,6 +20,7 @@ from tactician import (
 )
 from tactician.process import AgentProcess
 from tactician.testing import ScriptedModel
+from tests.agents.running import started, steps
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.agents.running import started, steps
 
 from tactician import ProcessStatus, UserInput, achieves_goal, action, planned_agent
+from tests.agents.running import started, steps
 
 Graph: TypeAlias = Mapping[int, frozenset[int]]
 """For each node, those that it needs: all of them have a smaller number."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from tests.agents.running import started, steps
 
 from tactician import ProcessStatus, UserInput, achieves_goal, action, planned_agent
+from tests.agents.running import started, steps
 
 
 class Intent:

@@ -105,7 +105,7 @@ def test_text_is_what_it_is() -> None:
 
 @pytest.mark.parametrize(
     ("wanted", "name"),
-    [(Person, "Person"), (list[int], "list"), (Person | None, "tests_loop_test_output_Person_None"), (Mood, "Mood")],
+    [(Person, "Person"), (list[int], "list"), (Person | None, "Person_None"), (Mood, "Mood")],
 )
 def test_a_provider_accepts_the_name_of_every_schema(wanted: object, name: str) -> None:
     spec = output_type(wanted).spec  # type: ignore[arg-type]  # a union is no class

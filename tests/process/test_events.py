@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.agents.running import started
-
 from tactician import Ai, ProcessStatus, UserInput, achieves_goal, action, planned_agent
 from tactician.events import (
     ActionCompleted,
@@ -19,6 +17,7 @@ from tactician.events import (
 )
 from tactician.process import AgentProcess
 from tactician.testing import ScriptedModel
+from tests.agents.running import started
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import asyncio
 from dataclasses import dataclass
 
 import pytest
-from tests.agents.running import started, steps
 
 from tactician import (
     Ai,
@@ -30,6 +29,7 @@ from tactician.llm import Usage
 from tactician.planning import Goal
 from tactician.process import AgentProcess, AgentSpec, GoalSpec
 from tactician.testing import ScriptedModel
+from tests.agents.running import started, steps
 
 
 @dataclass(frozen=True)
