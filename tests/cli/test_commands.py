@@ -26,7 +26,7 @@ class Done:
 
 def tactician(*arguments: str, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Done:
     """Runs the command without any model configured, unless `env` says otherwise."""
-    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "COVERAGE_PROCESS_START")}
+    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME") or name.startswith("COV")}
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", "from tactician.cli import main; main()", *arguments],
         env={**kept, "COLUMNS": "200", **(env or {})},
