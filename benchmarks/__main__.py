@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from benchmarks import imports, planner, runs, turns
-from benchmarks.contenders import CONTENDERS
+from benchmarks import calls, imports, planner, runs, turns
+from benchmarks.contenders import CALLERS, CONTENDERS
 from benchmarks.environments import Environment, prepare
 from benchmarks.measures import progress
 from benchmarks.report import Section, machine, markdown, show
@@ -20,6 +20,7 @@ Measure = Callable[..., list[Section]]
 CLIENTS = tuple(dict.fromkeys(contender.environment for contender in CONTENDERS))
 MEASURES: dict[str, tuple[Measure, tuple[str, ...]]] = {
     "runs": (runs.measure, CLIENTS),
+    "calls": (calls.measure, tuple(dict.fromkeys(caller.environment for caller in CALLERS))),
     "imports": (imports.measure, CLIENTS),
     "turns": (turns.measure, ("tactician",)),
     "planner": (planner.measure, ("tactician", "planners")),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A client: its name, its environment, and what it imports to do a run.
+    """A client: its name, its environment, and what it imports to do a run, where importing is measured too.
 
     `module` is both the script in `benchmarks.clients` and the short name in raw results.
     """
@@ -15,8 +15,8 @@ class Contender:
     name: str
     module: str
     environment: str
-    package: str
-    needs: str
+    package: str = ""
+    needs: str = ""
 
 
 RAW = Contender("raw aiohttp", "raw_aiohttp", "tactician", "aiohttp", "import aiohttp, json")
@@ -66,3 +66,15 @@ PEERS = (
     ),
 )
 CONTENDERS = (RAW, TACTICIAN, *PEERS)
+
+# Who makes one call to a model, without an agent around it.
+RAW_CALLER = Contender("raw aiohttp", "calls.raw_aiohttp", "tactician")
+TACTICIAN_CALLER = Contender("tactician", "calls.tactician", "tactician")
+CALLERS = (
+    RAW_CALLER,
+    TACTICIAN_CALLER,
+    Contender("tactician, routed", "calls.tactician_routed", "tactician"),
+    Contender("openai SDK", "calls.openai_sdk", "openai-sdk"),
+    Contender("anthropic SDK", "calls.anthropic_sdk", "anthropic-sdk"),
+    Contender("pydantic-ai direct", "calls.pydantic_ai", "pydantic-ai"),
+)

@@ -1,7 +1,7 @@
-"""A chat-completions server that costs next to nothing, so that what is measured is the client.
+"""A server of chat completions and Anthropic's messages that costs next to nothing: what is measured is the client.
 
-It speaks just enough HTTP/1.1 for a keep-alive client and never parses the JSON: which of the three canned replies is
-due can be read off the bytes. `python -m benchmarks.mock_server` prints its port and serves until standard input ends.
+It speaks just enough HTTP/1.1 for a keep-alive client and never parses the JSON: which of the canned replies is due can
+be read off the bytes. `python -m benchmarks.mock_server` prints its port and serves until standard input ends.
 """
 
 from __future__ import annotations
@@ -9,26 +9,34 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
 from benchmarks import scenario
 
+OK = "HTTP/1.1 200 OK\r\nContent-Type: "
+
+
+def whole(value: dict[str, Any]) -> bytes:
+    """Return a whole HTTP response holding some JSON."""
+    body = json.dumps(value).encode()
+    return f"{OK}application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+
 
 def completion(message: dict[str, Any], finish_reason: str) -> bytes:
     """Return a whole HTTP response holding one chat completion."""
-    body = json.dumps(
+    choice = {"index": 0, "message": {"role": "assistant"} | message, "finish_reason": finish_reason}
+    return whole(
         {
             "id": "chatcmpl-1",
             "object": "chat.completion",
             "created": 1_700_000_000,
             "model": scenario.MODEL,
-            "choices": [{"index": 0, "message": {"role": "assistant"} | message, "finish_reason": finish_reason}],
+            "choices": [choice],
             "usage": {"prompt_tokens": 50, "completion_tokens": 12, "total_tokens": 62},
         }
-    ).encode()
-    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-    return head.encode() + body
+    )
 
 
 def text(content: str) -> bytes:
@@ -42,21 +50,89 @@ def tool_call() -> bytes:
     )
 
 
+def message(content: list[dict[str, Any]], stop_reason: str | None) -> dict[str, Any]:
+    """Return a message of Anthropic's Messages API."""
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": scenario.MODEL,
+        "content": content,
+        "stop_reason": stop_reason,
+        "stop_sequence": None,
+        "usage": {"input_tokens": 50, "output_tokens": 12},
+    }
+
+
+def completion_events() -> Iterator[str]:
+    """Yield the events of a streamed chat completion, as OpenAI sends them when asked for the usage."""
+    head = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "created": 1_700_000_000,
+        "model": scenario.MODEL,
+        "service_tier": "default",
+        "system_fingerprint": "fp_1",
+    }
+
+    def chunk(delta: dict[str, Any], finish_reason: str | None = None) -> str:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
+        return json.dumps(head | {"choices": [choice], "usage": None}, separators=(",", ":"))
+
+    usage = {"prompt_tokens": 50, "completion_tokens": scenario.STREAM_TOKENS, "total_tokens": 550}
+    yield chunk({"role": "assistant", "content": "", "refusal": None})
+    yield from (chunk({"content": token}) for token in scenario.TOKENS)
+    yield chunk({}, "stop")
+    yield json.dumps(head | {"choices": [], "usage": usage}, separators=(",", ":"))
+    yield "[DONE]"
+
+
+def message_events() -> Iterator[dict[str, Any]]:
+    """Yield the events of a streamed message of Anthropic's."""
+    yield {"type": "message_start", "message": message([], None)}
+    yield {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+    for token in scenario.TOKENS:
+        yield {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": token}}
+    yield {"type": "content_block_stop", "index": 0}
+    stop = {"stop_reason": "end_turn", "stop_sequence": None}
+    yield {"type": "message_delta", "delta": stop, "usage": {"output_tokens": scenario.STREAM_TOKENS}}
+    yield {"type": "message_stop"}
+
+
+def streamed(events: Iterable[str]) -> list[bytes]:
+    """Return what is written, one event at a time: each is a chunk of its own, as providers send them."""
+    parts = [f"{len(event):x}\r\n{event}\r\n" for event in events]
+    return [f"{OK}text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n".encode()] + [
+        part.encode() for part in (*parts, "0\r\n\r\n")
+    ]
+
+
 PLAIN = text(scenario.PLAIN_ANSWER)
 CALL = tool_call()
 DONE = text(scenario.TOOL_ANSWER)
 LOST = text(scenario.LOST_ANSWER)
+STREAM = streamed(f"data: {data}\n\n" for data in completion_events())
+MESSAGE = whole(message([{"type": "text", "text": scenario.PLAIN_ANSWER}], "end_turn"))
+MESSAGE_STREAM = streamed(
+    f"event: {event['type']}\ndata: {json.dumps(event, separators=(',', ':'))}\n\n" for event in message_events()
+)
 NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 REPLY = scenario.TOOL_REPLY.encode()
 
 
-def respond(head: bytes, body: bytes) -> bytes:
+def respond(head: bytes, body: bytes) -> list[bytes]:
     """Choose the reply: only a client that ran the tool and sent back what it said gets the right answer."""
-    if b"/v1/chat/completions" not in head.split(b"\r\n", 1)[0]:
-        return NOT_FOUND
+    path = head.split(b"\r\n", 1)[0]
+    streams = b'"stream":true' in body or b'"stream": true' in body
+    if b"/v1/messages" in path:
+        return MESSAGE_STREAM if streams else [MESSAGE]
+    if b"/v1/chat/completions" not in path:
+        return [NOT_FOUND]
+    if streams:
+        return STREAM
     if b'"tool_call_id"' in body:
-        return DONE if REPLY in body else LOST
-    return CALL if b'"tools"' in body else PLAIN
+        return [DONE if REPLY in body else LOST]
+    return [CALL if b'"tools"' in body else PLAIN]
 
 
 def content_length(head: bytes) -> int:
@@ -88,7 +164,8 @@ class MockModel(asyncio.Protocol):
             if len(self.pending) < end:
                 return
             body, self.pending = self.pending[split + 4 : end], self.pending[end:]
-            self.transport.write(respond(head, body))
+            for part in respond(head, body):
+                self.transport.write(part)
 
 
 async def serve() -> None:

@@ -85,6 +85,7 @@ async def measured(client: Client, url: str, seconds: float) -> list[dict[str, o
             await Crowd(name, run, concurrency).measure(seconds)
             for concurrency in scenario.CONCURRENCIES
             for name, run in runs.items()
+            if concurrency == 1 or name not in scenario.ALONE
         ]
 
 

@@ -15,12 +15,23 @@ PATH_VARIABLE = "TACTICIAN_CONFIG"
 
 
 class ModelSettings(BaseModel):
-    """The `[models]` table: the default model, and the model that each role stands for."""
+    """The `[models]` table.
+
+    Attributes:
+        default: the model where nobody names one.
+        default_embedding: the embedding model where nobody names one.
+        roles: the model that each role stands for.
+        fallbacks: the models to use, in order, when a model cannot answer.
+        facts: what is known of models beside what Tactician knows: see `tactician.llm.facts`.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     default: str | None = None
+    default_embedding: str | None = None
     roles: dict[str, str] = Field(default_factory=dict)
+    fallbacks: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    facts: tuple[dict[str, object], ...] = ()
 
 
 class Settings(BaseModel):

@@ -90,6 +90,31 @@ class ContextLengthError(ModelRequestError):
     """The conversation is longer than the model can read."""
 
 
+class UnsupportedFeatureError(ModelRequestError):
+    """A request needs what the instance cannot do; nothing was sent.
+
+    Attributes:
+        instance: the instance or provider.
+        feature: what was asked for, for example `"web_search"`.
+        supported: all that the instance can do.
+    """
+
+    def __init__(self, instance: str, feature: str, supported: frozenset[str], *, model: str = "") -> None:
+        self.instance = instance
+        self.feature = feature
+        self.supported = supported
+        known = ", ".join(sorted(supported)) or "none"
+        super().__init__(
+            f"{instance} does not support {feature} (it supports: {known}). Ask without it, or name an instance or "
+            "model that can do it.",
+            model=model,
+        )
+
+
+class ContentFilterError(ModelError):
+    """The provider's content filter stopped the request; another instance or model may answer it."""
+
+
 class RunError(TacticianError):
     """A run failed. `result` is what it had done so far: messages, usage and the last reply."""
 

@@ -149,7 +149,7 @@ class TestNames:
         model = remote(catalog(KEYS), f"{name}:some-model")
 
         assert (model.name, model.model) == (f"{name}:some-model", "some-model")
-        assert model.endpoint.headers == {"Authorization": f"Bearer sk-{name}"}
+        assert f"sk-{name}" in " ".join(model.endpoint.headers.values())
 
     @pytest.mark.parametrize(
         ("name", "provider"),

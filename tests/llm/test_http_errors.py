@@ -160,7 +160,6 @@ async def test_an_answer_that_is_not_json(server: ChatServer, content: bytes) ->
         {"choices": [{"message": {"tool_calls": [{"id": "1"}]}}]},
         {"choices": [{"message": {"tool_calls": [{"id": "1", "function": {"name": "f", "arguments": {"a": 1}}}]}}]},
         {"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": "many"}},
-        {"error": {"message": "overloaded"}},
     ],
 )
 async def test_json_that_is_no_completion(server: ChatServer, body: object) -> None:
@@ -173,8 +172,30 @@ async def test_json_that_is_no_completion(server: ChatServer, body: object) -> N
 
 
 @pytest.mark.parametrize(
-    "event", ["{", "[]", "7", '{"error": {"message": "overloaded"}}', '{"choices": [7]}', '{"choices": null}']
+    ("error", "kind"),
+    [
+        ({"message": "overloaded"}, ModelServerError),
+        ({"message": "overloaded", "code": 502}, ModelServerError),
+        ({"message": "overloaded", "code": 429}, RateLimitError),
+        ({"message": "overloaded", "code": "rate_limit_exceeded"}, RateLimitError),
+        ({"message": "overloaded", "code": "invalid_prompt"}, ModelRequestError),
+        ("overloaded", ModelServerError),
+    ],
 )
+@both_ways
+async def test_an_error_with_the_status_200(
+    server: ChatServer, ask: Call, error: object, kind: type[ModelError]
+) -> None:
+    """Gateways such as OpenRouter have sent the status before they know that the model failed."""
+    server.will(answers({"error": error}) if ask is generating else sends(sse({"error": error})))
+
+    with pytest.raises(kind, match="test:test-model: overloaded") as raised:
+        await ask(server.model(), HI)
+
+    assert raised.value.model == "test:test-model"
+
+
+@pytest.mark.parametrize("event", ["{", "[]", "7", '{"choices": [7]}', '{"choices": null}'])
 async def test_an_event_that_is_no_chunk(server: ChatServer, event: str) -> None:
     server.will(sends(f"data: {event}\n\n".encode()))
 

@@ -59,6 +59,114 @@ def test_what_is_disabled_is_left_out_and_may_be_incomplete() -> None:
     assert [one.id for one in parse_instances(json.dumps([entry(), disabled]), {})] == ["one"]
 
 
+def test_all_mistakes_of_one_entry_come_together() -> None:
+    found = mistakes(
+        entry(
+            id=7,
+            url="llm.example",
+            models=["a", 1],
+            provider="azure-grok",
+            key="sk\nx",
+            rateLimits={"a": 0, "b": "many", "c": -1},
+        ),
+        entry(id="limits", rateLimits={"gpt-5.4": 40, "gpt-5.5": 3}),
+        entry(id="list", rateLimits=[1]),
+        entry(id="format", apiFormat="anthropic-messages"),
+        entry(id="no-key", url="https://eu.api.openai.com", key=None),
+        entry(id="a-key", key=1, provider=None),
+    )
+
+    assert found == [
+        "entry 0: id: is not a text; name the instance",
+        'entry 0: url: is not a URL; it begins with "https://" or "http://" and a host',
+        "entry 0: models: is not a text; name the models, separated by commas",
+        "entry 0: rateLimits.a: is not a number of requests per second above 0",
+        "entry 0: rateLimits.b: is not a number of requests per second above 0",
+        "entry 0: rateLimits.c: is not a number of requests per second above 0",
+        'entry 0: apiVersion: is missing; azure-grok needs it, as in "2024-08-01-preview"',
+        "entry 0: key: has characters that no header can carry, such as a line break",
+        "limits: rateLimits.gpt-5.5: is not one of the models; add it to them, or take the limit out",
+        'list: rateLimits: is not an object; write requests per second by model, as in {"gpt-5.4": 40}',
+        "format: apiFormat: openai speaks openai-chat or openai-responses",
+        'no-key: key: is missing; write the key, or "${NAME}" for that of an environment variable',
+        "a-key: provider: is missing; name one of openai, anthropic, mistral, grok, deepseek, gemini, openrouter, "
+        "ollama, docker, azure-openai, azure-anthropic, azure-mistral, azure-grok, custom",
+        'a-key: key: is not a text; write the key, or "${NAME}" for that of an environment variable',
+    ]
+
+
+SOURCE = """[
+{"id": "openai-main", "url": "https://api.openai.com", "key": "sk-xxx", "provider": "openai", "enabled": true,
+ "models": "gpt-4o,gpt-4o-mini,text-embedding-3-small,dall-e-3"},
+{"id": "azure-1", "url": "https://my-resource.openai.azure.com", "key": "azure-key", "models": "gpt-4o,gpt-5.1-chat",
+ "provider": "azure-openai", "apiVersion": "2024-08-01-preview", "enabled": true},
+{"id": "anthropic-main", "url": "https://api.anthropic.com", "key": "sk-ant-xxx", "provider": "anthropic",
+ "models": "claude-opus-4-7,claude-sonnet-4-7,claude-haiku-4-7", "enabled": true},
+{"id": "azure-anthropic", "url": "https://my-resource.services.ai.azure.com", "key": "azure-key",
+ "models": "claude-sonnet-4-7,claude-haiku-4-7", "provider": "azure-anthropic", "apiVersion": "2023-06-01"},
+{"id": "azure-multi-model", "url": "https://my-prod-instance.openai.azure.com", "key": "azure-key",
+ "models": "gpt-5.4,gpt-5.4-mini,gpt-5.4-nano", "provider": "azure-openai", "apiVersion": "2024-08-01-preview",
+ "rateLimits": {"gpt-5.4": 40, "gpt-5.4-mini": 40, "gpt-5.4-nano": 50}}
+]"""
+
+
+def test_the_example_of_the_source() -> None:
+    *_, azure, anthropic, foundry, limited = parse_instances(SOURCE, {})
+
+    assert [limited.rate_limit(model) for model in (*limited.models, "other")] == [40, 40, 50, None]
+    assert {one.endpoint.url for one in (azure, limited)} == {
+        "https://my-resource.openai.azure.com/openai/v1/responses?api-version=preview",
+        "https://my-prod-instance.openai.azure.com/openai/v1/responses?api-version=preview",
+    }
+    assert azure.endpoint.headers == {"api-key": "azure-key"}
+    assert anthropic.endpoint.url == "https://api.anthropic.com/v1/messages"
+    assert anthropic.endpoint.headers == {"x-api-key": "sk-ant-xxx", "anthropic-version": "2023-06-01"}
+    assert foundry.endpoint.url == "https://my-resource.services.ai.azure.com/anthropic/v1/messages"
+    assert foundry.endpoint.headers == {"x-api-key": "azure-key", "anthropic-version": "2023-06-01"}
+
+
+def test_enabled_providers_are_the_only_ones() -> None:
+    azure = {"ENABLED_PROVIDERS": " azure-openai, Azure-Anthropic "}
+
+    assert [one.id for one in parse_instances(SOURCE, azure)] == ["azure-1", "azure-anthropic", "azure-multi-model"]
+    assert parse_instances(SOURCE, {"ENABLED_PROVIDERS": "grok"}) == ()
+    assert len(parse_instances(SOURCE, {"ENABLED_PROVIDERS": ""})) == 5
+
+
+def test_an_enabled_provider_that_there_is_not_is_a_mistake() -> None:
+    (found,) = mistakes(entry(), environment={"ENABLED_PROVIDERS": "openai,azure"})
+
+    assert found.startswith("ENABLED_PROVIDERS: there is no provider 'azure'; known are openai, ")
+
+
+def test_limits_can_be_for_all_other_models() -> None:
+    (instance,) = parse_instances(json.dumps([entry(rateLimits={"gpt-5.4": "${RPS}", "*": 2})]), {"RPS": "0.5"})
+
+    assert (instance.rate_limit("gpt-5.4"), instance.rate_limit("other")) == (0.5, 2)
+
+
+@pytest.mark.parametrize(
+    ("url", "api_format", "path"),
+    [
+        ("https://api.openai.com", None, "/v1/responses"),
+        ("https://api.openai.com/v1/", None, "/v1/responses"),
+        ("https://eu.api.openai.com", None, "/v1/responses"),
+        ("https://notapi.openai.com.example", None, "/v1/chat/completions"),
+        ("https://vllm.example/v1", None, "/v1/chat/completions"),
+        ("https://gateway.example/v1/responses", None, "/v1/responses"),
+        ("https://gateway.example", "openai-responses", "/v1/responses"),
+        ("https://api.openai.com", "openai-chat", "/v1/chat/completions"),
+    ],
+)
+def test_openai_speaks_responses_and_servers_like_it_chat(url: str, api_format: str | None, path: str) -> None:
+    (instance,) = parse_instances(json.dumps([entry(url=url, apiFormat=api_format)]), {})
+
+    endpoint = instance.model("gpt-5.4").endpoint
+    assert endpoint.url.endswith(path)
+    assert endpoint.url.count("/v1") == 1
+    assert endpoint.wire.name == ("openai-responses" if path == "/v1/responses" else "openai-chat")
+
+
 def test_settings_of_other_programs_are_passed_over() -> None:
     assert len(parse_instances(json.dumps([entry(rateLimitTier="high")]))) == 1
 
@@ -79,15 +187,16 @@ def test_all_mistakes_come_in_one_error_without_a_key() -> None:
         entry(id="f", enabled="perhaps"),
     )
 
-    assert found[0] == "0.id: Field required"
-    assert found[1].startswith("7.enabled: Input should be a valid boolean")
-    assert found[2].startswith("a: unknown provider 'opnai'; known are openai, anthropic, ")
-    assert found[3:] == [
-        "b: azure-mistral needs apiVersion",
-        "c: models is empty; name at least one, separated by commas",
-        "d: the environment variable D_KEY is not set",
-        "d: the environment variable D_URL is not set",
-        "e: the id is used twice",
+    assert found == [
+        "entry 0: id: is missing; name the instance",
+        "a: provider: there is no 'opnai'; known are openai, anthropic, mistral, grok, deepseek, gemini, openrouter, "
+        "ollama, docker, azure-openai, azure-anthropic, azure-mistral, azure-grok, custom. Did you mean 'openai'?",
+        'b: apiVersion: is missing; azure-mistral needs it, as in "2024-08-01-preview"',
+        "c: models: is empty; name at least one, separated by commas",
+        "d: url: the environment variable D_URL is not set; set it, or write the value",
+        "d: key: the environment variable D_KEY is not set; set it, or write the value",
+        "f: enabled: is neither true nor false",
+        "e: id: is used twice; every instance needs its own",
     ]
 
 

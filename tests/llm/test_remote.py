@@ -299,21 +299,11 @@ class TestRequests:
 
 
 class TestAddressesAndKeys:
-    @pytest.mark.parametrize("name", PROVIDERS)
-    async def test_every_provider_gets_its_key_where_it_looks_for_it(self, server: ChatServer, name: str) -> None:
-        await server.model(PROVIDERS[name], key="sk-1").generate(ask())
-
-        headers = server.received[0].headers
-        carried = {key: value for key, value in headers.items() if "sk-1" in value}
-        assert carried == ({"api-key": "sk-1"} if name.startswith("azure") else {"authorization": "Bearer sk-1"})
-        assert headers["content-type"] == "application/json"
-
     @pytest.mark.parametrize(
         ("name", "path"),
         [
             ("openai", "/v1/chat/completions"),
             ("gemini", "/v1beta/openai/chat/completions"),
-            ("azure-openai", "/openai/v1/chat/completions"),
             ("azure-mistral", "/models/chat/completions?api-version=2026-01-01"),
             ("azure-grok", "/models/chat/completions?api-version=2026-01-01"),
         ],
@@ -350,4 +340,4 @@ def test_a_model_says_where_it_runs_and_what_it_can_do() -> None:
     assert isinstance(model, LanguageModel)
     assert model.name == "anthropic:claude-sonnet-4-7"
     assert model.features.tools
-    assert not model.features.json_schema
+    assert not model.features.temperature

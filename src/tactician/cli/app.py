@@ -17,11 +17,11 @@ from tactician import __version__
 from tactician.agents import PlannedAgent, raise_unless_completed
 from tactician.cli.drawing import agent_tree, mermaid
 from tactician.cli.loading import choose, load_agents
+from tactician.cli.models import show_models
 from tactician.cli.progress import ProgressView
 from tactician.errors import TacticianError
 from tactician.llm import ModelCatalog
 from tactician.llm.catalog import MODEL_VARIABLE
-from tactician.llm.embedded import INSTALL_HINT
 from tactician.platform import Platform
 from tactician.runs import Runnable
 from tactician.tools import as_text
@@ -136,22 +136,10 @@ def agents(file: File, debug: Debug = False) -> None:
 
 
 @app.command()
-def models(debug: Debug = False) -> None:
-    """Show which models can be used, which one is the default, and why."""
-    catalog = ModelCatalog()
-    default, reason = catalog.default
-    entries = catalog.entries()
-    table = Table("", "model", "served by", "available because")
-    if default not in (entry.name for entry in entries):
-        table.add_row("→", default, "", reason)
-    for entry in entries:
-        table.add_row("→" if entry.name == default else "", entry.name, entry.provider, entry.origin)
-    out.print(table)
-    out.print(f"The default is [bold]{default}[/bold], because {reason}.", highlight=False)
-    out.print(
-        f"Others: by name at a provider whose key is set (openai:gpt-5.4), at Ollama (ollama:qwen3). "
-        f"{MODEL_VARIABLE} or `default` under \\[models] in tactician.toml changes the default.",
-        highlight=False,
-    )
-    if not any(entry.name == "local" for entry in entries):
-        out.print(f"The embedded model is not installed: {INSTALL_HINT}", markup=False, highlight=False)
+def models(
+    check: Annotated[bool, typer.Option("--check", help="Send one tiny request to each model.")] = False,
+    debug: Debug = False,
+) -> None:
+    """Show which models can be used, what they can do and cost, which one is the default, and why."""
+    if not show_models(out, ModelCatalog(), check=check):
+        raise typer.Exit(1)

@@ -1,8 +1,11 @@
 """Every call to a language model: messages, requests, wire formats, providers and the embedded model."""
 
+from tactician.llm.bridge import PydanticAiModel
 from tactician.llm.catalog import ModelCatalog, ModelEntry, ModelSource, OneModel, source_of
 from tactician.llm.embedded import EmbeddedModel
+from tactician.llm.facts import Fact, FactTable
 from tactician.llm.fit import fit
+from tactician.llm.images import ImageModel, RemoteImageModel
 from tactician.llm.instances import Instance, parse_instances
 from tactician.llm.messages import (
     AssistantMessage,
@@ -42,6 +45,14 @@ from tactician.llm.providers import PROVIDERS, Provider
 from tactician.llm.remote import Endpoint, RemoteModel
 from tactician.llm.schema import closed, is_strict
 from tactician.llm.usage import NO_USAGE, Usage, UsageTally
+from tactician.llm.vectors import (
+    EmbeddingModel,
+    EmbeddingOptions,
+    Embeddings,
+    LocalEmbeddingModel,
+    RemoteEmbeddingModel,
+)
+from tactician.llm.wire import text_with_reasoning
 
 __all__ = [
     "SystemMessage",
@@ -87,11 +98,22 @@ __all__ = [
     "source_of",
     "RemoteModel",
     "EmbeddedModel",
+    "PydanticAiModel",
+    "EmbeddingModel",
+    "EmbeddingOptions",
+    "Embeddings",
+    "RemoteEmbeddingModel",
+    "LocalEmbeddingModel",
+    "ImageModel",
+    "RemoteImageModel",
     "Endpoint",
     "Provider",
     "PROVIDERS",
     "Instance",
     "parse_instances",
+    "Fact",
+    "FactTable",
+    "text_with_reasoning",
     "fit",
     "closed",
     "is_strict",

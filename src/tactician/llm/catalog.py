@@ -12,6 +12,7 @@ from tactician.config import ModelSettings, Settings, load_settings
 from tactician.errors import ConfigurationError, UnknownModelError
 from tactician.llm import embedded
 from tactician.llm.embedded import EmbeddedModel
+from tactician.llm.facts import facts_from
 from tactician.llm.instances import VARIABLE, Instance, parse_instances
 from tactician.llm.model import LanguageModel
 from tactician.llm.options import LlmOptions
@@ -69,8 +70,9 @@ class ModelCatalog:
         """
         self._settings: ModelSettings = (settings if settings is not None else load_settings()).models
         self._environment: Mapping[str, str] = os.environ if environment is None else environment
+        self._facts = facts_from(self._settings.facts)
         text = self._environment.get(VARIABLE)
-        self.instances: tuple[Instance, ...] = parse_instances(text, self._environment) if text else ()
+        self.instances: tuple[Instance, ...] = parse_instances(text, self._environment, self._facts) if text else ()
         self._models: dict[str, LanguageModel] = {}
 
     def resolve(self, options: LlmOptions) -> LanguageModel:
@@ -136,7 +138,7 @@ class ModelCatalog:
         for instance in self.instances:
             for model in instance.models:
                 if name in (model, f"{instance.id}:{model}"):
-                    return RemoteModel(model, instance.endpoint)
+                    return instance.model(model)
         provider, colon, model = name.partition(":")
         if colon and provider in PROVIDERS:
             return self._at_provider(provider, model)
@@ -161,7 +163,7 @@ class ModelCatalog:
             raise ConfigurationError(f"{name}:{model}: {name} has no fixed address; configure it in {VARIABLE}")
         if provider.key_variable and not key and not base_url:
             raise ConfigurationError(f"{name}:{model}: set {provider.key_variable} to your key for {name}")
-        return RemoteModel(model, provider.endpoint(key, base_url))
+        return RemoteModel(model, provider.endpoint(key, base_url, model=model, facts=self._facts))
 
     def _by_family(self, name: str) -> LanguageModel:
         family = next((provider for prefix, provider in _FAMILIES if name.startswith(prefix)), None)
@@ -187,6 +189,9 @@ _FAMILIES = (
     ("claude-", "anthropic"),
     ("mistral-", "mistral"),
     ("magistral-", "mistral"),
+    ("ministral-", "mistral"),
+    ("codestral-", "mistral"),
+    ("pixtral-", "mistral"),
     ("grok-", "grok"),
     ("deepseek-", "deepseek"),
     ("gemini-", "gemini"),

@@ -39,7 +39,7 @@ _BY_STATUS: dict[int, type[ModelError]] = {
 }
 _SHORTEST_KEY = 8
 # How providers say it, where the error's code does not.
-_TOO_LONG = re.compile(r"context.?length|exceed_context|context window|prompt is too long", re.IGNORECASE)
+_TOO_LONG = re.compile(r"context.?length|exceed.context|context window|prompt is too long", re.IGNORECASE)
 _sessions: dict[asyncio.AbstractEventLoop, tuple[ClientSession, AsyncGenerator[ClientSession]]] = {}
 
 

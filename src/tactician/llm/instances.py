@@ -3,101 +3,107 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pydantic import AliasGenerator, BaseModel, ConfigDict, SecretStr, TypeAdapter, ValidationError
-from pydantic.alias_generators import to_camel
+from pydantic import TypeAdapter, ValidationError
 
 from tactician.errors import ConfigurationError
-from tactician.llm.providers import PROVIDERS
-from tactician.llm.remote import Endpoint
+from tactician.llm.facts import KNOWN_FACTS, FactTable
+from tactician.llm.instance_entries import KNOWN_PROVIDERS, Entry, Mistakes, is_wanted, read_entry, resolved
+from tactician.llm.remote import Endpoint, RemoteModel
 
 VARIABLE = "LLM_INSTANCES"
-_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+PROVIDERS_VARIABLE = "ENABLED_PROVIDERS"
 
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """An endpoint and the models that it serves."""
+    """An endpoint and the models that it serves.
+
+    Attributes:
+        endpoint: its endpoint for a model of which nothing is known.
+        rate_limits: requests per second, by model; `"*"` is for all others.
+        endpoints: its endpoint for each model.
+    """
 
     id: str
     provider: str
     endpoint: Endpoint = field(repr=False)
     models: tuple[str, ...]
+    rate_limits: Mapping[str, float] = field(default_factory=dict)
+    endpoints: Mapping[str, Endpoint] = field(default_factory=dict, repr=False)
+
+    def model(self, name: str) -> RemoteModel:
+        """One of its models."""
+        return RemoteModel(name, self.endpoints.get(name, self.endpoint))
+
+    def rate_limit(self, model: str) -> float | None:
+        """Requests per second for a model; `None` where only the general limit holds."""
+        return self.rate_limits.get(model, self.rate_limits.get("*"))
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="ignore", alias_generator=AliasGenerator(to_camel), populate_by_name=True)
+def parse_instances(
+    text: str, environment: Mapping[str, str] = os.environ, facts: FactTable = KNOWN_FACTS
+) -> tuple[Instance, ...]:
+    """The enabled instances in a JSON list; `ENABLED_PROVIDERS` names the only providers that are.
 
-    id: str
-    url: str
-    models: str
-    provider: str
-    key: SecretStr | None = None
-    api_version: str | None = None
-    enabled: bool = True
-
-
-def parse_instances(text: str, environment: Mapping[str, str] = os.environ) -> tuple[Instance, ...]:
-    """The enabled instances in a JSON list.
-
-    `${NAME}` in a key, URL, list of models or API version stands for an environment variable.
+    `${NAME}` in any value stands for an environment variable. What is not enabled may be incomplete.
 
     Raises:
         ConfigurationError: with every mistake in the list. No message holds a key.
     """
-    problems: list[str] = []
-    entries = _entries(text, problems)
-    instances = [_instance(entry, environment, problems) for entry in entries if entry.enabled]
-    ids = [instance.id for instance in instances if instance]
-    problems += [f"{twice}: the id is used twice" for twice in sorted({one for one in ids if ids.count(one) > 1})]
-    if problems:
-        raise _invalid(problems)
-    return tuple(instance for instance in instances if instance)
+    mistakes = Mistakes()
+    providers = _enabled_providers(environment)
+    mistakes.found += [
+        f"{PROVIDERS_VARIABLE}: there is no provider {name!r}; known are {', '.join(KNOWN_PROVIDERS)}"
+        for name in sorted((providers or frozenset()) - {*KNOWN_PROVIDERS})
+    ]
+    entries: list[Entry] = []
+    for place, raw in enumerate(_listed(text)):
+        mistakes.at(raw.get("id"), place)
+        if is_wanted(raw, environment, providers, mistakes):
+            entry = read_entry(resolved(raw, environment, mistakes), mistakes)
+            if entry is not None:
+                entries.append(entry)
+    mistakes.found += _duplicates(mistakes.ids)
+    if mistakes.found:
+        raise _invalid(mistakes.found)
+    return tuple(_instance(entry, facts) for entry in entries)
 
 
-def _entries(text: str, problems: list[str]) -> list[_Entry]:
-    """The entries that are complete; a problem for each mistake in the others."""
+def _enabled_providers(environment: Mapping[str, str]) -> frozenset[str] | None:
+    named = environment.get(PROVIDERS_VARIABLE, "").split(",")
+    return frozenset(one.strip().lower() for one in named if one.strip()) or None
+
+
+def _listed(text: str) -> Sequence[Mapping[str, object]]:
     try:
-        listed = TypeAdapter(list[dict[str, object]]).validate_json(text)
+        return TypeAdapter(list[dict[str, object]]).validate_json(text)
     except ValidationError as error:
-        problems += _problems(error)
-        return []
-    entries = []
-    for position, values in enumerate(listed):
-        try:
-            entries.append(_Entry.model_validate(values))
-        except ValidationError as error:
-            problems += _problems(error, position)
-    return entries
+        told = error.errors(include_input=False, include_url=False)
+        places = (".".join(map(str, one["loc"])) for one in told)
+        listed = [
+            f"{f'entry {place}' if place else 'the value'}: {one['msg']}; a JSON list of objects is needed"
+            for place, one in zip(places, told, strict=True)
+        ]
+        raise _invalid(listed) from None
 
 
-def _problems(error: ValidationError, *place: int) -> list[str]:
-    return [f"{'.'.join(map(str, (*place, *e['loc']))) or 'it'}: {e['msg']}" for e in error.errors(include_input=False)]
+def _duplicates(ids: Sequence[str]) -> list[str]:
+    twice = sorted({one for one in ids if ids.count(one) > 1})
+    return [f"{one}: id: is used twice; every instance needs its own" for one in twice]
 
 
 def _invalid(problems: Sequence[str]) -> ConfigurationError:
     return ConfigurationError(f"{VARIABLE} is not valid:" + "".join(f"\n  - {problem}" for problem in problems))
 
 
-def _instance(entry: _Entry, environment: Mapping[str, str], problems: list[str]) -> Instance | None:
-    def resolve(value: str) -> str:
-        unset = [name for name in _REFERENCE.findall(value) if name not in environment]
-        problems.extend(f"{entry.id}: the environment variable {name} is not set" for name in unset)
-        return _REFERENCE.sub(lambda match: environment.get(match[1], ""), value)
+def _instance(entry: Entry, facts: FactTable) -> Instance:
+    def endpoint(model: str) -> Endpoint:
+        return entry.provider.endpoint(
+            entry.key, entry.url, name=entry.id, api_version=entry.api_version, model=model, facts=facts
+        )
 
-    provider = PROVIDERS.get(entry.provider)
-    if provider is None:
-        problems.append(f"{entry.id}: unknown provider {entry.provider!r}; known are {', '.join(PROVIDERS)}")
-        return None
-    if provider.sends_api_version and not entry.api_version:
-        problems.append(f"{entry.id}: {provider.name} needs apiVersion")
-    key = resolve(entry.key.get_secret_value()) if entry.key is not None else None
-    version = resolve(entry.api_version) if entry.api_version else None
-    endpoint = provider.endpoint(key, resolve(entry.url), name=entry.id, api_version=version)
-    models = tuple(model.strip() for model in resolve(entry.models).split(",") if model.strip())
-    if not models:
-        problems.append(f"{entry.id}: models is empty; name at least one, separated by commas")
-    return Instance(entry.id, provider.name, endpoint, models)
+    endpoints = {model: endpoint(model) for model in entry.models}
+    return Instance(entry.id, entry.provider.name, endpoint(""), entry.models, entry.rate_limits, endpoints)

@@ -1,78 +1,123 @@
-"""The providers that speak `openai-chat`, as data."""
+"""The providers, as data: where they are, how they are spoken to, and what they can do.
+
+OpenAI is spoken to in its Responses format. A server of one's own that `OPENAI_BASE_URL` or an instance of the
+provider `openai` names gets chat completions: that is what most of them know. An instance says otherwise with
+`apiFormat`, or with a URL that ends in `/v1/responses`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 
 from tactician.llm.model import Features
-from tactician.llm.remote import FULL_FEATURES, Endpoint
-from tactician.llm.wire import DEFAULT_DIALECT, Dialect
+from tactician.llm.provider import Provider, joined
+from tactician.llm.wire import ANTHROPIC_MESSAGES, OPENAI_RESPONSES, Dialect
 
-# What strict structured output refuses: OpenAI's guide, "Supported schemas".
-_OPENAI = Dialect(max_tokens="max_completion_tokens", refused_keywords=frozenset({"minLength", "maxLength"}))
-_TOOLS_ONLY = Features(tools=True, json_schema=False, images=True)
+__all__ = ["PROVIDERS", "Provider", "joined"]
 
+_CHAT, _RESPONSES, _FOUNDRY = "/v1/chat/completions", "/v1/responses", "/models/chat/completions"
 
-@dataclass(frozen=True, slots=True)
-class Provider:
-    """How to reach a provider.
+# What strict structured output refuses: OpenAI's guide "Structured outputs", "Supported schemas".
+_OPENAI_CHAT = Dialect(max_tokens="max_completion_tokens", refused_keywords=frozenset({"minLength", "maxLength"}))
+_OPENAI_RESPONSES = replace(
+    _OPENAI_CHAT,
+    top_k=False,
+    native_tools={
+        "web_search": {"type": "web_search"},
+        "code_interpreter": {"type": "code_interpreter", "container": {"type": "auto"}},
+    },
+)
+_MISTRAL = Dialect(top_k=False, reasoning_effort=False, short_call_ids=True, documents="document_url")
+_PLAIN = Dialect(top_k=False, reasoning_effort=False, documents="")
+_LOCAL = Dialect(documents="")
+_OPENROUTER = Dialect(native_tools={"web_search": {"plugins": [{"id": "web"}]}})
+# New Claude models refuse sampling parameters and think as they see fit; the facts know the older ones.
+_CLAUDE = Dialect(
+    temperature=False,
+    top_k=False,
+    thinking="adaptive",
+    no_reasoning={"thinking": {"type": "disabled"}},
+    caches_system=True,
+    native_tools={
+        "web_search": {"type": "web_search_20250305", "name": "web_search", "max_uses": 5},
+        "code_interpreter": {"type": "code_execution_20250825", "name": "code_execution"},
+    },
+)
 
-    Attributes:
-        base_url: where its API is; an environment variable or an instance can say otherwise.
-        path: what follows the base URL.
-        key_variable: the environment variable of the key; `None` when it needs none.
-        default_model: the model to use when its key is set and nobody says which model.
-        auth_header: the header that carries the key, in the form `auth_format`.
-        sends_api_version: whether an instance's `apiVersion` goes into the query.
-    """
-
-    name: str
-    base_url: str | None
-    key_variable: str | None = None
-    default_model: str | None = None
-    path: str = "/v1/chat/completions"
-    auth_header: str = "Authorization"
-    auth_format: str = "Bearer {key}"
-    features: Features = FULL_FEATURES
-    dialect: Dialect = DEFAULT_DIALECT
-    sends_api_version: bool = False
-
-    def endpoint(
-        self, key: str | None, base_url: str | None = None, *, name: str | None = None, api_version: str | None = None
-    ) -> Endpoint:
-        """The endpoint for a key, at `base_url` or the provider's own."""
-        base = (base_url or self.base_url or "").rstrip("/")
-        path = self.path.removeprefix("/v1") if base.endswith("/v1") else self.path
-        query = f"?api-version={api_version}" if self.sends_api_version and api_version else ""
-        headers = {self.auth_header: self.auth_format.format(key=key.strip())} if key and key.strip() else {}
-        return Endpoint(name or self.name, f"{base}{path}{query}", headers, self.features, dialect=self.dialect)
-
-
-def _azure(name: str, path: str, dialect: Dialect = DEFAULT_DIALECT, *, versioned: bool = True) -> Provider:
-    return Provider(
-        name, None, path=path, auth_header="api-key", auth_format="{key}", dialect=dialect, sends_api_version=versioned
-    )
-
-
+_OPENAI = Provider(
+    "openai",
+    "https://api.openai.com",
+    "OPENAI_API_KEY",
+    "gpt-5.4",
+    path=_RESPONSES,
+    wire=OPENAI_RESPONSES,
+    dialect=_OPENAI_RESPONSES,
+    elsewhere=Provider("openai", None, path=_CHAT, dialect=_OPENAI_CHAT),
+)
+_ANTHROPIC = Provider(
+    "anthropic",
+    "https://api.anthropic.com",
+    "ANTHROPIC_API_KEY",
+    "claude-sonnet-4-7",
+    path="/v1/messages",
+    auth_header="x-api-key",
+    auth_format="{key}",
+    headers={"anthropic-version": "2023-06-01"},
+    wire=ANTHROPIC_MESSAGES,
+    dialect=_CLAUDE,
+)
+# In Azure AI Foundry every resource has its own address, and instances name an API version.
+_AZURE = Provider(
+    "azure", None, auth_header="api-key", auth_format="{key}", sends_api_version=True, needs_api_version=True
+)
 _TABLE = (
-    Provider("openai", "https://api.openai.com", "OPENAI_API_KEY", "gpt-5.4", dialect=_OPENAI),
-    # Anthropic's OpenAI-compatible endpoint ignores `response_format`: typed output goes through a tool there.
-    Provider("anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", "claude-sonnet-4-7", features=_TOOLS_ONLY),
-    Provider("mistral", "https://api.mistral.ai", "MISTRAL_API_KEY", "mistral-large-latest"),
-    Provider("grok", "https://api.x.ai", "XAI_API_KEY", "grok-4"),
-    Provider("deepseek", "https://api.deepseek.com", "DEEPSEEK_API_KEY", "deepseek-chat", features=_TOOLS_ONLY),
+    _OPENAI,
+    _ANTHROPIC,
+    Provider("mistral", "https://api.mistral.ai", "MISTRAL_API_KEY", "mistral-large-latest", dialect=_MISTRAL),
+    Provider("grok", "https://api.x.ai", "XAI_API_KEY", "grok-4", dialect=_PLAIN),
+    Provider(
+        "deepseek",
+        "https://api.deepseek.com",
+        "DEEPSEEK_API_KEY",
+        "deepseek-chat",
+        # It knows JSON mode, but no schema for the answer: typed output goes through a tool there.
+        features=Features(tools=True, json_schema=False, images=False),
+        dialect=_PLAIN,
+    ),
     Provider(
         "gemini",
         "https://generativelanguage.googleapis.com",
         "GEMINI_API_KEY",
         "gemini-2.5-flash",
         path="/v1beta/openai/chat/completions",
+        dialect=_PLAIN,
     ),
-    Provider("openrouter", "https://openrouter.ai/api", "OPENROUTER_API_KEY", "openrouter/auto"),
-    Provider("ollama", "http://localhost:11434"),
-    _azure("azure-openai", "/openai/v1/chat/completions", _OPENAI, versioned=False),
-    _azure("azure-mistral", "/models/chat/completions"),
-    _azure("azure-grok", "/models/chat/completions"),
+    Provider("openrouter", "https://openrouter.ai/api", "OPENROUTER_API_KEY", "openrouter/auto", dialect=_OPENROUTER),
+    Provider("ollama", "http://localhost:11434", dialect=_LOCAL),
+    Provider("docker", "http://localhost:12434", path="/engines/v1/chat/completions", dialect=_LOCAL),
+    # Microsoft's reference of the v1 API: Responses are at the version `preview`, whatever the instance says.
+    replace(
+        _AZURE,
+        name="azure-openai",
+        path="/openai/v1/responses",
+        dialect=_OPENAI_RESPONSES,
+        sends_api_version=False,
+        query={"api-version": "preview"},
+        wire=OPENAI_RESPONSES,
+    ),
+    # As the Anthropic SDK's client for Foundry has it: the version is a header, and there is none in the query.
+    replace(
+        _ANTHROPIC,
+        name="azure-anthropic",
+        base_url=None,
+        key_variable=None,
+        default_model=None,
+        path="/anthropic/v1/messages",
+        headers={"anthropic-version": "{api_version}"},
+        needs_api_version=True,
+    ),
+    replace(_AZURE, name="azure-mistral", path=_FOUNDRY, dialect=_MISTRAL),
+    replace(_AZURE, name="azure-grok", path=_FOUNDRY, dialect=_PLAIN),
 )
 PROVIDERS: Mapping[str, Provider] = {provider.name: provider for provider in _TABLE}

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
+from tactician.llm.fit import Restore
+from tactician.llm.gating import Gate
 from tactician.llm.http import post_json, post_stream
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.pricing import ModelPrice, price_for
@@ -24,6 +26,7 @@ class Endpoint:
         url: the full URL that requests are posted to.
         timeout: seconds for a call, where the call's options say nothing.
         prices: prices of one's own, by the beginning of a model's name.
+        gate: stops a request that asks for what is not there, before it is sent.
     """
 
     name: str
@@ -34,6 +37,7 @@ class Endpoint:
     dialect: Dialect = DEFAULT_DIALECT
     timeout: float = DEFAULT_TIMEOUT
     prices: Mapping[str, ModelPrice] = field(default_factory=dict)
+    gate: Gate | None = None
 
 
 class RemoteModel:
@@ -57,10 +61,11 @@ class RemoteModel:
             ModelError: of the kind that fits the failure.
         """
         endpoint = self.endpoint
+        request, restore = endpoint.gate(request) if endpoint.gate is not None else (request, None)
         body = endpoint.wire.encode(request, self.model, endpoint.dialect)
         timeout = request.options.timeout or endpoint.timeout
         answer = await post_json(endpoint.url, body, self._headers, timeout, self.name)
-        return self._signed(endpoint.wire.decode(answer, self.name))
+        return self._signed(endpoint.wire.decode(answer, self.name), restore)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | ModelResponse]:
         """The answer as it comes, then the whole of it.
@@ -69,6 +74,7 @@ class RemoteModel:
             ModelError: of the kind that fits the failure.
         """
         endpoint = self.endpoint
+        request, restore = endpoint.gate(request) if endpoint.gate is not None else (request, None)
         body = endpoint.wire.encode(request, self.model, endpoint.dialect, stream=True)
         timeout = request.options.timeout or endpoint.timeout
         events, decoder = SseDecoder(), endpoint.wire.stream_decoder(self.name)
@@ -80,7 +86,8 @@ class RemoteModel:
         for data in events.close():
             for delta in decoder.feed(data):
                 yield delta
-        yield self._signed(decoder.response())
+        yield self._signed(decoder.response(), restore)
 
-    def _signed(self, response: ModelResponse) -> ModelResponse:
-        return replace(response, served_by=self.name, price=self._price)
+    def _signed(self, response: ModelResponse, restore: Restore | None) -> ModelResponse:
+        told = response if restore is None else restore(response)
+        return replace(told, served_by=self.name, price=self._price)

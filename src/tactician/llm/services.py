@@ -29,5 +29,5 @@ def service_endpoint(
         raise ConfigurationError(f"{called}: {provider.name} has no fixed address; set base_url")
     if versioned and not api_version:
         raise ConfigurationError(f"{called}: {provider.name} needs api_version")
-    at_path = replace(provider, path=path, sends_api_version=versioned)
+    at_path = replace(provider, path=path, query={}, sends_api_version=versioned, elsewhere=None)
     return at_path.endpoint(key, base_url, name=name, api_version=api_version)

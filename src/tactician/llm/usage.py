@@ -10,13 +10,17 @@ from tactician.llm.pricing import ModelPrice, cost_of
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one or more calls. `input_tokens` includes those read from and written to a cache."""
+    """Tokens of one or more calls.
+
+    `input_tokens` includes those read from and written to a cache, `output_tokens` those that were spent on thinking.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     requests: int = 0
+    reasoning_tokens: int = 0
 
     @property
     def total_tokens(self) -> int:
@@ -30,6 +34,7 @@ class Usage:
             self.cache_read_tokens + other.cache_read_tokens,
             self.cache_write_tokens + other.cache_write_tokens,
             self.requests + other.requests,
+            self.reasoning_tokens + other.reasoning_tokens,
         )
 
 

@@ -2,12 +2,30 @@
 
 from collections.abc import Mapping
 
-from tactician.llm.wire import openai_chat
+from tactician.llm.wire import anthropic_messages, openai_chat, openai_responses
 from tactician.llm.wire.dialect import DEFAULT_DIALECT, Dialect
 from tactician.llm.wire.format import StreamDecoder, WireFormat
+from tactician.llm.wire.openai_chat import text_with_reasoning
 from tactician.llm.wire.sse import SseDecoder
 
 OPENAI_CHAT = WireFormat("openai-chat", openai_chat.encode, openai_chat.decode, openai_chat.StreamDecoder)
-WIRE_FORMATS: Mapping[str, WireFormat] = {one.name: one for one in (OPENAI_CHAT,)}
+OPENAI_RESPONSES = WireFormat(
+    openai_responses.NAME, openai_responses.encode, openai_responses.decode, openai_responses.StreamDecoder
+)
+ANTHROPIC_MESSAGES = WireFormat(
+    anthropic_messages.FORMAT, anthropic_messages.encode, anthropic_messages.decode, anthropic_messages.StreamDecoder
+)
+WIRE_FORMATS: Mapping[str, WireFormat] = {one.name: one for one in (OPENAI_CHAT, OPENAI_RESPONSES, ANTHROPIC_MESSAGES)}
 
-__all__ = ["WireFormat", "StreamDecoder", "WIRE_FORMATS", "OPENAI_CHAT", "Dialect", "DEFAULT_DIALECT", "SseDecoder"]
+__all__ = [
+    "WireFormat",
+    "StreamDecoder",
+    "WIRE_FORMATS",
+    "OPENAI_CHAT",
+    "OPENAI_RESPONSES",
+    "ANTHROPIC_MESSAGES",
+    "Dialect",
+    "DEFAULT_DIALECT",
+    "SseDecoder",
+    "text_with_reasoning",
+]

@@ -2,24 +2,91 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+JsonFields: TypeAlias = Mapping[str, object]
+
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+"""How long a model can be asked to think, from least to most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What an encoder has to know beside the request.
+    """What an encoder has to know beside the request. `tactician.llm.facts` says it for each model.
 
     Attributes:
         max_tokens: the name of the field that limits the answer.
         system_role: the role of a system message.
         refused_keywords: JSON schema keywords that the provider refuses in a schema for its answer.
         strict: whether to ask for strict adherence to schemas.
+        temperature: whether the model takes `temperature` and `top_p`.
+        sampling_while_reasoning: whether it takes them while it reasons too, and not only at the effort `"none"`.
+        top_k: whether it takes `top_k`.
+        reasoning_effort: whether the model can be told how long to think; or the efforts that it knows.
+        no_reasoning: what is sent instead of the effort `"none"`, where that is asked for in another way.
+        reasoning_summary: the summary of its thinking to ask for, such as `"auto"`; none when empty.
+        encrypted_reasoning: whether its thinking comes encrypted, and is wanted back.
+        replay_reasoning: whether its thinking is wanted back, as text, where it called tools.
+        forced_tools: whether a `tool_choice` can make it call a tool.
+        parallel_tool_calls: whether it may ask for several calls at once.
+        short_call_ids: whether ids of tool calls have to be nine letters and digits.
+        documents: the kind of part that carries a document; empty where there is none.
+        native_tools: what asks for each tool that the provider itself runs.
+        extra: fields that every request has.
+        default_max_tokens: the limit to send where the format needs one and the options have none.
+        caches_system: whether the instructions are marked as a prefix that the provider may cache (Anthropic).
+        thinking: how Claude is told to think: within a `budget` of tokens, or as it sees fit, with an effort
+            (`adaptive`). Without it, nothing is said about thinking.
+        thinking_display: whether Claude's thinking comes back `summarized` or `omitted`; as the model does, when empty.
+        drops_stale_thinking: whether Claude passes over thinking whose conversation was changed since, where it would
+            refuse the request; needs the header `anthropic-beta: thinking-binding-controls-2026-08-01`.
     """
 
     max_tokens: str = "max_tokens"
     system_role: str = "system"
     refused_keywords: frozenset[str] = frozenset()
     strict: bool = True
+    temperature: bool = True
+    sampling_while_reasoning: bool = True
+    top_k: bool = True
+    reasoning_effort: bool | tuple[str, ...] = True
+    no_reasoning: JsonFields = field(default_factory=dict)
+    reasoning_summary: str = ""
+    encrypted_reasoning: bool = False
+    replay_reasoning: bool = False
+    forced_tools: bool = True
+    parallel_tool_calls: bool = True
+    short_call_ids: bool = False
+    documents: Literal["", "file", "document_url"] = "file"
+    native_tools: Mapping[str, JsonFields] = field(default_factory=dict)
+    extra: JsonFields = field(default_factory=dict)
+    default_max_tokens: int = 4096
+    caches_system: bool = False
+    thinking: Literal["", "budget", "adaptive"] = ""
+    thinking_display: Literal["", "summarized", "omitted"] = ""
+    drops_stale_thinking: bool = False
+
+    def samples(self, effort: str | None) -> bool:
+        """Whether `temperature` and `top_p` can be sent with this effort."""
+        return self.temperature and (self.sampling_while_reasoning or effort == "none")
+
+    def effort(self, wanted: str) -> str | None:
+        """The effort to ask for: the nearest one that the model knows, or `None` when it takes none.
+
+        `"enabled"` is `"medium"`. Between two that are as near, it is the higher one.
+        """
+        wanted = "medium" if wanted == "enabled" else wanted
+        known = self.reasoning_effort
+        if isinstance(known, bool):
+            return wanted if known else None
+        if wanted in known or wanted not in EFFORTS:
+            return wanted
+        if wanted == "none" or not (some := [one for one in known if one != "none"]):
+            return None
+        place = EFFORTS.index(wanted)
+        return min(some, key=lambda one: (abs(EFFORTS.index(one) - place), -EFFORTS.index(one)))
 
 
 DEFAULT_DIALECT = Dialect()

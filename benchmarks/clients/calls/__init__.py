@@ -1,0 +1,1 @@
+"""One call to a model each, whole and streamed, without an agent around it."""

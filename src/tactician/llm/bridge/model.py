@@ -1,0 +1,126 @@
+"""Any model of pydantic-ai as a `LanguageModel`. What comes from pydantic-ai is imported when one is made."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from tactician.errors import ConfigurationError, MissingExtraError
+from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
+from tactician.llm.remote import DEFAULT_TIMEOUT
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
+INSTALL_HINT = 'pip install "tactician[pydantic-ai]"'
+
+
+class PydanticAiModel:
+    """A model of pydantic-ai (Bedrock, Vertex, Cohere, Groq ...) as a `LanguageModel`.
+
+    Retries are left to Tactician: those of the provider's SDK are switched off, unless the model's own settings
+    say how many there are to be.
+
+    Args:
+        model: a pydantic-ai model, or its name there, such as `"bedrock:amazon.nova-pro-v1:0"`.
+        timeout: seconds for a call, or for each wait of a stream, where the options say nothing.
+
+    Raises:
+        MissingExtraError: when pydantic-ai, or the SDK that the model needs, is not installed.
+        ConfigurationError: when pydantic-ai knows no such model, or its key is not set.
+    """
+
+    def __init__(self, model: Model | str, *, timeout: float = DEFAULT_TIMEOUT) -> None:
+        self._model = _inferred(model)
+        self._timeout = timeout
+
+    def __repr__(self) -> str:
+        return f"PydanticAiModel({self.name!r})"
+
+    @property
+    def name(self) -> str:
+        """The provider and the model, for example `bedrock:amazon.nova-pro-v1:0`."""
+        return self._model.model_id
+
+    @property
+    def features(self) -> Features:
+        """What the model can do by itself, as its pydantic-ai profile says."""
+        profile = self._model.profile
+        return Features(
+            tools=profile.get("supports_tools", True),
+            json_schema=profile.get("supports_json_schema_output", False),
+            images=profile.get("supports_image_input", True),
+        )
+
+    async def generate(self, request: ModelRequest) -> ModelResponse:
+        """One call, one answer.
+
+        Raises:
+            ModelError: of the kind that fits the failure.
+        """
+        from pydantic_ai.direct import model_request
+
+        from tactician.llm.bridge import answers, requests
+
+        seconds = request.options.timeout or self._timeout
+        with self._typed_errors(seconds):
+            call = requests.encode(request, self._model)
+            async with asyncio.timeout(seconds):
+                answer = await model_request(
+                    self._model,
+                    call.messages,
+                    model_settings=call.settings,
+                    model_request_parameters=call.parameters,
+                )
+        return answers.decode(answer, self.name)
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | ModelResponse]:
+        """The answer as it comes, then the whole of it.
+
+        Raises:
+            ModelError: of the kind that fits the failure.
+        """
+        from pydantic_ai.direct import model_request_stream
+
+        from tactician.llm.bridge import answers, requests
+
+        seconds = request.options.timeout or self._timeout
+        with self._typed_errors(seconds):
+            call = requests.encode(request, self._model)
+            opening = model_request_stream(
+                self._model, call.messages, model_settings=call.settings, model_request_parameters=call.parameters
+            )
+            decoder = answers.StreamDecoder()
+            async with answers.opened(opening, seconds) as events:
+                iterator = aiter(events)
+                while (event := await answers.next_in_time(iterator, seconds)) is not None:
+                    if (delta := decoder.feed(event)) is not None:
+                        yield delta
+                answer = events.get()
+        yield answers.decode(answer, self.name)
+
+    @contextmanager
+    def _typed_errors(self, seconds: float) -> Iterator[None]:
+        from tactician.llm.bridge import failures
+
+        try:
+            yield
+        except failures.KNOWN as error:
+            # An SDK's error can hold the key: so it is not shown as the cause, and its text comes without the key.
+            raise failures.typed(error, self._model, seconds) from None
+
+
+def _inferred(model: Model | str) -> Model:
+    try:
+        from pydantic_ai.exceptions import UserError
+        from pydantic_ai.models import infer_model
+    except ImportError as error:
+        raise MissingExtraError(f"pydantic-ai is not installed. Run: {INSTALL_HINT}") from error
+    try:
+        return infer_model(model)
+    except ImportError as error:
+        raise MissingExtraError(f"{model} needs an SDK that is not installed: {error}") from error
+    except (UserError, ValueError) as error:
+        raise ConfigurationError(f"{model}: {error}") from error

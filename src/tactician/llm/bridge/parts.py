@@ -1,0 +1,85 @@
+"""The parts of an answer, in our types and in those of pydantic-ai.
+
+What our types cannot hold (ids, signatures of tool calls, native tools) goes along in a `ProviderItem`: it follows the
+part that can be read, and replaces it on the way back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_ai import messages as theirs
+
+from tactician.llm.messages import AssistantPart, ProviderItem, Text, Thinking, ToolCall
+
+FORMAT = "pydantic-ai"
+_adapter: TypeAdapter[theirs.ModelResponsePart] = TypeAdapter(theirs.ModelResponsePart)
+
+
+def decode_parts(parts: Iterable[theirs.ModelResponsePart], system: str) -> Iterator[AssistantPart]:
+    """Their parts as ours; `system` is the provider of the model that wrote them."""
+    for part in parts:
+        readable = _readable(part)
+        if readable is not None:
+            yield readable
+        if readable is None or not _same(_plain(readable, system), part):
+            yield ProviderItem(FORMAT, _adapter.dump_json(part).decode())
+
+
+def encode_parts(parts: Iterable[AssistantPart], system: str) -> list[theirs.ModelResponsePart]:
+    """Our parts as theirs; `system` is the provider of the model that reads them."""
+    encoded: list[theirs.ModelResponsePart] = []
+    last: AssistantPart | None = None
+    for part in parts:
+        if not isinstance(part, ProviderItem):
+            encoded.append(_plain(part, system))
+        elif (whole := _whole(part)) is not None:
+            readable = _readable(whole)
+            if readable is None:
+                encoded.append(whole)
+            elif readable == last:  # else somebody changed what can be read, and that counts
+                encoded[-1] = whole
+        last = part
+    return encoded
+
+
+def _readable(part: theirs.ModelResponsePart) -> Text | Thinking | ToolCall | None:
+    if isinstance(part, theirs.TextPart):
+        return Text(part.content)
+    if isinstance(part, theirs.ThinkingPart):
+        return Thinking(part.content, part.signature)
+    if isinstance(part, theirs.ToolCallPart):
+        arguments = part.args if isinstance(part.args, str) else part.args_as_json_str()
+        return ToolCall(part.tool_call_id, part.tool_name, arguments or "{}")
+    return None
+
+
+def _plain(part: Text | Thinking | ToolCall, system: str) -> theirs.ModelResponsePart:
+    if isinstance(part, Text):
+        return theirs.TextPart(part.text)
+    if isinstance(part, Thinking):
+        # A signature counts only at the provider that gave it.
+        return theirs.ThinkingPart(part.text, signature=part.signature, provider_name=system)
+    return theirs.ToolCallPart(part.name, part.arguments, part.id)
+
+
+def _same(plain: theirs.ModelResponsePart, part: theirs.ModelResponsePart) -> bool:
+    """Whether the part holds no more than the plain one, in whatever form its arguments are."""
+    if isinstance(part, theirs.ToolCallPart) and isinstance(plain, theirs.ToolCallPart):
+        return (part.id, part.provider_details, part.tool_kind) == (None, None, None)
+    if isinstance(part, theirs.ThinkingPart) and isinstance(plain, theirs.ThinkingPart):
+        return (part.id, part.provider_details) == (None, None) and part.provider_name in (None, plain.provider_name)
+    if isinstance(part, theirs.TextPart):
+        return (part.id, part.provider_details, part.citations) == (None, None, None)
+    return plain == part
+
+
+def _whole(item: ProviderItem) -> theirs.ModelResponsePart | None:
+    """The part that an item holds; `None` for what another format, or another version, left."""
+    if item.format != FORMAT:
+        return None
+    try:
+        return _adapter.validate_json(item.data)
+    except ValidationError:
+        return None

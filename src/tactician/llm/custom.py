@@ -1,0 +1,164 @@
+"""A provider that a JSON object describes: `custom` in an instance of `LLM_INSTANCES`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, AliasGenerator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from tactician.llm.gating import OnUnsupported
+from tactician.llm.model import Features
+from tactician.llm.pricing import ModelPrice
+from tactician.llm.provider import Provider
+from tactician.llm.wire import WIRE_FORMATS, Dialect
+
+KNOWN_FEATURES = (
+    "vision",
+    "function_calling",
+    "structured_output",
+    "web_search",
+    "code_interpreter",
+    "responses_api",
+    "reasoning",
+    "streaming",
+    "embeddings",
+    "image_generation",
+)
+_BY_PLAIN_NAME = {name.replace("_", ""): name for name in KNOWN_FEATURES}
+ENDPOINTS = {"openai-chat": "chat_completions", "openai-responses": "responses", "anthropic-messages": "messages"}
+"""Which of the `endpoints` each `apiFormat` posts to."""
+
+
+def _features(value: object) -> object:
+    """The known ones, by their own names: keys come in any case, in snake case or camel case."""
+    if not isinstance(value, dict):
+        return value
+    named = {str(key).replace("_", "").replace("-", "").lower(): there for key, there in value.items()}
+    return {_BY_PLAIN_NAME[plain]: there for plain, there in named.items() if plain in _BY_PLAIN_NAME}
+
+
+def _path(value: str) -> str:
+    if not value.startswith("/"):
+        raise ValueError('a path begins with "/"')
+    return value
+
+
+def _with_key(value: str | None) -> str | None:
+    if value is not None and "{key}" not in value:
+        raise ValueError('"{key}" has to stand where the key goes; null sends the key alone')
+    return value
+
+
+def _lower(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
+
+
+class _Part(BaseModel):
+    # A mistake must not show what was written: it may be a key.
+    model_config = ConfigDict(
+        extra="ignore",
+        frozen=True,
+        alias_generator=AliasGenerator(to_camel),
+        populate_by_name=True,
+        coerce_numbers_to_str=True,
+        hide_input_in_errors=True,
+    )
+
+
+class _Auth(_Part):
+    header: Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]
+    format: Annotated[str | None, AfterValidator(_with_key)] = None
+
+
+class _Price(_Part):
+    input: Annotated[float, Field(ge=0)]
+    output: Annotated[float, Field(ge=0)]
+    cache_read: Annotated[float, Field(ge=0)] | None = None
+    cache_write: Annotated[float, Field(ge=0)] | None = None
+
+
+class _Spec(_Part):
+    api_format: Literal["openai-chat", "openai-responses", "anthropic-messages"]
+    auth: _Auth
+    endpoints: Annotated[dict[str, Annotated[str, AfterValidator(_path)]], Field(min_length=1)]
+    query_params: dict[str, str] = Field(default_factory=dict)
+    extra_headers: dict[str, str] = Field(default_factory=dict)
+    features: Annotated[dict[str, bool], BeforeValidator(_features)] = Field(default_factory=dict)
+    on_unsupported_feature: Annotated[OnUnsupported, BeforeValidator(_lower)] = "throw"
+    model_pricing: dict[str, _Price] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A mistake: the field, with dots, and what is wrong with it."""
+
+    field: str
+    message: str
+
+
+@dataclass(slots=True)
+class CustomProvider:
+    """A provider that is described by a specification; `problems` when that is not possible."""
+
+    provider: Provider | None = None
+    problems: list[Problem] = field(default_factory=list)
+
+
+def custom_provider(specification: object) -> CustomProvider:
+    """The provider that a specification describes, or every mistake in it. No message holds a value."""
+    try:
+        spec = _Spec.model_validate(specification)
+    except ValidationError as error:
+        found = [
+            Problem(".".join(map(str, ("custom", *one["loc"]))), _message(one["msg"]))
+            for one in error.errors(include_input=False, include_url=False)
+        ]
+        return CustomProvider(problems=found)
+    if (endpoint := ENDPOINTS[spec.api_format]) not in spec.endpoints:
+        problem = Problem(f"custom.endpoints.{endpoint}", f"is missing; the apiFormat {spec.api_format} posts to it")
+        return CustomProvider(problems=[problem])
+    return CustomProvider(_provider(spec, spec.endpoints[endpoint]))
+
+
+def _message(told: str) -> str:
+    if told.startswith("Input should be a valid dictionary"):
+        return "is not an object"
+    return "is missing" if told == "Field required" else told.removeprefix("Value error, ")
+
+
+def _provider(spec: _Spec, path: str) -> Provider:
+    headers = {"anthropic-version": "2023-06-01"} if spec.api_format == "anthropic-messages" else {}
+    return Provider(
+        "custom",
+        None,
+        path=path,
+        auth_header=spec.auth.header,
+        auth_format=spec.auth.format or "{key}",
+        headers=headers | spec.extra_headers,
+        query=spec.query_params,
+        # What is not declared is for the gate to refuse or to make up for: nobody else may rewrite the request.
+        features=Features(tools=True, json_schema=True, images=spec.features.get("vision", True)),
+        wire=WIRE_FORMATS[spec.api_format],
+        dialect=_dialect(spec),
+        declared=_declared(spec.features),
+        on_unsupported=spec.on_unsupported_feature,
+        prices={name: ModelPrice(**price.model_dump()) for name, price in spec.model_pricing.items()},
+    )
+
+
+def _declared(features: Mapping[str, bool]) -> frozenset[str]:
+    """What is declared; who says nothing of `vision` may see pictures and documents."""
+    declared = {feature for feature, there in features.items() if there}
+    return frozenset(declared | ({"vision", "documents"} if features.get("vision", True) else set()))
+
+
+def _dialect(spec: _Spec) -> Dialect:
+    if spec.api_format == "openai-responses":
+        container: Mapping[str, object] = {"type": "code_interpreter", "container": {"type": "auto"}}
+        return Dialect(native_tools={"web_search": {"type": "web_search"}, "code_interpreter": container})
+    if spec.api_format == "anthropic-messages":
+        return Dialect(thinking="adaptive" if spec.features.get("reasoning") else "", caches_system=True)
+    return Dialect()

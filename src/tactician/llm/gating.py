@@ -1,0 +1,86 @@
+"""Stops a request that an instance cannot serve before it is sent."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from tactician.errors import UnsupportedFeatureError
+from tactician.llm.fit import Restore, fit
+from tactician.llm.messages import Document, Image, Text, UserMessage
+from tactician.llm.model import Features, ModelRequest
+
+OnUnsupported: TypeAlias = Literal["throw", "warn", "ignore"]
+
+_FOR_PARTS: dict[type, str] = {Image: "vision", Document: "documents"}
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What an instance can do, and what happens to a request that asks for more.
+
+    Features have the names that a custom provider's specification gives them: `function_calling`,
+    `structured_output`, `reasoning`, `vision`, `documents`, `web_search`, `code_interpreter`.
+
+    Attributes:
+        instance: what messages call it.
+        supported: the features that it has.
+        mode: `"throw"` raises an error. `"warn"` leaves out what is not supported and logs that; `"ignore"` logs
+            nothing. Tools and output schemas that are left out of the body are made up for by `fit`.
+    """
+
+    instance: str
+    supported: frozenset[str]
+    mode: OnUnsupported = "throw"
+
+    def __call__(self, request: ModelRequest) -> tuple[ModelRequest, Restore | None]:
+        """The request as the instance can take it, and what turns its response into one for the original request.
+
+        Raises:
+            UnsupportedFeatureError: when the mode is `"throw"` and something is not supported.
+        """
+        missing = needed(request, parts=not self.supported.issuperset(_FOR_PARTS.values())) - self.supported
+        if not missing:
+            return request, None
+        for feature in sorted(missing):
+            if self.mode == "throw":
+                raise UnsupportedFeatureError(self.instance, feature, self.supported)
+            if self.mode == "warn":
+                known = ", ".join(sorted(self.supported)) or "none"
+                _logger.warning("%s does not support %s (it supports: %s); left out", self.instance, feature, known)
+        tools, json_schema = "function_calling" in self.supported, "structured_output" in self.supported
+        return fit(_without(request, missing), Features(tools=tools, json_schema=json_schema))
+
+
+def needed(request: ModelRequest, *, parts: bool = True) -> set[str]:
+    """The features that a request needs; without `parts`, those apart from pictures and documents."""
+    options = request.options
+    features = set(options.native_tools)
+    if request.tools:
+        features.add("function_calling")
+    if request.output is not None:
+        features.add("structured_output")
+    if options.reasoning_effort not in (None, "none"):
+        features.add("reasoning")
+    for message in request.messages if parts else ():
+        if isinstance(message, UserMessage) and not isinstance(message.content, str):
+            features.update(_FOR_PARTS[type(part)] for part in message.content if type(part) in _FOR_PARTS)
+    return features
+
+
+def _without(request: ModelRequest, missing: set[str]) -> ModelRequest:
+    """The request without what `fit` cannot make up for."""
+    options = request.options
+    kept = tuple(name for name in options.native_tools if name not in missing)
+    effort = None if "reasoning" in missing else options.reasoning_effort
+    messages = request.messages
+    if left_out := tuple(kind for kind, feature in _FOR_PARTS.items() if feature in missing):
+        messages = tuple(_readable(m, left_out) if isinstance(m, UserMessage) else m for m in messages)
+    return replace(request, messages=messages, options=replace(options, native_tools=kept, reasoning_effort=effort))
+
+
+def _readable(message: UserMessage, left_out: tuple[type, ...]) -> UserMessage:
+    parts = tuple(part for part in message.parts if not isinstance(part, left_out))
+    return UserMessage(parts or (Text(""),))

@@ -1,0 +1,116 @@
+"""The facts that are built in: what the models of each provider take, as of November 2026.
+
+Sources: the providers' references and guides, as named beside the rows; xAI's list was tried out against its API
+(NousResearch/hermes-agent, pull request 23435). What is not here is sent as it was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+Rows: TypeAlias = Mapping[str, Mapping[str, object]]
+"""Facts by the pattern of the models' names."""
+
+# OpenAI: "Reasoning models" and "Using GPT-5.x", the parameters of each model. From GPT-5.1 to 5.4, sampling can be
+# set only without reasoning; before and after that never. A pattern in the middle names models that do not reason.
+_OPENAI: Rows = {
+    "gpt-3.5*": {"reasoning_effort": False, "images": False},
+    "gpt-4*": {"reasoning_effort": False},
+    "chatgpt-*": {"reasoning_effort": False},
+    "ft:gpt-*": {"reasoning_effort": False},
+    "o1*": {"temperature": False, "reasoning_effort": ("low", "medium", "high"), "encrypted_reasoning": True},
+    "o3*": {"temperature": False, "reasoning_effort": ("low", "medium", "high"), "encrypted_reasoning": True},
+    "o3-mini*": {"images": False},
+    "o4*": {"temperature": False, "reasoning_effort": ("low", "medium", "high"), "encrypted_reasoning": True},
+    "gpt-5*": {
+        "temperature": False,
+        "reasoning_effort": ("none", "low", "medium", "high", "xhigh"),
+        "encrypted_reasoning": True,
+    },
+    "gpt-5": {"reasoning_effort": ("minimal", "low", "medium", "high")},
+    "gpt-5-*": {"reasoning_effort": ("minimal", "low", "medium", "high")},
+    "gpt-5.1*": {
+        "temperature": True,
+        "sampling_while_reasoning": False,
+        "reasoning_effort": ("none", "low", "medium", "high"),
+    },
+    "gpt-5.2*": {"temperature": True, "sampling_while_reasoning": False},
+    "gpt-5.3*": {"temperature": True, "sampling_while_reasoning": False},
+    "gpt-5.4*": {"temperature": True, "sampling_while_reasoning": False},
+    "gpt-5.6*": {"reasoning_effort": ("none", "low", "medium", "high", "xhigh", "max")},
+    "gpt-6*": {
+        "temperature": False,
+        "reasoning_effort": ("none", "low", "medium", "high", "xhigh", "max"),
+        "encrypted_reasoning": True,
+    },
+    "gpt-5*-pro*": {"temperature": False, "reasoning_effort": ("medium", "high", "xhigh")},
+    "gpt-5-pro*": {"reasoning_effort": ("high",)},
+    "gpt-5*-codex*": {"temperature": False, "reasoning_effort": ("low", "medium", "high", "xhigh")},
+    "gpt-5-chat*": {"temperature": True, "reasoning_effort": False, "encrypted_reasoning": False},
+    "gpt-5.*-chat*": {"temperature": False, "reasoning_effort": False, "encrypted_reasoning": False},
+    "gpt-chat-*": {"temperature": False, "reasoning_effort": False},
+}
+
+# Mistral: "Reasoning". Magistral always reasons, and other models refuse its `prompt_mode`.
+_MISTRAL: Rows = {
+    "magistral*": {"extra": {"prompt_mode": "reasoning"}},
+    "mistral-small-latest": {"reasoning_effort": ("none", "high")},
+    "mistral-small-2603*": {"reasoning_effort": ("none", "high")},
+    "mistral-medium-3-5*": {"reasoning_effort": ("none", "high")},
+    "mistral-medium-2604*": {"reasoning_effort": ("none", "high")},
+    "mistral-large-4*": {"reasoning_effort": ("low", "medium", "high")},
+    "codestral*": {"images": False},
+}
+
+# xAI: "Reasoning". Grok 4 reasons, and refuses to be told how long.
+_GROK: Rows = {
+    "grok-3*": {"images": False},
+    "grok-code*": {"images": False},
+    "grok-3-mini*": {"reasoning_effort": ("low", "high")},
+    "grok-4.20-multi-agent*": {"reasoning_effort": ("low", "medium", "high")},
+    "grok-4.3*": {"reasoning_effort": ("low", "medium", "high")},
+}
+
+# DeepSeek: "Thinking mode". While it thinks, it refuses to be made to call a tool.
+_THINKS = {"replay_reasoning": True, "forced_tools": False}
+_DEEPSEEK: Rows = {
+    "deepseek-reasoner*": _THINKS,
+    "deepseek-v4*": {
+        **_THINKS,
+        "reasoning_effort": ("low", "high", "max"),
+        "no_reasoning": {"thinking": {"type": "disabled"}},
+    },
+}
+
+# Google: "OpenAI compatibility", thinking. Only these models can be told how long; 2.5 Pro cannot be told not to.
+_GEMINI: Rows = {
+    "gemini-2.0-flash-thinking*": {"reasoning_effort": ("low", "medium", "high")},
+    "gemini-2.5-pro*": {"reasoning_effort": ("low", "medium", "high")},
+    "gemini-2.5-flash*": {"reasoning_effort": ("none", "low", "medium", "high")},
+    "gemini-3*": {"reasoning_effort": ("minimal", "low", "medium", "high")},
+}
+
+# Anthropic: "Models overview", "Extended thinking", "Structured outputs". Models from 4.7 on refuse sampling and think
+# as they see fit: the provider's dialect says so. These are those before, and those that differ again.
+_SAMPLES: Mapping[str, object] = {"temperature": True, "top_k": True}
+_CLAUDE: Rows = {
+    "claude-3*": {**_SAMPLES, "json_schema": False, "thinking": "", "no_reasoning": {}},
+    "claude-3-7*": {"thinking": "budget"},
+    "claude-*-4-0*": {**_SAMPLES, "json_schema": False, "thinking": "budget"},
+    "claude-*-4-2025*": {**_SAMPLES, "json_schema": False, "thinking": "budget"},
+    "claude-*-4-1*": {**_SAMPLES, "thinking": "budget"},
+    "claude-*-4-5*": {**_SAMPLES, "thinking": "budget"},
+    "claude-*-4-6*": {**_SAMPLES, "reasoning_effort": ("low", "medium", "high", "max")},
+    # These cannot be told not to think, nor be made to call a tool.
+    "claude-*-5-5*": {"no_reasoning": {}, "forced_tools": False},
+}
+
+KNOWN: Mapping[tuple[str, ...], Rows] = {
+    ("openai", "azure-openai"): _OPENAI,
+    ("mistral", "azure-mistral"): _MISTRAL,
+    ("grok", "azure-grok"): _GROK,
+    ("deepseek",): _DEEPSEEK,
+    ("gemini",): _GEMINI,
+    ("anthropic", "azure-anthropic"): _CLAUDE,
+}

@@ -1,0 +1,108 @@
+"""An embedding model inside this process: llama.cpp through xllamacpp, by default with the SmolLM2 weights."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from tactician.errors import ContextLengthError, ModelRequestError, ModelTimeoutError
+from tactician.llm import embedded
+from tactician.llm.usage import NO_USAGE
+from tactician.llm.vectors.model import NO_EMBEDDING_OPTIONS, EmbeddingModel, EmbeddingOptions, Embeddings, Vector
+from tactician.llm.vectors.texts import BatchLimits, batches, checked_sizes, decode
+
+Pooling: TypeAlias = Literal["mean", "cls", "last"]
+MAX_TOKENS = 2048
+# A thread cannot be interrupted: so a batch is no more than a cancelled call may leave running.
+_LIMITS = BatchLimits(texts=4, bytes=4096)
+_executor = ThreadPoolExecutor(max_workers=4, thread_name_prefix="tactician-embeddings")
+
+
+class LocalEmbeddingModel(EmbeddingModel):
+    """The GGUF model with the given path, else the weights that come with the embedded language model.
+
+    It loads on the first call; the event loop is never blocked. Vectors have the length 1. A text can have
+    up to `MAX_TOKENS` tokens. The default weights are those of a language model: their vectors tell similar from
+    different texts, though worse than the vectors of a model that was trained for it.
+
+    `pooling` says how the vectors of a text's tokens become one: left out, it is as the file says, and the mean
+    for the default weights, which do not say.
+    """
+
+    def __init__(self, path: str | Path | None = None, *, pooling: Pooling | None = None) -> None:
+        self.path = Path(path).expanduser() if path is not None else None
+        self.pooling: Pooling | None = pooling or ("mean" if path is None else None)
+
+    def __repr__(self) -> str:
+        return f"LocalEmbeddingModel({self.name!r})"
+
+    @property
+    def name(self) -> str:
+        """`"local"`, and the path of a file that is not the default one."""
+        return "local" if self.path is None else f"local:{self.path}"
+
+    async def embed(self, texts: Sequence[str], options: EmbeddingOptions = NO_EMBEDDING_OPTIONS) -> Embeddings:
+        """One vector for each text, in order; no texts give no vectors, and do not load the model.
+
+        Raises:
+            MissingExtraError: when the extra `local` or the weights are not installed.
+            ConfigurationError: when there is no such file, or it is not a model.
+            ContextLengthError: when a text is too long.
+            ModelRequestError: when a text is empty, or the model has no vectors of the length that was asked for.
+            ModelTimeoutError: when the options have a `timeout`, and it is over.
+        """
+        sizes = checked_sizes(texts, options, self.name)
+        vectors: list[Vector] = []
+        usage = NO_USAGE
+        for batch in batches(texts, sizes, _LIMITS):
+            body = await self._answer(list(batch), options.timeout)
+            self._raise_for_error(body)
+            more, used = decode(body, len(batch), NO_EMBEDDING_OPTIONS, self.name)
+            self._check_dimensions(len(more[0]), options.dimensions)
+            vectors += more
+            usage += used
+        return Embeddings(tuple(vectors), self.name, usage)
+
+    async def _answer(self, texts: list[str], seconds: float | None) -> object:
+        work = asyncio.get_running_loop().run_in_executor(_executor, self._work, texts)
+        try:
+            return await asyncio.wait_for(work, seconds)
+        except TimeoutError as error:
+            raise ModelTimeoutError(f"{self.name}: no answer within {seconds} s", model=self.name) from error
+
+    def _work(self, texts: list[str]) -> object:
+        path = embedded.find_weights(self.path, self.name)
+        server = embedded.load(path, f"embeddings:{self.pooling}", self._configure)
+        try:
+            return server.handle_embeddings({"model": self.name, "input": texts})
+        except (ValueError, RuntimeError) as error:
+            raise ModelRequestError(f"{self.name}: {error}", model=self.name) from error
+
+    def _configure(self, parameters: Any) -> None:  # noqa: ANN401 - it comes from a module without types
+        import xllamacpp
+
+        parameters.embedding = True
+        if self.pooling is not None:
+            pooling = f"LLAMA_POOLING_TYPE_{self.pooling.upper()}"
+            parameters.pooling_type = getattr(xllamacpp.llama_pooling_type, pooling)
+        # With four slots, 45 of 60 texts of different lengths got other vectors than they get alone, and none sooner.
+        parameters.n_parallel = 1
+        # A text that does not fit into one physical batch is refused.
+        parameters.n_ctx = parameters.n_batch = parameters.n_ubatch = MAX_TOKENS
+
+    def _raise_for_error(self, body: object) -> None:
+        if not isinstance(body, dict) or not isinstance(error := body.get("error"), dict):
+            return
+        message = str(error.get("message"))
+        if "too large to process" in message or error.get("type") == "exceed_context_size_error":
+            raise ContextLengthError(
+                f"{self.name}: a text has more than {MAX_TOKENS} tokens ({message})", model=self.name
+            )
+        raise ModelRequestError(f"{self.name}: {message}", model=self.name)
+
+    def _check_dimensions(self, dimensions: int, wanted: int | None) -> None:
+        if wanted not in (None, dimensions):
+            raise ModelRequestError(f"{self.name}: vectors have {dimensions} dimensions, not {wanted}", model=self.name)

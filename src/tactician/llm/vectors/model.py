@@ -1,0 +1,74 @@
+"""The contract of every embedding model: texts in, one vector for each of them out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from tactician.llm.usage import NO_USAGE, Usage
+
+Vector: TypeAlias = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingOptions:
+    """How texts are to be embedded. Everything left `None` is the model's own default.
+
+    Attributes:
+        dimensions: the length of the vectors, where the model can shorten them; else the call fails.
+        timeout: seconds for each request; a call for many texts can take several.
+    """
+
+    dimensions: int | None = None
+    timeout: float | None = None
+
+
+NO_EMBEDDING_OPTIONS = EmbeddingOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Embeddings:
+    """The vectors of some texts, in the order of the texts, all of one length.
+
+    Attributes:
+        model: the full name of the model; vectors of different models cannot be compared.
+    """
+
+    vectors: tuple[Vector, ...] = field(repr=False)
+    model: str
+    usage: Usage = NO_USAGE
+
+    @property
+    def dimensions(self) -> int:
+        """The length of each vector; 0 when there are none."""
+        return len(self.vectors[0]) if self.vectors else 0
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+
+@runtime_checkable
+class EmbeddingModel(Protocol):
+    """Anything that turns texts into vectors."""
+
+    @property
+    def name(self) -> str:
+        """The full name, for example `openai:text-embedding-3-small`."""
+        ...
+
+    async def embed(self, texts: Sequence[str], options: EmbeddingOptions = NO_EMBEDDING_OPTIONS) -> Embeddings:
+        """One vector for each text, in order; no texts give no vectors, and no request.
+
+        Raises:
+            ModelError: of the kind that fits the failure. Without an answer to every text there is none at all.
+        """
+        ...
+
+    async def embed_one(self, text: str, options: EmbeddingOptions = NO_EMBEDDING_OPTIONS) -> Vector:
+        """The vector of one text.
+
+        Raises:
+            ModelError: of the kind that fits the failure.
+        """
+        return (await self.embed((text,), options)).vectors[0]

@@ -1,0 +1,123 @@
+"""An embedding model behind an HTTP endpoint that speaks OpenAI's `POST /embeddings`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+from urllib.parse import quote
+
+from tactician.errors import ConfigurationError
+from tactician.llm.http import post_json
+from tactician.llm.providers import PROVIDERS, Provider
+from tactician.llm.remote import Endpoint
+from tactician.llm.services import service_endpoint
+from tactician.llm.usage import NO_USAGE
+from tactician.llm.vectors.model import NO_EMBEDDING_OPTIONS, EmbeddingModel, EmbeddingOptions, Embeddings, Vector
+from tactician.llm.vectors.texts import DEFAULT_LIMITS, BatchLimits, batches, checked_sizes, decode
+
+DEFAULT_EMBEDDING_MODEL = "text-embedding-3-small"
+
+
+@dataclass(frozen=True, slots=True)
+class _Api:
+    """A provider's embeddings: where they are, how much they take at once, what they call `dimensions`."""
+
+    path: str = "/v1/embeddings"
+    limits: BatchLimits = DEFAULT_LIMITS
+    dimensions_field: str = "dimensions"
+    versioned: bool = False
+
+
+# OpenAI documents its limits; those of Mistral and Gemini are set low, so that a batch is never refused. Ollama has
+# none, and works on one batch as long as it takes.
+_APIS: Mapping[str, _Api] = {
+    "openai": _Api(),
+    "azure-openai": _Api("/openai/deployments/{model}/embeddings", versioned=True),
+    "mistral": _Api(limits=BatchLimits(bytes=16_384), dimensions_field="output_dimension"),
+    "gemini": _Api("/v1beta/openai/embeddings", BatchLimits(texts=100)),
+    "ollama": _Api(limits=BatchLimits(texts=64)),
+}
+
+
+class RemoteEmbeddingModel(EmbeddingModel):
+    """One embedding model at one endpoint. `{model}` in the endpoint's URL stands for the model's name.
+
+    Many texts go in several requests, one after the other, each as large as `limits` allow.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        model: str = DEFAULT_EMBEDDING_MODEL,
+        *,
+        limits: BatchLimits = DEFAULT_LIMITS,
+        dimensions_field: str = "dimensions",
+    ) -> None:
+        self.endpoint = endpoint
+        self.model = model
+        self.limits = limits
+        self._dimensions_field = dimensions_field
+        self._url = endpoint.url.replace("{model}", quote(model, safe=""))
+        self._headers = {"Content-Type": "application/json", **endpoint.headers}
+
+    @classmethod
+    def at(
+        cls,
+        provider: Provider,
+        key: str | None = None,
+        model: str = DEFAULT_EMBEDDING_MODEL,
+        *,
+        base_url: str | None = None,
+        name: str | None = None,
+        api_version: str | None = None,
+    ) -> Self:
+        """A model at a provider: the one of openai, azure-openai, mistral, gemini or ollama, or one like openai.
+
+        Raises:
+            ConfigurationError: when the provider has no embeddings, or its address or API version is missing.
+        """
+        api = _api(provider)
+        endpoint = service_endpoint(
+            provider, api.path, key, base_url=base_url, name=name, api_version=api_version, versioned=api.versioned
+        )
+        return cls(endpoint, model, limits=api.limits, dimensions_field=api.dimensions_field)
+
+    def __repr__(self) -> str:
+        return f"RemoteEmbeddingModel({self.name!r})"
+
+    @property
+    def name(self) -> str:
+        """The endpoint's name and the model's, for example `openai:text-embedding-3-small`."""
+        return f"{self.endpoint.name}:{self.model}"
+
+    async def embed(self, texts: Sequence[str], options: EmbeddingOptions = NO_EMBEDDING_OPTIONS) -> Embeddings:
+        """One vector for each text, in order; no texts give no vectors, and no request.
+
+        Raises:
+            ModelError: of the kind that fits the failure. Without an answer to every text there is none at all.
+        """
+        sizes = checked_sizes(texts, options, self.name)
+        vectors: list[Vector] = []
+        usage = NO_USAGE
+        for batch in batches(texts, sizes, self.limits):
+            body = await self._post(batch, options)
+            more, used = decode(body, len(batch), options, self.name)
+            vectors += more
+            usage += used
+        return Embeddings(tuple(vectors), self.name, usage)
+
+    async def _post(self, batch: Sequence[str], options: EmbeddingOptions) -> object:
+        body: dict[str, object] = {"model": self.model, "input": list(batch)}
+        if options.dimensions is not None:
+            body[self._dimensions_field] = options.dimensions
+        seconds = options.timeout or self.endpoint.timeout
+        return await post_json(self._url, body, self._headers, seconds, self.name)
+
+
+def _api(provider: Provider) -> _Api:
+    if (api := _APIS.get(provider.name)) is not None:
+        return api
+    if provider.name in PROVIDERS:
+        raise ConfigurationError(f"{provider.name} serves no embeddings; those that do are {', '.join(_APIS)}")
+    return _Api()

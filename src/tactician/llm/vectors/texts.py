@@ -1,0 +1,111 @@
+"""Texts on their way to an embedding model, and its answer on the way back: checked, split and put in order.
+
+Source of the format: the OpenAI API reference, "Create embeddings"; llama.cpp and the other providers share it.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+from tactician.errors import MalformedResponseError, ModelRequestError
+from tactician.llm.usage import Usage
+from tactician.llm.vectors.model import EmbeddingOptions, Vector
+
+
+@dataclass(frozen=True, slots=True)
+class BatchLimits:
+    """What one request may hold. A text that is longer than `bytes` by itself goes alone.
+
+    Attributes:
+        texts: how many texts.
+        bytes: how many bytes of UTF-8 in all: a token is at least one byte, so it is a bound for the tokens, too.
+    """
+
+    texts: int = 2048
+    bytes: int = 300_000
+
+
+DEFAULT_LIMITS = BatchLimits()
+
+
+def checked_sizes(texts: Sequence[str], options: EmbeddingOptions, model: str) -> tuple[int, ...]:
+    """The bytes of each text, once all of them are known to be texts that can be embedded.
+
+    Raises:
+        ModelRequestError: naming the first text that is not.
+    """
+    if isinstance(texts, (str, bytes)):
+        raise ModelRequestError(f"{model}: embed takes several texts; for one there is embed_one", model=model)
+    if options.dimensions is not None and options.dimensions < 1:
+        raise ModelRequestError(f"{model}: dimensions must be at least 1, not {options.dimensions}", model=model)
+    return tuple(_size(position, text, model) for position, text in enumerate(texts))
+
+
+def _size(position: int, text: object, model: str) -> int:
+    if not isinstance(text, str):
+        raise ModelRequestError(f"{model}: text {position} is no text, but {type(text).__name__}", model=model)
+    if not text:
+        raise ModelRequestError(f"{model}: text {position} is empty, and has no vector", model=model)
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError as error:
+        raise ModelRequestError(
+            f"{model}: text {position} is not valid Unicode ({error.reason})", model=model
+        ) from None
+
+
+def batches(texts: Sequence[str], sizes: Sequence[int], limits: BatchLimits) -> Iterator[Sequence[str]]:
+    """The texts in order, in as few requests as the limits allow."""
+    start = total = 0
+    for position, size in enumerate(sizes):
+        if position > start and (position - start == limits.texts or total + size > limits.bytes):
+            yield texts[start:position]
+            start, total = position, 0
+        total += size
+    if start < len(texts):
+        yield texts[start:]
+
+
+def decode(body: object, count: int, options: EmbeddingOptions, model: str) -> tuple[tuple[Vector, ...], Usage]:
+    """The vectors in the answer to a batch of `count` texts, and what they cost.
+
+    Raises:
+        MalformedResponseError: when they are not `count` vectors of one length, the one that was asked for.
+    """
+    try:
+        return _decode(body, count, options.dimensions)
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise MalformedResponseError(
+            f"{model}: the answer does not hold the vectors of {count} texts ({reason}): {str(body)[:300]}", model=model
+        ) from error
+
+
+def _decode(body: object, count: int, dimensions: int | None) -> tuple[tuple[Vector, ...], Usage]:
+    if not isinstance(body, dict) or not isinstance(data := body["data"], list):
+        raise TypeError("an object with a list `data` is needed")
+    found = {item.get("index", position): _vector(item["embedding"]) for position, item in enumerate(data)}
+    if len(data) != count or found.keys() != set(range(count)):
+        raise ValueError(f"{len(data)} vectors came, with {len(found)} indices")
+    vectors = tuple(found[position] for position in range(count))
+    lengths = {len(vector) for vector in vectors}
+    if len(lengths) > 1 or (dimensions is not None and lengths != {dimensions}):
+        raise ValueError(f"vectors of {sorted(lengths)} dimensions came, {dimensions or 'one length'} was asked for")
+    return vectors, _usage(body.get("usage"))
+
+
+def _vector(values: object) -> Vector:
+    if not isinstance(values, list) or not values:
+        raise TypeError("a vector is a list of numbers")
+    vector = tuple(array("d", values))  # refuses what is not a number, at the speed of C
+    if not isfinite(sum(vector)):
+        raise ValueError("a vector has no finite length")
+    return vector
+
+
+def _usage(usage: object) -> Usage:
+    tokens = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
+    return Usage(input_tokens=int(tokens or 0), requests=1)

@@ -1,0 +1,170 @@
+"""The `openai-responses` wire format: `POST /responses`, as pure functions.
+
+Source: the OpenAI API reference, "Create a model response" and "The response object". Nothing is kept at the
+provider (`store: false`): the whole conversation goes with every call, and a model's encrypted thinking goes back
+as it came (OpenAI's guide "Reasoning models", "Encrypted reasoning items").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from pydantic_core import from_json
+
+from tactician.llm.messages import (
+    AssistantMessage,
+    Document,
+    Message,
+    ProviderItem,
+    SystemMessage,
+    Text,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+    UserPart,
+)
+from tactician.llm.model import ModelRequest, ToolSpec
+from tactician.llm.options import NO_OPTIONS
+from tactician.llm.schema import without_keywords
+from tactician.llm.wire.dialect import DEFAULT_DIALECT, Dialect
+from tactician.llm.wire.openai_responses_answers import NAME, decode
+from tactician.llm.wire.openai_responses_stream import StreamDecoder
+from tactician.llm.wire.tools import PerTool, fits_strict
+
+__all__ = ["NAME", "encode", "decode", "StreamDecoder"]
+
+
+def encode(
+    request: ModelRequest, model: str, dialect: Dialect = DEFAULT_DIALECT, *, stream: bool = False
+) -> dict[str, object]:
+    """The body of the request."""
+    instructions, messages = _split(request.messages)
+    body: dict[str, object] = {"model": model, "input": list(_encode_input(messages, dialect)), "store": False}
+    if instructions:
+        body["instructions"] = instructions
+    if request.tools or request.options.native_tools:
+        _encode_tools(request, dialect, body)
+    if request.output is not None:
+        body["text"] = {"format": _encode_output(request, dialect)}
+    if dialect.encrypted_reasoning:
+        body["include"] = ["reasoning.encrypted_content"]
+    if request.options is not NO_OPTIONS or dialect.reasoning_summary:
+        _encode_options(request, dialect, body)
+    if stream:
+        body["stream"] = True
+    if dialect.extra:
+        body.update(dialect.extra)
+    return body
+
+
+def _split(messages: tuple[Message, ...]) -> tuple[str, tuple[Message, ...]]:
+    """The system messages at the beginning, which are the instructions, and the rest."""
+    leading: list[str] = []
+    for message in messages:
+        if not isinstance(message, SystemMessage):
+            break
+        leading.append(message.text)
+    if len(leading) == len(messages):
+        return "", messages  # the input may not be empty
+    return "\n\n".join(leading), messages[len(leading) :]
+
+
+def _encode_input(messages: Iterable[Message], dialect: Dialect) -> Iterator[object]:
+    for message in messages:
+        if isinstance(message, UserMessage):
+            yield _message("user", [_encode_part(part) for part in message.parts])
+        elif isinstance(message, ToolResult):
+            yield {"type": "function_call_output", "call_id": message.call_id, "output": message.content}
+        elif isinstance(message, SystemMessage):
+            yield _message(dialect.system_role, [{"type": "input_text", "text": message.text}])
+        else:
+            yield from _encode_assistant(message, dialect)
+
+
+def _message(role: str, content: list[dict[str, object]]) -> dict[str, object]:
+    return {"type": "message", "role": role, "content": content}
+
+
+def _encode_part(part: UserPart) -> dict[str, object]:
+    if isinstance(part, Text):
+        return {"type": "input_text", "text": part.text}
+    if not isinstance(part, Document):
+        return {"type": "input_image", "image_url": part.location, "detail": "auto"}
+    if part.url is not None:
+        return {"type": "input_file", "file_url": part.url}
+    return {"type": "input_file", "filename": part.name, "file_data": part.location}
+
+
+def _encode_assistant(message: AssistantMessage, dialect: Dialect) -> Iterator[object]:
+    for part in message.parts:
+        if isinstance(part, Text):
+            yield _message("assistant", [{"type": "output_text", "text": part.text}])
+        elif isinstance(part, ToolCall):
+            yield {"type": "function_call", "call_id": part.id, "name": part.name, "arguments": part.arguments}
+        elif isinstance(part, ProviderItem) and part.format == NAME:
+            yield from _replay(part, dialect)
+
+
+def _replay(item: ProviderItem, dialect: Dialect) -> Iterator[object]:
+    """The item as it came. Thinking that is not encrypted is not kept anywhere, and its id would not be found."""
+    try:
+        data = from_json(item.data)
+    except ValueError:
+        return  # a stored conversation may hold anything
+    if not isinstance(data, dict):
+        return
+    if data.get("type") != "reasoning" or (dialect.encrypted_reasoning and data.get("encrypted_content")):
+        yield data
+
+
+def _encode_tool(tool: ToolSpec, strict: bool) -> dict[str, object]:
+    # Without `strict`, this API would make every argument required.
+    return {
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+        "strict": strict and fits_strict(tool.parameters),
+    }
+
+
+_strict_tool = PerTool(lambda tool: _encode_tool(tool, True))
+_loose_tool = PerTool(lambda tool: _encode_tool(tool, False))
+
+
+def _encode_tools(request: ModelRequest, dialect: Dialect, body: dict[str, object]) -> None:
+    encoded = _strict_tool if dialect.strict else _loose_tool
+    tools: list[object] = [encoded(tool) for tool in request.tools]
+    tools += [dialect.native_tools.get(name, {"type": name}) for name in request.options.native_tools]
+    body["tools"] = tools
+    choice = request.tool_choice
+    if choice != "auto" and request.tools and (dialect.forced_tools or choice == "none"):
+        body["tool_choice"] = choice if choice in ("none", "required") else {"type": "function", "name": choice}
+    if not dialect.parallel_tool_calls:
+        body["parallel_tool_calls"] = False
+
+
+def _encode_output(request: ModelRequest, dialect: Dialect) -> dict[str, object]:
+    assert request.output is not None
+    schema = without_keywords(request.output.schema, dialect.refused_keywords)
+    definition: dict[str, object] = {"type": "json_schema", "name": request.output.name, "schema": schema}
+    if dialect.strict and request.output.strict:
+        definition["strict"] = True
+    return definition
+
+
+def _encode_options(request: ModelRequest, dialect: Dialect, body: dict[str, object]) -> None:
+    options = request.options
+    if options.max_tokens is not None:
+        body["max_output_tokens"] = options.max_tokens
+    effort = dialect.effort(options.reasoning_effort) if options.reasoning_effort is not None else None
+    if dialect.samples(effort):
+        if options.temperature is not None:
+            body["temperature"] = options.temperature
+        if options.top_p is not None:
+            body["top_p"] = options.top_p
+    reasoning = {"effort": effort} if effort is not None else {}
+    if dialect.reasoning_summary and effort != "none":
+        reasoning["summary"] = dialect.reasoning_summary
+    if reasoning:
+        body["reasoning"] = reasoning

@@ -1,0 +1,227 @@
+"""A provider that a JSON object describes, and what happens to what it does not declare."""
+
+from __future__ import annotations
+
+import json
+import logging
+import traceback
+from collections.abc import Mapping
+
+import pytest
+
+from tactician import Agent
+from tactician.errors import ConfigurationError, ModelError, UnsupportedFeatureError
+from tactician.llm import (
+    Image,
+    LlmOptions,
+    ModelRequest,
+    OutputSpec,
+    RemoteModel,
+    Text,
+    ToolSpec,
+    UserMessage,
+    parse_instances,
+)
+from tests.support.chat_server import ChatServer, answers, completion, streams
+from tests.support.voices import VOICES, Saying, says
+
+KEY = "sk-very-secret"
+SPEC: Mapping[str, object] = {
+    "apiFormat": "openai-chat",
+    "auth": {"header": "Authorization", "format": "Bearer {key}"},
+    "endpoints": {"chat_completions": "/v1/chat/completions", "responses": "/v2/responses", "messages": "/v3/messages"},
+    "queryParams": {},
+    "extraHeaders": {},
+    "features": {"function_calling": True, "structured_output": True, "reasoning": True},
+    "onUnsupportedFeature": "throw",
+}
+TOOL = ToolSpec("f", "A tool.", {"type": "object", "properties": {}})
+THING = OutputSpec("thing", {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]})
+HI = UserMessage("hi")
+
+
+def instance(custom: object, url: str = "https://llm.example", **fields: object) -> RemoteModel:
+    entry = {"id": "mine", "url": url, "key": KEY, "models": "m,m-2", "provider": "custom", "custom": custom, **fields}
+    (made,) = parse_instances(json.dumps([entry]), {"TEAM": "agents"})
+    return made.model("m")
+
+
+def spec(**changes: object) -> dict[str, object]:
+    return {**SPEC, **changes}
+
+
+def mistakes(custom: object) -> list[str]:
+    with pytest.raises(ConfigurationError) as raised:
+        instance(custom)
+    assert KEY not in "".join(traceback.format_exception(raised.value))
+    return [line.removeprefix("  - mine: ") for line in str(raised.value).splitlines()[1:]]
+
+
+@pytest.mark.parametrize(
+    ("api_format", "path"),
+    [
+        ("openai-chat", "/v1/chat/completions"),
+        ("openai-responses", "/v2/responses"),
+        ("anthropic-messages", "/v3/messages"),
+    ],
+)
+async def test_every_format_works(api_format: str, path: str) -> None:
+    custom = spec(
+        apiFormat=api_format,
+        auth={"header": "X-Key", "format": None},
+        queryParams={"api-version": "1", "n": 2},
+        extraHeaders={"X-Team": "${TEAM}"},
+    )
+    async with ChatServer(says(VOICES[api_format], Saying("hello"))) as server:
+        response = await instance(custom, server.url).generate(ModelRequest((HI,)))
+
+    assert response.message.text == "hello"
+    assert response.served_by == "mine:m"
+    received = server.received[0]
+    assert received.path == f"{path}?api-version=1&n=2"
+    assert (received.headers["x-key"], received.headers["x-team"]) == (KEY, "agents")
+
+
+def test_prices_are_its_own() -> None:
+    model = instance(spec(modelPricing={"m": {"input": 1.5, "output": 5}, "m-2": {"input": 0.2, "output": 0.8}}))
+
+    assert model.endpoint.prices["m"].input == 1.5
+    assert model.endpoint.prices["m-2"].output == 0.8
+
+
+def test_features_are_known_in_any_spelling() -> None:
+    features = {
+        "functionCalling": True,
+        "STRUCTURED_OUTPUT": True,
+        "Web_Search": True,
+        "codeInterpreter": False,
+        "from_the_future": True,
+    }
+
+    gate = instance(spec(features=features)).endpoint.gate
+
+    assert gate is not None
+    assert gate.supported == {"function_calling", "structured_output", "web_search", "vision", "documents"}
+
+
+def test_a_model_name_tells_nothing() -> None:
+    (made,) = parse_instances(
+        json.dumps(
+            [{"id": "x", "url": "https://x", "key": "k", "models": "gpt-5", "provider": "custom", "custom": SPEC}]
+        )
+    )
+
+    assert made.model("gpt-5").endpoint.dialect.temperature
+
+
+def test_all_mistakes_come_at_once_without_a_key() -> None:
+    found = mistakes(
+        {
+            "apiFormat": "grpc",
+            "auth": {"header": "bad header", "format": KEY},
+            "endpoints": {"chat_completions": "v1"},
+            "features": {"vision": "perhaps"},
+            "onUnsupportedFeature": "shrug",
+            "modelPricing": {"m": {"input": -1}},
+        }
+    )
+
+    assert [line.partition(": ")[0] for line in found] == [
+        "custom.apiFormat",
+        "custom.auth.header",
+        "custom.auth.format",
+        "custom.endpoints.chat_completions",
+        "custom.features.vision",
+        "custom.onUnsupportedFeature",
+        "custom.modelPricing.m.input",
+        "custom.modelPricing.m.output",
+    ]
+    assert found[2] == 'custom.auth.format: "{key}" has to stand where the key goes; null sends the key alone'
+    assert found[-1] == "custom.modelPricing.m.output: is missing"
+
+
+@pytest.mark.parametrize(
+    ("custom", "message"),
+    [
+        (None, "custom: is missing; describe the provider: apiFormat, auth and endpoints"),
+        ([], "custom: is not an object"),
+        (spec(endpoints={"chat": "/x"}), "custom.endpoints.chat_completions: is missing; the apiFormat openai-chat "),
+        (spec(endpoints={}), "custom.endpoints: "),
+    ],
+)
+def test_a_specification_that_is_not_enough(custom: object, message: str) -> None:
+    (found,) = mistakes(custom)
+
+    assert found.startswith(message)
+
+
+NOTHING = spec(features={})
+ASKED = {
+    "function_calling": ModelRequest((HI,), tools=(TOOL,)),
+    "structured_output": ModelRequest((HI,), output=THING),
+    "reasoning": ModelRequest((HI,), options=LlmOptions(reasoning_effort="low")),
+    "web_search": ModelRequest((HI,), options=LlmOptions(native_tools=("web_search",))),
+    "code_interpreter": ModelRequest((HI,), options=LlmOptions(native_tools=("code_interpreter",))),
+    "vision": ModelRequest((UserMessage((Text("hi"), Image(url="https://x/y.png"))),)),
+}
+FIELDS = ("tools", "tool_choice", "response_format", "reasoning_effort")
+
+
+class TestWhatIsNotDeclared:
+    @pytest.mark.parametrize("feature", ASKED)
+    async def test_throw(self, feature: str) -> None:
+        async with ChatServer(answers(completion("hello"))) as server:
+            model = instance(spec(features={"vision": False, "streaming": True}), server.url)
+            for stream in (False, True):
+                with pytest.raises(UnsupportedFeatureError, match=f"mine does not support {feature} ") as raised:
+                    _ = (
+                        [i async for i in model.stream(ASKED[feature])]
+                        if stream
+                        else await model.generate(ASKED[feature])
+                    )
+                assert isinstance(raised.value, ModelError)
+                assert (raised.value.instance, raised.value.feature) == ("mine", feature)
+                assert raised.value.supported == {"streaming"}
+
+        assert not server.received
+
+    @pytest.mark.parametrize("feature", ASKED)
+    @pytest.mark.parametrize("mode", ["warn", "ignore", "WARN"])
+    async def test_warn_and_ignore(self, feature: str, mode: str, caplog: pytest.LogCaptureFixture) -> None:
+        custom = spec(features={"vision": False}, onUnsupportedFeature=mode)
+        async with ChatServer(answers(completion("hello"))) as server:
+            with caplog.at_level(logging.WARNING, "tactician"):
+                response = await instance(custom, server.url).generate(ASKED[feature])
+
+        assert response.message.text == "hello"
+        assert not [name for name in FIELDS if name in server.bodies[0]] or feature == "function_calling"
+        assert "tools" not in server.bodies[0]
+        assert "image_url" not in json.dumps(server.bodies[0])
+        warned = [record.getMessage() for record in caplog.records]
+        expected = f"mine does not support {feature} (it supports: none); left out"
+        assert warned == ([] if mode == "ignore" else [expected])
+
+    async def test_what_is_declared_goes_out_as_it_is(self) -> None:
+        async with ChatServer(answers(completion("hello"))) as server:
+            asked = ModelRequest((HI,), tools=(TOOL,), output=THING, options=LlmOptions(reasoning_effort="low"))
+            await instance(SPEC, server.url).generate(asked)
+
+        assert server.bodies[0].keys() >= {"tools", "response_format", "reasoning_effort"}
+
+    async def test_an_agent_is_stopped_before_any_request(self) -> None:
+        async with ChatServer(answers(completion("hello"))) as server:
+            agent = Agent("a", output_type=dict[str, int], model=instance(NOTHING, server.url))
+
+            with pytest.raises(UnsupportedFeatureError):
+                await agent.run("hi")
+
+        assert not server.received
+
+    async def test_a_typed_answer_without_structured_output(self) -> None:
+        """`warn` leaves the schema out of the body, and puts it into the prompt."""
+        custom = spec(features={}, onUnsupportedFeature="ignore")
+        async with ChatServer(answers(completion('{"x": 1}')), streams()) as server:
+            response = await instance(custom, server.url).generate(ASKED["structured_output"])
+
+        assert response.message.text == '{"x": 1}'
+        assert "matches this JSON schema" in json.dumps(server.bodies[0]["messages"])
