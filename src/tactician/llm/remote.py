@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
@@ -11,9 +11,10 @@ from tactician.llm.gating import Gate
 from tactician.llm.http import post_json, post_stream
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.pricing import ModelPrice, price_for
-from tactician.llm.wire import DEFAULT_DIALECT, OPENAI_CHAT, Dialect, SseDecoder, WireFormat
+from tactician.llm.wire import DEFAULT_DIALECT, OPENAI_CHAT, Dialect, SseDecoder, StreamDecoder, WireFormat
 
 DEFAULT_TIMEOUT = 120.0
+_MOST_PAUSES = 5
 FULL_FEATURES = Features(tools=True, json_schema=True, images=True)
 
 
@@ -60,12 +61,13 @@ class RemoteModel:
         Raises:
             ModelError: of the kind that fits the failure.
         """
-        endpoint = self.endpoint
-        request, restore = endpoint.gate(request) if endpoint.gate is not None else (request, None)
-        body = endpoint.wire.encode(request, self.model, endpoint.dialect)
-        timeout = request.options.timeout or endpoint.timeout
-        answer = await post_json(endpoint.url, body, self._headers, timeout, self.name)
-        return self._signed(endpoint.wire.decode(answer, self.name), restore)
+        request, restore = self._gated(request)
+        response = await self._once(request)
+        for _ in range(_MOST_PAUSES):
+            if (onward := self._onward(request, response)) is None:
+                break
+            response = self.endpoint.wire.merged(response, await self._once(onward))
+        return self._signed(response, restore)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | ModelResponse]:
         """The answer as it comes, then the whole of it.
@@ -73,11 +75,33 @@ class RemoteModel:
         Raises:
             ModelError: of the kind that fits the failure.
         """
+        request, restore = self._gated(request)
+        response: ModelResponse | None = None
+        asked = request
+        for _ in range(_MOST_PAUSES + 1):
+            decoder = self.endpoint.wire.stream_decoder(self.name)
+            async with aclosing(self._deltas(asked, decoder)) as deltas:
+                async for delta in deltas:
+                    yield delta
+            leg = decoder.response()
+            response = leg if response is None else self.endpoint.wire.merged(response, leg)
+            if (onward := self._onward(request, response)) is None:
+                break
+            asked = onward
+        assert response is not None
+        yield self._signed(response, restore)
+
+    async def _once(self, request: ModelRequest) -> ModelResponse:
         endpoint = self.endpoint
-        request, restore = endpoint.gate(request) if endpoint.gate is not None else (request, None)
+        body = endpoint.wire.encode(request, self.model, endpoint.dialect)
+        timeout = request.options.timeout or endpoint.timeout
+        answer = await post_json(endpoint.url, body, self._headers, timeout, self.name)
+        return endpoint.wire.decode(answer, self.name)
+
+    async def _deltas(self, request: ModelRequest, decoder: StreamDecoder) -> AsyncGenerator[Delta]:
+        endpoint, events = self.endpoint, SseDecoder()
         body = endpoint.wire.encode(request, self.model, endpoint.dialect, stream=True)
         timeout = request.options.timeout or endpoint.timeout
-        events, decoder = SseDecoder(), endpoint.wire.stream_decoder(self.name)
         async with aclosing(post_stream(endpoint.url, body, self._headers, timeout, self.name)) as chunks:
             async for chunk in chunks:
                 for data in events.feed(chunk):
@@ -86,7 +110,15 @@ class RemoteModel:
         for data in events.close():
             for delta in decoder.feed(data):
                 yield delta
-        yield self._signed(decoder.response(), restore)
+
+    def _gated(self, request: ModelRequest) -> tuple[ModelRequest, Restore | None]:
+        gate = self.endpoint.gate
+        return gate(request) if gate is not None else (request, None)
+
+    def _onward(self, request: ModelRequest, response: ModelResponse) -> ModelRequest | None:
+        """The request that lets an answer go on that the provider paused, as Anthropic does in long searches."""
+        continuation = self.endpoint.wire.continuation
+        return continuation(request, response) if continuation is not None else None
 
     def _signed(self, response: ModelResponse, restore: Restore | None) -> ModelResponse:
         told = response if restore is None else restore(response)

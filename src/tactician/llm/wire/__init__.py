@@ -13,7 +13,12 @@ OPENAI_RESPONSES = WireFormat(
     openai_responses.NAME, openai_responses.encode, openai_responses.decode, openai_responses.StreamDecoder
 )
 ANTHROPIC_MESSAGES = WireFormat(
-    anthropic_messages.FORMAT, anthropic_messages.encode, anthropic_messages.decode, anthropic_messages.StreamDecoder
+    anthropic_messages.FORMAT,
+    anthropic_messages.encode,
+    anthropic_messages.decode,
+    anthropic_messages.StreamDecoder,
+    anthropic_messages.continuation,
+    anthropic_messages.merged,
 )
 WIRE_FORMATS: Mapping[str, WireFormat] = {one.name: one for one in (OPENAI_CHAT, OPENAI_RESPONSES, ANTHROPIC_MESSAGES)}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -50,9 +50,16 @@ class NewStreamDecoder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WireFormat:
-    """A way to talk to a model over HTTP, by name, as pure functions."""
+    """A way to talk to a model over HTTP, by name, as pure functions.
+
+    Attributes:
+        continuation: the request that lets a paused answer go on, `None` when it is complete; where answers pause.
+        merged: a paused answer and what followed it, as one.
+    """
 
     name: str
     encode: Encode
     decode: Decode
     stream_decoder: NewStreamDecoder
+    continuation: Callable[[ModelRequest, ModelResponse], ModelRequest | None] | None = None
+    merged: Callable[[ModelResponse, ModelResponse], ModelResponse] = lambda first, second: second
