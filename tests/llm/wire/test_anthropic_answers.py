@@ -145,6 +145,31 @@ class TestStreams:
 
         assert response.usage == Usage(25, 9, 3, 2, 1)
 
+    def test_a_count_that_is_left_out_later_stands(self) -> None:
+        *first, delta, stop = events(message(text("Hi")))
+
+        _, response = feed(*first, {**delta, "usage": {"output_tokens": 9, "input_tokens": None}}, stop)
+
+        assert response.usage == Usage(16, 9, 3, 2, 1)
+
+    def test_blocks_stand_where_their_numbers_say(self) -> None:
+        begin, ping, *blocks, delta, stop = events(message(text("a"), text("b")))
+
+        _, response = feed(begin, ping, *blocks[3:], *blocks[:3], delta, stop)
+
+        assert [part.text for part in response.message.parts if isinstance(part, Text)] == ["a", "b"]
+
+    @pytest.mark.parametrize("number", [None, "0", 7])
+    def test_a_block_without_its_number_is_malformed(self, number: object) -> None:
+        with pytest.raises(MalformedResponseError, match="an event of the stream is not one of Anthropic's"):
+            feed({"type": "content_block_delta", "index": number, "delta": {"type": "text_delta", "text": "a"}})
+
+    def test_a_stream_with_impossible_usage_is_malformed(self) -> None:
+        *first, delta, stop = events(message(text("Hi")))
+
+        with pytest.raises(MalformedResponseError, match="the stream is not an Anthropic message"):
+            feed(*first, {**delta, "usage": {"output_tokens": "many"}}, stop)
+
     def test_a_stream_that_breaks_off_is_no_answer(self) -> None:
         with pytest.raises(MalformedResponseError, match="m: the stream broke off before the answer ended"):
             feed(*events(message(text("Hi")))[:-2])

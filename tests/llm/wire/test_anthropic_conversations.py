@@ -32,6 +32,7 @@ from tests.support.anthropic_server import (
     message,
     searching,
     text,
+    thinking,
     tool_use,
 )
 
@@ -195,6 +196,19 @@ class TestPauses:
             {"role": "assistant", "content": [text("Let me see."), searching("s", "q")]},
         ]
         assert sent["container"] == "box"
+
+    def test_a_paused_turn_may_end_in_thinking(self) -> None:
+        response = decode(message(searching("s", "q"), thinking("Hm"), stop="pause_turn"))
+
+        more = continuation(self.REQUEST, response)
+
+        assert more is not None
+        assert turns(*more.messages)[-1] == ("assistant", [searching("s", "q"), thinking("Hm")])
+
+    def test_a_result_of_something_else_does_not_keep_a_turn_going(self) -> None:
+        begun = AssistantMessage((Text("a"), item(searching("s", "q"))))
+
+        assert turns(HI, begun, RESULT)[1] == ("assistant", said("a"))
 
     def test_all_parts_are_one_answer(self) -> None:
         rest = decode(message(found("s"), text("Sunny.")))

@@ -149,6 +149,23 @@ class Tree(BaseModel):
     below: list[Tree] = []
 
 
+class Husband(BaseModel):
+    wife: Wife | None = None
+
+
+class Wife(BaseModel):
+    husband: Husband | None = None
+
+
+class Town(BaseModel):
+    name: str
+
+
+class Trip(BaseModel):
+    start: Town
+    end: Town
+
+
 class TestOutput:
     def asked(self, schema: dict[str, object], *, strict: bool = True, **options: str) -> dict[str, object]:
         asked = LlmOptions(**options)  # type: ignore[arg-type]  # options are an LlmOptions's own fields
@@ -176,6 +193,26 @@ class TestOutput:
             "when": {"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}]},
         }
 
+    @pytest.mark.parametrize(("least", "told"), [(0, False), (1, False), (2, True)])
+    def test_a_list_can_be_held_to_one_item_but_not_to_two(self, least: int, told: bool) -> None:
+        items: dict[str, object] = {"type": "array", "items": {"type": "string"}, "minItems": least}
+
+        made = self.asked({"type": "object", "properties": {"tags": items}, "additionalProperties": False})
+
+        config = made["output_config"]
+        assert isinstance(config, dict)
+        tags = config["format"]["schema"]["properties"]["tags"]
+        assert tags.get("minItems") == (None if told else least)
+        assert tags.get("description") == ("{minItems: 2}" if told else None)
+
+    def test_definitions_that_come_twice_are_no_circle(self) -> None:
+        schema = closed(Trip.model_json_schema())
+
+        config = self.asked(schema)["output_config"]
+
+        assert isinstance(config, dict)
+        assert config["format"]["schema"] == schema
+
     def test_the_schema_stands_beside_the_effort(self) -> None:
         schema: dict[str, object] = {"type": "object", "properties": {}, "additionalProperties": False}
 
@@ -188,6 +225,7 @@ class TestOutput:
         [
             ({"type": "object", "additionalProperties": {"type": "integer"}}, False),
             (closed(Tree.model_json_schema()), True),
+            (closed(Husband.model_json_schema()), True),
         ],
     )
     def test_a_schema_that_cannot_be_held_to_is_told_in_words(self, schema: dict[str, object], strict: bool) -> None:

@@ -67,7 +67,7 @@ class StreamDecoder:
 
     def __init__(self, model: str = "") -> None:
         self._model = model
-        self._blocks: dict[object, _Block] = {}
+        self._blocks: dict[int, _Block] = {}
         self._message: dict[str, object] = {}
         self._usage: dict[str, object] = {}
         self._calls = 0
@@ -97,9 +97,9 @@ class StreamDecoder:
 
     def _deltas(self, kind: str, event: Mapping[str, object]) -> Iterator[Delta]:
         if kind == "content_block_delta":
-            yield from self._block_delta(self._blocks[event["index"]], mapping(event["delta"]))
+            yield from self._block_delta(self._blocks[_index(event)], mapping(event["delta"]))
         elif kind == "content_block_start":
-            yield from self._block_start(event["index"], mapping(event["content_block"]))
+            yield from self._block_start(_index(event), mapping(event["content_block"]))
         elif kind == "message_start":
             self._merge(mapping(event["message"]))
         elif kind == "message_delta":
@@ -111,9 +111,7 @@ class StreamDecoder:
         if (usage := message.get("usage")) is not None:
             self._usage.update({name: value for name, value in mapping(usage).items() if value is not None})
 
-    def _block_start(self, index: object, start: Mapping[str, object]) -> Iterator[Delta]:
-        if not isinstance(index, int):
-            raise TypeError(f"a block has a number, not {index!r}")
+    def _block_start(self, index: int, start: Mapping[str, object]) -> Iterator[Delta]:
         kind = string(start["type"])
         block = self._blocks[index] = _Block(start, self._calls)
         if kind == "tool_use":
@@ -148,13 +146,20 @@ class StreamDecoder:
             raise MalformedResponseError(
                 f"{self._model}: the stream broke off before the answer ended", model=self._model
             )
-        blocks = (block.whole() for _, block in sorted(self._blocks.items(), key=lambda item: str(item[0]).zfill(9)))
+        blocks = (self._blocks[index].whole() for index in sorted(self._blocks))
         try:
             return assembled(blocks, {**self._message, "usage": self._usage})
         except (KeyError, TypeError, ValueError) as error:
             raise MalformedResponseError(
                 f"{self._model}: the stream is not an Anthropic message ({error!r})", model=self._model
             ) from error
+
+
+def _index(event: Mapping[str, object]) -> int:
+    index = event["index"]
+    if isinstance(index, int):
+        return index
+    raise TypeError(f"a block has a number, not {index!r}")
 
 
 def _said(block: _Block, text: object, delta: type[TextDelta] | type[ThinkingDelta]) -> Iterator[Delta]:

@@ -1,0 +1,33 @@
+"""Many keys and deployments behind one model: policies, limits, retries, rests and fallbacks."""
+
+from tactician.llm.routing.circuit import RestPolicy
+from tactician.llm.routing.clock import Clock, SystemClock, Timer
+from tactician.llm.routing.deployment import Deployment, DeploymentStatus
+from tactician.llm.routing.estimates import Estimate, estimate_tokens
+from tactician.llm.routing.policies import LeastLoaded, Policy, PolicyName, RoundRobin, Sticky
+from tactician.llm.routing.retries import AT_ONCE, NEVER, ONCE_MORE, Failure, RetryPolicy, RetryRule
+from tactician.llm.routing.router import ModelRouter, RoutedModel
+
+__all__ = [
+    "ModelRouter",
+    "RoutedModel",
+    "Deployment",
+    "DeploymentStatus",
+    "RetryPolicy",
+    "RetryRule",
+    "AT_ONCE",
+    "ONCE_MORE",
+    "NEVER",
+    "Failure",
+    "RestPolicy",
+    "Policy",
+    "PolicyName",
+    "RoundRobin",
+    "LeastLoaded",
+    "Sticky",
+    "Estimate",
+    "estimate_tokens",
+    "Clock",
+    "SystemClock",
+    "Timer",
+]

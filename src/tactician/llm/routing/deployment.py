@@ -1,0 +1,69 @@
+"""One model at one instance: what a router spreads its calls over, and how it is doing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tactician.errors import ConfigurationError
+from tactician.llm.model import LanguageModel
+from tactician.llm.usage import NO_USAGE, Usage
+
+DEFAULT_MAX_CONCURRENCY = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """One model at one instance, and the limits that the provider sets there.
+
+    Attributes:
+        instance: the instance's id, for example `"openai-eu"`.
+        model: the name that requests ask for, for example `"gpt-5.4"`.
+        serves: what is called.
+        requests_per_second: how often a call may start; the router's own number where `None`, no limit for `math.inf`.
+        tokens_per_second: how many tokens may go through, both ways together; no limit where `None`.
+        max_concurrency: how many calls may be under way at once.
+
+    Raises:
+        ConfigurationError: when a limit is not above 0.
+    """
+
+    instance: str
+    model: str
+    serves: LanguageModel
+    requests_per_second: float | None = None
+    tokens_per_second: float | None = None
+    max_concurrency: int = DEFAULT_MAX_CONCURRENCY
+
+    def __post_init__(self) -> None:
+        for limit in ("requests_per_second", "tokens_per_second", "max_concurrency"):
+            value = getattr(self, limit)
+            if value is not None and not value > 0:
+                raise ConfigurationError(f"{self.name}: {limit} must be above 0, not {value!r}")
+
+    @property
+    def name(self) -> str:
+        """`instance:model`, by which exactly this deployment can be asked for."""
+        return f"{self.instance}:{self.model}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeploymentStatus:
+    """How a deployment is doing.
+
+    Attributes:
+        in_flight: calls that are under way.
+        requests: calls that were started, in all; an ended call is an answer, a failure, or was cancelled.
+        failures: calls that failed.
+        resting_until: when it may be called again, by the router's clock; `None` when that is now.
+        usage: what all answers together used.
+        latency: seconds that the last answer took; `None` before the first.
+    """
+
+    instance: str
+    model: str
+    in_flight: int = 0
+    requests: int = 0
+    failures: int = 0
+    resting_until: float | None = None
+    usage: Usage = NO_USAGE
+    latency: float | None = None

@@ -1,0 +1,29 @@
+"""What several models can all do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields
+from functools import reduce
+
+from tactician.llm.model import Features
+
+_NAMES = tuple(field.name for field in fields(Features))
+
+
+def common_features(features: Iterable[Features]) -> Features:
+    """The intersection: what every one of them can do; nothing, when there are none."""
+    distinct = list(dict.fromkeys(features))
+    if not distinct:
+        return Features()
+    return Features(**{name: reduce(_common, (getattr(one, name) for one in distinct)) for name in _NAMES})
+
+
+def _common(first: object, second: object) -> object:
+    if isinstance(first, bool) and isinstance(second, bool):
+        return first and second
+    if isinstance(first, frozenset) and isinstance(second, frozenset):
+        return first & second
+    if isinstance(first, int | float) and isinstance(second, int | float):
+        return min(first, second)
+    return first if first == second else None

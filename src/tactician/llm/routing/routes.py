@@ -1,0 +1,147 @@
+"""Which deployments may serve a request: by the model's name, the allow-list and the fallbacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from tactician.errors import ConfigurationError, UnknownModelError
+from tactician.llm.model import Features
+from tactician.llm.options import LlmOptions
+from tactician.llm.routing.circuit import RestPolicy
+from tactician.llm.routing.clock import Clock
+from tactician.llm.routing.deployment import Deployment
+from tactician.llm.routing.lane import Lane
+from tactician.llm.routing.policies import Lanes, Policy
+from tactician.llm.routing.pool import Pool
+
+_MOST_ROUTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One model of a route, and those of its lanes that the request may take."""
+
+    pool: Pool
+    lanes: Lanes
+    features: Features
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where a request may go: the stage of the model that was asked for, then those of its fallbacks."""
+
+    name: str
+    stages: tuple[Stage, ...]
+
+    @property
+    def features(self) -> Features:
+        """What every deployment of the model can do. For a fallback that can do less, the request is fitted again."""
+        return self.stages[0].features
+
+
+class RouteTable:
+    """All deployments, and the routes over them. Each route is worked out once.
+
+    Raises:
+        ConfigurationError: when a deployment is listed twice, or a fallback is a model that nobody serves.
+    """
+
+    def __init__(
+        self,
+        deployments: Iterable[Deployment],
+        fallbacks: Mapping[str, Sequence[str]],
+        default: str | None,
+        requests_per_second: float | None,
+        rests: RestPolicy,
+        new_policy: Callable[[], Policy],
+        clock: Clock,
+    ) -> None:
+        by_model: dict[str, list[Lane]] = {}
+        for deployment in deployments:
+            lanes = by_model.setdefault(deployment.model, [])
+            if any(lane.instance == deployment.instance for lane in lanes):
+                raise ConfigurationError(f"{deployment.name} is listed twice")
+            lanes.append(Lane(deployment, len(lanes), requests_per_second, rests))
+        self._pools = {model: Pool(model, tuple(lanes), new_policy, clock) for model, lanes in by_model.items()}
+        self._exact = {lane.deployment.name: (pool, lane) for pool in self._pools.values() for lane in pool.lanes}
+        self._fallbacks = fallbacks
+        self._default = default
+        self._routes: dict[object, Route] = {}
+        self._check()
+
+    @property
+    def lanes(self) -> Iterator[Lane]:
+        """All lanes, model by model."""
+        return (lane for pool in self._pools.values() for lane in pool.lanes)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """All models that are served."""
+        return tuple(self._pools)
+
+    @property
+    def default(self) -> str | None:
+        """The model of requests that name none: the one that was chosen, or the only one there is."""
+        return self._default or (self.models[0] if len(self._pools) == 1 else None)
+
+    def find(self, name: str | None, options: LlmOptions) -> Route:
+        """The route of a request for this model, with these options.
+
+        Raises:
+            UnknownModelError: when no deployment that the options allow serves the model or one of their fallbacks.
+        """
+        key = (name, options.instances, options.fallbacks) if options.instances or options.fallbacks else name
+        route = self._routes.get(key)
+        if route is None:
+            route = self._make(name, options)
+            if len(self._routes) >= _MOST_ROUTES:
+                self._routes.clear()
+            self._routes[key] = route
+        return route
+
+    def _make(self, name: str | None, options: LlmOptions) -> Route:
+        wanted = name or self.default
+        if wanted is None:
+            raise UnknownModelError(f"The request names no model, and there is no default. {self._served()}")
+        required = [self._stage(one, options.instances) for one in dict.fromkeys((wanted, *options.fallbacks))]
+        model = required[0].pool.model
+        known = dict.fromkeys((*self._fallbacks.get(wanted, ()), *self._fallbacks.get(model, ())))
+        spare = [stage for one in known if (stage := self._find(one, options.instances)) is not None]
+        stages = {(stage.pool.model, stage.lanes): stage for stage in (*required, *spare)}
+        return Route(wanted, tuple(stages.values()))
+
+    def _stage(self, name: str, instances: tuple[str, ...]) -> Stage:
+        if (stage := self._find(name, instances)) is not None:
+            return stage
+        where = f" at the allowed instances ({', '.join(instances)})" if instances else ""
+        close = get_close_matches(name, self.models, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close and close[0] != name else ""
+        raise UnknownModelError(f"Nothing serves the model {name!r}{where}.{hint} {self._served()}")
+
+    def _find(self, name: str, instances: tuple[str, ...]) -> Stage | None:
+        lanes: Lanes
+        if (pool := self._pools.get(name)) is not None:
+            lanes = pool.lanes
+        elif (exact := self._exact.get(name)) is not None:
+            pool, lanes = exact[0], (exact[1],)
+        else:
+            return None
+        if instances:
+            lanes = tuple(lane for lane in lanes if lane.instance in instances)
+        return Stage(pool, lanes, pool.features_of(lanes)) if lanes else None
+
+    def _served(self) -> str:
+        served = (
+            f"{model} (at {', '.join(lane.instance for lane in pool.lanes)})" for model, pool in self._pools.items()
+        )
+        return f"Served are: {'; '.join(served) or 'none, because no instance is configured'}."
+
+    def _check(self) -> None:
+        named = [*([self._default] if self._default else []), *self._fallbacks]
+        named += [name for names in self._fallbacks.values() for name in names]
+        unknown = [name for name in dict.fromkeys(named) if self._find(name, ()) is None]
+        if unknown:
+            names = ", ".join(map(repr, unknown))
+            raise UnknownModelError(f"Nothing serves {names}, the default or in the fallbacks. {self._served()}")

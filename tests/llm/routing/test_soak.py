@@ -1,0 +1,121 @@
+"""10,000 calls through 3 instances, of which one fails half of the time."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+from tactician.errors import ModelConnectionError, ModelError, ModelServerError, RateLimitError
+from tactician.llm import ModelRequest, ModelResponse
+from tactician.llm.routing import Deployment, ModelRouter, PolicyName, RestPolicy
+from tests.llm.routing.support import FakeClock, FakeModel, answer, ask
+
+CALLS = int(os.environ.get("TACTICIAN_SOAK_CALLS", "10000"))
+RATE, CONCURRENCY = 100.0, 25
+ERRORS: Sequence[ModelError] = (
+    ModelServerError("down", status=503),
+    ModelConnectionError("broken off"),
+    RateLimitError("busy", status=429),
+    RateLimitError("busy", status=429, retry_after=0.2),
+)
+
+
+class Instance(FakeModel):
+    """Answers with the prompt after a random time, and counts how often each prompt was answered."""
+
+    def __init__(self, clock: FakeClock, seed: int, failing: float) -> None:
+        super().__init__(clock, decide=self._decision)
+        self.chance = random.Random(seed)
+        self.failing = failing
+        self.errors = ERRORS
+        self.firsts: Counter[str] = Counter()
+        self.answers: Counter[str] = Counter()
+
+    async def generate(self, request: ModelRequest) -> ModelResponse:
+        self._seconds = self.chance.uniform(0.05, 0.4)
+        return await super().generate(request)
+
+    def _decision(self, request: ModelRequest) -> ModelResponse | ModelError:
+        if self.chance.random() < self.failing:
+            return self.chance.choice(self.errors)
+        self.answers[request.prompt] += 1
+        return answer(request.prompt)
+
+
+def soak(rests: RestPolicy, policy: PolicyName) -> tuple[list[Instance], ModelRouter, list[ModelResponse]]:
+    clock = FakeClock()
+    instances = [Instance(clock, seed, failing) for seed, failing in enumerate([0.0, 0.0, 0.5])]
+    router = ModelRouter(
+        [Deployment(name, "m", one, RATE, None, CONCURRENCY) for name, one in zip("abc", instances, strict=True)],
+        policy=policy, rests=rests, clock=clock, random=random.Random(7).random,
+    )  # fmt: skip
+    return instances, router, clock.run(calls(router))
+
+
+@pytest.mark.parametrize("rests", [RestPolicy(failures=0), RestPolicy()], ids=["without rests", "with rests"])
+@pytest.mark.parametrize("policy", ["round_robin", "least_loaded"])
+def test_every_call_has_one_answer_and_no_limit_is_exceeded(rests: RestPolicy, policy: PolicyName) -> None:
+    instances, router, responses = soak(rests, policy)
+
+    assert [response.message.text for response in responses] == [str(number) for number in range(CALLS)]
+    answered = sum((one.answers for one in instances), Counter())
+    assert set(answered.values()) == {1}, "exactly one answer was made for each call: none twice, none for nothing"
+    assert len(answered) == CALLS
+
+    for one in instances:
+        assert one.peak <= CONCURRENCY
+        assert all(b - a >= 1 / RATE - 1e-6 for a, b in zip(one.starts, one.starts[1:], strict=False))
+
+    statuses = router.status()
+    assert sum(status.requests - status.failures for status in statuses) == CALLS
+    assert [status.in_flight for status in statuses] == [0, 0, 0]
+    assert router.usage().requests == CALLS
+
+    good = [len(one.starts) for one in instances[:2]]
+    assert abs(good[0] - good[1]) <= 0.05 * sum(good) / 2, "the two that work carry the same, retries included"
+
+
+def test_first_attempts_are_spread_evenly_though_one_instance_fails_half_of_the_time() -> None:
+    """What is counted: where each call was sent first, while no instance rests or asks to be left alone.
+
+    Attempts cannot be even, as retries go away from what failed; nor can first attempts be while an instance rests.
+    """
+    clock = FakeClock()
+    instances = [Instance(clock, seed, failing) for seed, failing in enumerate([0.0, 0.0, 0.5])]
+    first: dict[str, int] = {}
+    for number, one in enumerate(instances):
+        one.errors = ERRORS[:3]
+        note(one, number, first)
+    router = ModelRouter(
+        [Deployment(name, "m", one, RATE, None, CONCURRENCY) for name, one in zip("abc", instances, strict=True)],
+        rests=RestPolicy(failures=0),
+        clock=clock,
+        random=random.Random(7).random,
+    )
+    clock.run(calls(router))
+    spread = Counter(first.values())
+    assert all(abs(spread[number] - CALLS / 3) <= 0.05 * CALLS / 3 for number in range(3)), spread
+
+
+async def calls(router: ModelRouter) -> list[ModelResponse]:
+    """All calls, as they come: at random, 150 a second."""
+    chance, tasks = random.Random(42), []
+    for number in range(CALLS):
+        tasks.append(asyncio.create_task(router.generate(ask(str(number)))))
+        await asyncio.sleep(chance.expovariate(150.0))
+    return await asyncio.gather(*tasks)
+
+
+def note(one: Instance, number: int, first: dict[str, int]) -> None:
+    generate = one.generate
+
+    async def noted(request: ModelRequest) -> ModelResponse:
+        first.setdefault(request.prompt, number)
+        return await generate(request)
+
+    one.generate = noted  # type: ignore[method-assign]
