@@ -99,12 +99,13 @@ def message_events() -> Iterator[dict[str, Any]]:
     yield {"type": "message_stop"}
 
 
-def streamed(events: Iterable[str]) -> list[bytes]:
-    """Return what is written, one event at a time: each is a chunk of its own, as providers send them."""
-    parts = [f"{len(event):x}\r\n{event}\r\n" for event in events]
-    return [f"{OK}text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n".encode()] + [
-        part.encode() for part in (*parts, "0\r\n\r\n")
-    ]
+def streamed(events: Iterable[str]) -> bytes:
+    """Return a whole HTTP response with each event in a chunk of its own, as providers send them.
+
+    It is written at once: what is written bit by bit, a fast client would read in more pieces than a slow one.
+    """
+    chunks = "".join(f"{len(event):x}\r\n{event}\r\n" for event in events)
+    return f"{OK}text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}0\r\n\r\n".encode()
 
 
 PLAIN = text(scenario.PLAIN_ANSWER)
@@ -120,19 +121,19 @@ NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 REPLY = scenario.TOOL_REPLY.encode()
 
 
-def respond(head: bytes, body: bytes) -> list[bytes]:
+def respond(head: bytes, body: bytes) -> bytes:
     """Choose the reply: only a client that ran the tool and sent back what it said gets the right answer."""
     path = head.split(b"\r\n", 1)[0]
     streams = b'"stream":true' in body or b'"stream": true' in body
     if b"/v1/messages" in path:
-        return MESSAGE_STREAM if streams else [MESSAGE]
+        return MESSAGE_STREAM if streams else MESSAGE
     if b"/v1/chat/completions" not in path:
-        return [NOT_FOUND]
+        return NOT_FOUND
     if streams:
         return STREAM
     if b'"tool_call_id"' in body:
-        return [DONE if REPLY in body else LOST]
-    return [CALL if b'"tools"' in body else PLAIN]
+        return DONE if REPLY in body else LOST
+    return CALL if b'"tools"' in body else PLAIN
 
 
 def content_length(head: bytes) -> int:
@@ -164,8 +165,7 @@ class MockModel(asyncio.Protocol):
             if len(self.pending) < end:
                 return
             body, self.pending = self.pending[split + 4 : end], self.pending[end:]
-            for part in respond(head, body):
-                self.transport.write(part)
+            self.transport.write(respond(head, body))
 
 
 async def serve() -> None:

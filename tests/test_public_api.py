@@ -8,7 +8,7 @@ import tactician
 
 PUBLIC = {
     "tactician": """
-        Agent Ai AssistantMessage Blackboard Budget Image LlmOptions OperationContext PlannedAgent Platform
+        Agent Ai AssistantMessage Blackboard Budget Image LlmOptions ModelRouter OperationContext PlannedAgent Platform
         ProcessOptions ProcessStatus RunContext RunResult Runnable Tool UserInput UserMessage achieves_goal action
         by_name condition
         planned_agent runnable tool

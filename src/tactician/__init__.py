@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         runnable,
     )
     from tactician.ai import Ai
-    from tactician.llm import AssistantMessage, Image, LlmOptions, UserMessage
+    from tactician.llm import AssistantMessage, Image, LlmOptions, ModelRouter, UserMessage
     from tactician.platform import Platform
     from tactician.process import Blackboard, Budget, OperationContext, ProcessOptions, ProcessStatus, UserInput
     from tactician.runs import RunContext, Runnable, RunResult
@@ -38,7 +38,7 @@ _HOMES = {
         "runnable",
     ),
     "tactician.ai": ("Ai",),
-    "tactician.llm": ("LlmOptions", "Image", "UserMessage", "AssistantMessage"),
+    "tactician.llm": ("LlmOptions", "Image", "UserMessage", "AssistantMessage", "ModelRouter"),
     "tactician.platform": ("Platform",),
     "tactician.process": ("Blackboard", "Budget", "OperationContext", "ProcessOptions", "ProcessStatus", "UserInput"),
     "tactician.runs": ("RunContext", "Runnable", "RunResult"),
@@ -49,6 +49,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "Ai",
     "LlmOptions",
+    "ModelRouter",
     "Image",
     "UserMessage",
     "AssistantMessage",

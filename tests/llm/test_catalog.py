@@ -19,6 +19,7 @@ from tactician.llm import (
     ModelCatalog,
     OneModel,
     RemoteModel,
+    RoutedModel,
     source_of,
 )
 from tactician.testing import ScriptedModel
@@ -40,8 +41,18 @@ def find(source: ModelCatalog, name: str) -> LanguageModel:
     return source.resolve(LlmOptions(model=name))
 
 
-def remote(source: ModelCatalog, name: str) -> RemoteModel:
+def behind(source: ModelCatalog, name: str) -> tuple[LanguageModel, ...]:
     model = find(source, name)
+    assert isinstance(model, RoutedModel)
+    return model.models
+
+
+def served(source: ModelCatalog, name: str) -> list[str]:
+    return [model.name for model in behind(source, name)]
+
+
+def remote(source: ModelCatalog, name: str) -> RemoteModel:
+    (model,) = behind(source, name)
     assert isinstance(model, RemoteModel)
     return model
 
@@ -140,9 +151,9 @@ class TestNames:
     def test_an_instance_serves_its_models_before_anyone_else(self) -> None:
         source = catalog({"LLM_INSTANCES": INSTANCES, **KEYS})
 
-        assert find(source, "gpt-5.4").name == "eu:gpt-5.4"
+        assert served(source, "gpt-5.4") == ["eu:gpt-5.4", "us:gpt-5.4"]
         assert remote(source, "us:gpt-5.4").endpoint.url == "https://us.example/v1/chat/completions"
-        assert find(source, "house-model").name == "eu:house-model"
+        assert served(source, "house-model") == ["eu:house-model"]
 
     @pytest.mark.parametrize("name", [one.name for one in PROVIDERS.values() if one.key_variable])
     def test_a_provider_can_be_named(self, name: str) -> None:
@@ -165,7 +176,7 @@ class TestNames:
         ],
     )
     def test_a_model_is_known_by_its_family(self, name: str, provider: str) -> None:
-        assert find(catalog(KEYS), name).name == f"{provider}:{name}"
+        assert served(catalog(KEYS), name) == [f"{provider}:{name}"]
 
     def test_ollama_needs_no_key(self) -> None:
         model = remote(catalog(), "ollama:qwen3:4b")
@@ -181,9 +192,9 @@ class TestNames:
         assert remote(source, "openai:x").endpoint.url == "http://vllm:8000/v1/chat/completions"
 
     def test_a_server_of_ones_own_may_serve_any_name(self) -> None:
-        assert (
-            find(catalog({"OPENAI_BASE_URL": "http://vllm:8000/v1"}), "my-tuned-model").name == "openai:my-tuned-model"
-        )
+        assert served(catalog({"OPENAI_BASE_URL": "http://vllm:8000/v1"}), "my-tuned-model") == [
+            "openai:my-tuned-model"
+        ]
 
     @pytest.mark.parametrize("name", ["gpt-5.4", "openai:gpt-5.4"])
     def test_a_missing_key_names_its_variable(self, name: str) -> None:

@@ -9,7 +9,17 @@ import pytest
 
 from tactician.config import Settings, load_settings
 from tactician.errors import ConfigurationError
-from tactician.llm import PROVIDERS, Fact, FactTable, LlmOptions, ModelCatalog, ModelRequest, RemoteModel, UserMessage
+from tactician.llm import (
+    PROVIDERS,
+    Fact,
+    FactTable,
+    LlmOptions,
+    ModelCatalog,
+    ModelRequest,
+    RemoteModel,
+    RoutedModel,
+    UserMessage,
+)
 from tactician.llm.facts import facts_from
 from tactician.llm.known_models import KNOWN
 from tactician.llm.wire.dialect import Dialect
@@ -148,8 +158,10 @@ def test_facts_from_the_configuration(tmp_path: Path) -> None:
     file.write_text(TOML)
     settings = load_settings(file)
 
-    model = ModelCatalog(settings, {}).resolve(LlmOptions())
+    routed = ModelCatalog(settings, {}).resolve(LlmOptions())
 
+    assert isinstance(routed, RoutedModel)
+    (model,) = routed.models
     assert isinstance(model, RemoteModel)
     assert not model.features.json_schema
     assert model.endpoint.dialect.reasoning_effort == ("low", "high")

@@ -43,6 +43,15 @@ from tactician.llm.options import NO_OPTIONS, LlmOptions
 from tactician.llm.pricing import ModelPrice, cost_of, price_for
 from tactician.llm.providers import PROVIDERS, Provider
 from tactician.llm.remote import Endpoint, RemoteModel
+from tactician.llm.routing import (
+    Deployment,
+    DeploymentStatus,
+    ModelRouter,
+    RestPolicy,
+    RetryPolicy,
+    RetryRule,
+    RoutedModel,
+)
 from tactician.llm.schema import closed, is_strict
 from tactician.llm.usage import NO_USAGE, Usage, UsageTally
 from tactician.llm.vectors import (
@@ -96,6 +105,13 @@ __all__ = [
     "ModelEntry",
     "OneModel",
     "source_of",
+    "ModelRouter",
+    "RoutedModel",
+    "Deployment",
+    "DeploymentStatus",
+    "RetryPolicy",
+    "RetryRule",
+    "RestPolicy",
     "RemoteModel",
     "EmbeddedModel",
     "PydanticAiModel",

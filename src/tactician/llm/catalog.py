@@ -6,22 +6,24 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from tactician.config import ModelSettings, Settings, load_settings
 from tactician.errors import ConfigurationError, UnknownModelError
 from tactician.llm import embedded
 from tactician.llm.embedded import EmbeddedModel
 from tactician.llm.facts import facts_from
-from tactician.llm.instances import VARIABLE, Instance, parse_instances
+from tactician.llm.instances import VARIABLE, Instance, deployments_of, parse_instances
 from tactician.llm.model import LanguageModel
 from tactician.llm.options import LlmOptions
 from tactician.llm.providers import PROVIDERS
 from tactician.llm.remote import RemoteModel
+from tactician.llm.routing import Deployment, ModelRouter
 
 MODEL_VARIABLE = "TACTICIAN_MODEL"
 
 
+@runtime_checkable
 class ModelSource(Protocol):
     """Finds the model that options ask for."""
 
@@ -47,7 +49,9 @@ class OneModel:
 
 def source_of(models: ModelSource | LanguageModel) -> ModelSource:
     """The given source, or a source for the given model."""
-    return OneModel(models) if isinstance(models, LanguageModel) else models
+    if isinstance(models, ModelSource):  # a router is both, and knows which of its models is meant
+        return models
+    return OneModel(models)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,10 @@ class ModelEntry:
 
 
 class ModelCatalog:
-    """The models of this machine: instances from the environment, single keys, Ollama, and the embedded model."""
+    """The models of this machine: instances from the environment, single keys, Ollama, and the embedded model.
+
+    All but the embedded one are called through one `ModelRouter`, which tries again, fails over and falls back.
+    """
 
     def __init__(self, settings: Settings | None = None, environment: Mapping[str, str] | None = None) -> None:
         """The catalog for settings (else `tactician.toml`) and an environment (else this process's).
@@ -73,6 +80,7 @@ class ModelCatalog:
         self._facts = facts_from(self._settings.facts)
         text = self._environment.get(VARIABLE)
         self.instances: tuple[Instance, ...] = parse_instances(text, self._environment, self._facts) if text else ()
+        self._router = ModelRouter(deployments_of(self.instances))
         self._models: dict[str, LanguageModel] = {}
 
     def resolve(self, options: LlmOptions) -> LanguageModel:
@@ -85,6 +93,8 @@ class ModelCatalog:
         name = options.wanted or self.default[0]
         if (model := self._models.get(name)) is None:
             model = self._models[name] = self._find(name)
+        for fallback in options.fallbacks:
+            self._serve(fallback)
         return model
 
     @property
@@ -133,15 +143,28 @@ class ModelCatalog:
     def _find(self, name: str) -> LanguageModel:
         if name.startswith("role:"):
             return self._for_role(name.removeprefix("role:"))
-        if name == "local" or name.startswith("local:"):
-            return EmbeddedModel(name.removeprefix("local").removeprefix(":") or None)
-        for instance in self.instances:
-            for model in instance.models:
-                if name in (model, f"{instance.id}:{model}"):
-                    return instance.model(model)
+        fallbacks = self._settings.fallbacks.get(name, ())
+        if _is_embedded(name) and not fallbacks:
+            return self._alone(name)[1]
+        for served in (name, *fallbacks):
+            self._serve(served)
+        if fallbacks:
+            self._router.fall_back(name, *fallbacks)
+        return self._router.for_model(name)
+
+    def _serve(self, name: str) -> None:
+        """Makes sure that the router serves the model: what is not at an instance is one deployment of its own."""
+        if not self._router.serves(name):
+            provider, model = self._alone(name)
+            self._router.add(Deployment(provider, name, model))
+
+    def _alone(self, name: str) -> tuple[str, LanguageModel]:
+        """The model at its provider or in this process, and who serves it."""
+        if _is_embedded(name):
+            return "this process", EmbeddedModel(name.removeprefix("local").removeprefix(":") or None)
         provider, colon, model = name.partition(":")
         if colon and provider in PROVIDERS:
-            return self._at_provider(provider, model)
+            return provider, self._at_provider(provider, model)
         return self._by_family(name)
 
     def _for_role(self, role: str) -> LanguageModel:
@@ -165,12 +188,12 @@ class ModelCatalog:
             raise ConfigurationError(f"{name}:{model}: set {provider.key_variable} to your key for {name}")
         return RemoteModel(model, provider.endpoint(key, base_url, model=model, facts=self._facts))
 
-    def _by_family(self, name: str) -> LanguageModel:
+    def _by_family(self, name: str) -> tuple[str, LanguageModel]:
         family = next((provider for prefix, provider in _FAMILIES if name.startswith(prefix)), None)
         if family is None and self._environment.get("OPENAI_BASE_URL"):
             family = "openai"
         if family is not None:
-            return self._at_provider(family, name)
+            return family, self._at_provider(family, name)
         known = [entry.name for entry in self._entries()]
         close = get_close_matches(name, known, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
@@ -178,6 +201,10 @@ class ModelCatalog:
             f"Nothing serves the model {name!r}.{hint} Known here: {', '.join(known) or 'none'}; "
             'or name its provider, as in "ollama:qwen3" or "openai:gpt-5.4". See `tactician models`.'
         )
+
+
+def _is_embedded(name: str) -> bool:
+    return name == "local" or name.startswith("local:")
 
 
 # Whose a model is, where its name tells.

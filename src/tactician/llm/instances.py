@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter, ValidationError
@@ -12,6 +12,7 @@ from tactician.errors import ConfigurationError
 from tactician.llm.facts import KNOWN_FACTS, FactTable
 from tactician.llm.instance_entries import KNOWN_PROVIDERS, Entry, Mistakes, is_wanted, read_entry, resolved
 from tactician.llm.remote import Endpoint, RemoteModel
+from tactician.llm.routing.deployment import Deployment
 
 VARIABLE = "LLM_INSTANCES"
 PROVIDERS_VARIABLE = "ENABLED_PROVIDERS"
@@ -41,6 +42,15 @@ class Instance:
     def rate_limit(self, model: str) -> float | None:
         """Requests per second for a model; `None` where only the general limit holds."""
         return self.rate_limits.get(model, self.rate_limits.get("*"))
+
+
+def deployments_of(instances: Iterable[Instance]) -> tuple[Deployment, ...]:
+    """What a router spreads calls over: each model of each instance, within the limit that the instance sets."""
+    return tuple(
+        Deployment(instance.id, model, instance.model(model), instance.rate_limit(model))
+        for instance in instances
+        for model in instance.models
+    )
 
 
 def parse_instances(

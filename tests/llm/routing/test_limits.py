@@ -12,6 +12,7 @@ from tactician.errors import ConfigurationError, ModelServerError, RateLimitErro
 from tactician.llm import ModelRequest
 from tactician.llm.routing import Deployment, ModelRouter, RestPolicy, RetryPolicy, RetryRule
 from tactician.llm.routing import pool as pools
+from tactician.llm.routing.lane import Lane
 from tests.llm.routing.support import FakeClock, FakeModel, answer, ask, deployed, settled, together, virtual
 
 
@@ -220,6 +221,37 @@ async def test_a_call_that_may_go_elsewhere_is_not_held_up_by_those_that_may_not
     assert clock.now() == 1000.0
     await together(stuck)
     assert (len(a.starts), len(b.starts)) == (3, 1)
+
+
+@virtual
+async def test_what_the_first_in_line_waits_for_is_not_taken_by_one_behind_it_that_has_a_wider_choice(
+    clock: FakeClock,
+) -> None:
+    a, b = FakeModel(clock), FakeModel(clock, seconds=60.0)
+    router = ModelRouter(
+        [Deployment("a", "m", a, tokens_per_second=100), Deployment("b", "m", b, max_concurrency=1)],
+        clock=clock,
+        estimate=lambda request: int(request.prompt),
+    )
+    await router.generate(ask("50", instances=("a",)))
+    busy = asyncio.create_task(router.generate(ask("1", instances=("b",))))
+    await settled()
+    large = asyncio.create_task(router.generate(ask("100", instances=("a",))))
+    await settled()
+    small = asyncio.create_task(router.generate(ask("10")))
+    await together([large, small, busy])
+    assert a.prompts == ["50", "100", "10"]
+
+
+def test_a_start_that_is_taken_back_after_the_next_one_leaves_that_its_distance() -> None:
+    deployment = Deployment("a", "m", FakeModel(FakeClock()), requests_per_second=1)
+    lane = Lane(deployment, 0, None, RestPolicy())
+    lane.start(1000.0, 0)
+    lane.start(1001.0, 0)
+    lane.undo(1, 0)
+    assert lane.opens_at(1001.0, 0) == 1002.0
+    lane.undo(2, 0)
+    assert lane.opens_at(1001.0, 0) == 1001.0
 
 
 @virtual

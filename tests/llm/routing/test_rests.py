@@ -181,3 +181,15 @@ async def test_a_rest_beyond_the_deadline_is_not_waited_for(clock: FakeClock) ->
     with pytest.raises(ModelTimeoutError):
         await router.generate(ask())
     assert clock.now() == 1000.0
+
+
+@virtual
+async def test_a_trial_that_is_told_to_come_back_later_rests_until_then(clock: FakeClock) -> None:
+    a = FakeModel(clock, DOWN, RateLimitError("busy", status=429, retry_after=50.0))
+    rests = RestPolicy(failures=1, seconds=10.0)
+    router = ModelRouter(deployed(a=a), clock=clock, retries=ONE_TRY, rests=rests)
+    await fail(router)
+    with pytest.raises(RateLimitError):
+        await router.generate(ask())
+    await router.generate(ask())
+    assert a.starts == [1000.0, 1010.0, 1060.0]

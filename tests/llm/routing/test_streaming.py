@@ -51,8 +51,12 @@ async def drain(router: ModelRouter, got: list[Delta | ModelResponse]) -> None:
 @virtual
 async def test_deltas_come_as_they_are_and_the_response_last(clock: FakeClock) -> None:
     response = answer("ab")
-    router = ModelRouter(deployed(a=Streaming(clock, ("a", "b", response))), clock=clock)
-    items = [item async for item in router.stream(ask())]
+    model = Streaming(clock, ("a", "b", response))
+    router = ModelRouter(deployed(a=model), clock=clock)
+    items = []
+    async for item in router.stream(ask()):
+        items.append(item)
+        assert model.closed == isinstance(item, ModelResponse), "the model is done when the response is given"
     assert texts(items) == ["a", "b", "."]
     last = items[-1]
     assert isinstance(last, ModelResponse)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -98,12 +98,20 @@ class RetryPolicy:
     deadline: float = 300.0
     first_timeout: float = 120.0
 
+    @classmethod
+    def with_attempts(cls, attempts: int) -> RetryPolicy:
+        """The usual rules, but so many attempts at calls that fail for reasons which pass."""
+        usual = cls()
+        rules = {name: replace(getattr(usual, name), attempts=attempts) for name in _PASSING}
+        return replace(usual, **rules)
+
     def rule(self, failure: Failure) -> RetryRule:
         """The rule for such a failure. A request that was refused is never sent again to the same model."""
         rule: RetryRule = getattr(self, failure.value, NEVER)
         return rule
 
 
+_PASSING = ("rate_limit", "timeout", "server", "connection")
 # The first that fits. Never by what a message says.
 _KINDS: tuple[tuple[type[ModelError], Failure], ...] = (
     (RateLimitError, Failure.RATE_LIMIT),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random as chance
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
@@ -81,6 +82,41 @@ class ModelRouter:
         self._setup = Setup(retries, clock, Watches(clock), random, estimate, name, Reporter(on_event))
         self._features: Features | None = None
 
+    @classmethod
+    def from_json(
+        cls,
+        text: str,
+        *,
+        requests_per_second: float | None = None,
+        max_retries: int | None = None,
+        policy: PolicyName = "round_robin",
+        environment: Mapping[str, str] = os.environ,
+        on_event: EventSink | None = None,
+    ) -> ModelRouter:
+        """A router over the instances in the JSON of `LLM_INSTANCES`.
+
+        Args:
+            text: the JSON.
+            requests_per_second: the limit of each model at each instance that has none of its own.
+            max_retries: attempts after the first at calls that fail for reasons which pass; 2 by default.
+            policy: which instance takes a call.
+            environment: what `${NAME}` in the JSON stands for.
+            on_event: who is told of every decision.
+
+        Raises:
+            ConfigurationError: with every mistake in the JSON.
+        """
+        # Instances are made of providers and models, which know nothing of routing: so this is the place to join them.
+        from tactician.llm.instances import deployments_of, parse_instances
+
+        return cls(
+            deployments_of(parse_instances(text, environment)),
+            policy=policy,
+            requests_per_second=requests_per_second,
+            retries=RetryPolicy() if max_retries is None else RetryPolicy.with_attempts(max_retries + 1),
+            on_event=on_event,
+        )
+
     def __repr__(self) -> str:
         return f"ModelRouter({', '.join(lane.deployment.name for lane in self._table.lanes)})"
 
@@ -93,6 +129,27 @@ class ModelRouter:
     def models(self) -> tuple[str, ...]:
         """The names of all models that are served."""
         return self._table.models
+
+    def add(self, *deployments: Deployment) -> None:
+        """More deployments, of models that the router does not serve yet.
+
+        Raises:
+            ConfigurationError: when a deployment is listed twice, or its model is served already.
+        """
+        self._table.add(deployments)
+        self._features = None
+
+    def fall_back(self, model: str, *fallbacks: str) -> None:
+        """The models to use, in order, when this one cannot answer, after those of a request's own options.
+
+        Raises:
+            UnknownModelError: when nobody serves one of them.
+        """
+        self._table.fall_back(model, fallbacks)
+
+    def serves(self, name: str) -> bool:
+        """Whether there is a model of this name, or a deployment `instance:model`."""
+        return self._table.serves(name)
 
     @property
     def features(self) -> Features:
@@ -188,14 +245,16 @@ class ModelRouter:
 class RoutedModel:
     """One model of a router, by name: what an agent that asks for it is given.
 
-    Its features are those that all deployments of the model have, whoever answers.
+    Its features are those that all deployments of the model have, whoever answers. `models` are what stands behind it,
+    one at each instance.
     """
 
-    __slots__ = ("_router", "features", "name")
+    __slots__ = ("_router", "features", "models", "name")
 
     def __init__(self, router: ModelRouter, route: Route) -> None:
         self.name = route.name
         self.features = route.features
+        self.models = tuple(lane.deployment.serves for lane in route.stages[0].lanes)
         self._router = router
 
     def __repr__(self) -> str:

@@ -58,17 +58,44 @@ class RouteTable:
         new_policy: Callable[[], Policy],
         clock: Clock,
     ) -> None:
-        by_model: dict[str, list[Lane]] = {}
-        for deployment in deployments:
-            lanes = by_model.setdefault(deployment.model, [])
-            if any(lane.instance == deployment.instance for lane in lanes):
-                raise ConfigurationError(f"{deployment.name} is listed twice")
-            lanes.append(Lane(deployment, len(lanes), requests_per_second, rests))
-        self._pools = {model: Pool(model, tuple(lanes), new_policy, clock) for model, lanes in by_model.items()}
-        self._exact = {lane.deployment.name: (pool, lane) for pool in self._pools.values() for lane in pool.lanes}
-        self._fallbacks = fallbacks
+        def pool(model: str, lanes: Sequence[Deployment]) -> Pool:
+            made = (Lane(one, place, requests_per_second, rests) for place, one in enumerate(lanes))
+            return Pool(model, tuple(made), new_policy, clock)
+
+        self._pool = pool
+        self._pools: dict[str, Pool] = {}
+        self._exact: dict[str, tuple[Pool, Lane]] = {}
+        self._fallbacks = dict(fallbacks)
         self._default = default
         self._routes: dict[object, Route] = {}
+        self.add(deployments)
+        self._check()
+
+    def add(self, deployments: Iterable[Deployment]) -> None:
+        """More deployments, of models that nobody serves yet.
+
+        Raises:
+            ConfigurationError: when a deployment is listed twice, or its model is served already.
+        """
+        by_model: dict[str, list[Deployment]] = {}
+        for deployment in deployments:
+            listed = by_model.setdefault(deployment.model, [])
+            if deployment.model in self._pools or any(one.instance == deployment.instance for one in listed):
+                raise ConfigurationError(f"{deployment.name} is listed twice")
+            listed.append(deployment)
+        for model, listed in by_model.items():
+            pool = self._pools[model] = self._pool(model, listed)
+            self._exact.update({lane.deployment.name: (pool, lane) for lane in pool.lanes})
+        self._routes.clear()
+
+    def fall_back(self, model: str, fallbacks: Sequence[str]) -> None:
+        """The models to use, in order, when this one cannot answer.
+
+        Raises:
+            UnknownModelError: when nobody serves one of them.
+        """
+        self._fallbacks[model] = fallbacks
+        self._routes.clear()
         self._check()
 
     @property
@@ -85,6 +112,10 @@ class RouteTable:
     def default(self) -> str | None:
         """The model of requests that name none: the one that was chosen, or the only one there is."""
         return self._default or (self.models[0] if len(self._pools) == 1 else None)
+
+    def serves(self, name: str) -> bool:
+        """Whether a model or a deployment has this name."""
+        return name in self._pools or name in self._exact
 
     def find(self, name: str | None, options: LlmOptions) -> Route:
         """The route of a request for this model, with these options.
