@@ -80,7 +80,7 @@ class TestTheDefault:
         ("", "house-model", "tactician.toml says so"),
         ("LLM_INSTANCES", "gpt-5.4", "LLM_INSTANCES lists it"),
         ("OPENAI_BASE_URL", "openai:gpt-5.4", "OPENAI_BASE_URL is set to http://localhost:8000/v1"),
-        ("ANTHROPIC_API_KEY", "anthropic:claude-sonnet-4-7", "ANTHROPIC_API_KEY is set"),
+        ("ANTHROPIC_API_KEY", "anthropic:claude-sonnet-5", "ANTHROPIC_API_KEY is set"),
         ("MISTRAL_API_KEY", "mistral:mistral-large-latest", "MISTRAL_API_KEY is set"),
         ("", "local", "the extra `local` is installed"),
     )

@@ -13,6 +13,7 @@ import pytest
 from tactician import Agent, RunContext
 from tactician.errors import (
     AuthenticationError,
+    ContentFilterError,
     ContextLengthError,
     MalformedResponseError,
     ModelConnectionError,
@@ -352,3 +353,11 @@ class TestKeysStaySecret:
 
         assert self.KEY not in str(raised.value)
         assert "http://127.0.0.1:1" in str(raised.value)
+
+
+async def test_a_content_filter_is_told_by_its_code_and_not_by_the_message() -> None:
+    async with ChatServer(fails(400, "blocked", code="content_filter"), fails(400, "content_filter it is")) as server:
+        with pytest.raises(ContentFilterError):
+            await server.model().generate(ModelRequest((UserMessage("hi"),)))
+        with pytest.raises(ModelRequestError):
+            await server.model().generate(ModelRequest((UserMessage("hi"),)))

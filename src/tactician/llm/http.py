@@ -15,6 +15,7 @@ from pydantic_core import from_json, to_json
 
 from tactician.errors import (
     AuthenticationError,
+    ContentFilterError,
     ContextLengthError,
     MalformedResponseError,
     ModelConnectionError,
@@ -153,6 +154,8 @@ def _error(status: int, headers: Mapping[str, str], content: bytes, model: str) 
     kind = error_kind(status)
     if kind is ModelRequestError and _TOO_LONG.search(f"{code} {message}"):
         kind = ContextLengthError
+    if kind is ModelRequestError and "content_filter" in code.split():
+        kind = ContentFilterError
     if status < 400:
         message = f"moved to {_origin(headers.get('Location', '(nowhere)'))}; redirects are not followed"
     return kind(f"{model}: HTTP {status}: {message}", model=model, status=status, retry_after=_retry_after(headers))

@@ -59,7 +59,7 @@ _ANTHROPIC = Provider(
     "anthropic",
     "https://api.anthropic.com",
     "ANTHROPIC_API_KEY",
-    "claude-sonnet-4-7",
+    "claude-sonnet-5",
     path="/v1/messages",
     auth_header="x-api-key",
     auth_format="{key}",

@@ -40,18 +40,11 @@ NATIVE_TOOLS: Mapping[str, JsonFields] = {
 def encode(
     request: ModelRequest, model: str, dialect: Dialect = DEFAULT_DIALECT, *, stream: bool = False
 ) -> dict[str, object]:
-    """The body of the request.
-
-    Raises:
-        ModelRequestError: when it asks for what the format cannot say.
-    """
+    """The body of the request; raises `ModelRequestError` when it asks for what the format cannot say."""
     conversation = Conversation(request.messages, model)
     tools = [*map(_tool, request.tools), *(_native(name, model, dialect) for name in request.options.native_tools)]
     choice = _tool_choice(request, dialect) if tools else None
-    may_use_budget = not _is_forced(choice) and conversation.thinks_first
-    thinking = thinking_fields(request.options, model, dialect, may_use_budget=may_use_budget)
-    if dialect.drops_stale_thinking and conversation.has_thinking:
-        thinking = with_stale_thinking_dropped(thinking)
+    thinking = _thinking(request, model, dialect, conversation, forced=_is_forced(choice))
     schema = output_schema(request.output, dialect.refused_keywords) if request.output is not None else None
     fields: dict[str, object] = {
         "model": model,
@@ -67,6 +60,15 @@ def encode(
         **dialect.extra,
     }
     return {name: value for name, value in fields.items() if value not in (None, "", [])}
+
+
+def _thinking(
+    request: ModelRequest, model: str, dialect: Dialect, conversation: Conversation, *, forced: bool
+) -> dict[str, object]:
+    may_use_budget = not forced and conversation.thinks_first
+    fields = thinking_fields(request.options, model, dialect, may_use_budget=may_use_budget)
+    drops = dialect.drops_stale_thinking and conversation.has_thinking
+    return with_stale_thinking_dropped(fields) if drops else fields
 
 
 def _thinks(fields: Mapping[str, object]) -> bool:
