@@ -356,7 +356,7 @@ class TestKeysStaySecret:
 
 
 async def test_a_content_filter_is_told_by_its_code_and_not_by_the_message() -> None:
-    async with ChatServer(fails(400, "blocked", code="content_filter"), fails(400, "content_filter it is")) as server:
+    async with ChatServer(answers({"error": {"message": "blocked", "code": "content_filter"}}, 400), fails(400, "content_filter it is")) as server:
         with pytest.raises(ContentFilterError):
             await server.model().generate(ModelRequest((UserMessage("hi"),)))
         with pytest.raises(ModelRequestError):
