@@ -356,7 +356,8 @@ class TestKeysStaySecret:
 
 
 async def test_a_content_filter_is_told_by_its_code_and_not_by_the_message() -> None:
-    async with ChatServer(answers({"error": {"message": "blocked", "code": "content_filter"}}, 400), fails(400, "content_filter it is")) as server:
+    filtered = answers({"error": {"message": "blocked", "code": "content_filter"}}, 400)
+    async with ChatServer(filtered, fails(400, "content_filter it is")) as server:
         with pytest.raises(ContentFilterError):
             await server.model().generate(ModelRequest((UserMessage("hi"),)))
         with pytest.raises(ModelRequestError):
