@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tactician.cli import main
+from tactician.planning import Goal, SearchLimitExceeded
 from tests.support.chat_server import ChatServer, answers, completion
 
 ROOT = Path(__file__).parent.parent.parent
@@ -215,6 +217,19 @@ def test_a_mistake_is_one_clear_message_without_a_traceback(mistake: str, tmp_pa
     assert done.err.count("error:") == 1
     assert "Traceback" not in done.err
     assert not done.out
+
+
+def test_a_search_that_is_too_large_is_a_message_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def give_up() -> None:
+        raise SearchLimitExceeded(Goal("paid", {"paid": True}), 250_000, ())
+
+    monkeypatch.setattr("tactician.cli.app.app", give_up)
+    with pytest.raises(SystemExit, match="2"):
+        main()
+    assert "error: " in (told := capsys.readouterr().err)
+    assert "paid" in told
 
 
 def test_debug_shows_the_traceback(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from tactician.cli.progress import ProgressView
 from tactician.errors import TacticianError
 from tactician.llm import ModelCatalog
 from tactician.llm.catalog import MODEL_VARIABLE
+from tactician.planning import SearchLimitExceeded
 from tactician.platform import Platform
 from tactician.runs import Runnable
 from tactician.tools import as_text
@@ -39,7 +40,7 @@ def main() -> None:
     """Runs the command line. A mistake of the user ends it with one message and exit code 2."""
     try:
         app()
-    except TacticianError as error:
+    except (TacticianError, SearchLimitExceeded) as error:
         if "--debug" in sys.argv:
             raise
         err.print(f"[bold red]error:[/bold red] {escape(str(error))}", soft_wrap=True, highlight=False)
