@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from pathlib import Path
+from typing import Annotated, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -14,14 +15,33 @@ FILE_NAME = "tactician.toml"
 PATH_VARIABLE = "TACTICIAN_CONFIG"
 
 
+_Dollars: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class PriceSettings(BaseModel):
+    """What a model costs, in US dollars per million tokens: a line of `[models.prices]`.
+
+    Without prices of their own, cached tokens cost what input costs.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    input: _Dollars
+    output: _Dollars
+    cache_read: _Dollars | None = None
+    cache_write: _Dollars | None = None
+
+
 class ModelSettings(BaseModel):
     """The `[models]` table.
 
     Attributes:
         default: the model where nobody names one.
         default_embedding: the embedding model where nobody names one.
+        default_image: the model that makes pictures where nobody names one.
         roles: the model that each role stands for.
         fallbacks: the models to use, in order, when a model cannot answer.
+        prices: prices of one's own, by the beginning of `model` or `instance:model`; the longest that fits wins.
         facts: what is known of models beside what Tactician knows: see `tactician.llm.facts`.
     """
 
@@ -29,9 +49,30 @@ class ModelSettings(BaseModel):
 
     default: str | None = None
     default_embedding: str | None = None
+    default_image: str | None = None
     roles: dict[str, str] = Field(default_factory=dict)
     fallbacks: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    prices: dict[str, PriceSettings] = Field(default_factory=dict)
     facts: tuple[dict[str, object], ...] = ()
+
+    def named(self, name: str) -> str:
+        """The name of a model: for `role:<role>`, that of the model which the role stands for.
+
+        Raises:
+            ConfigurationError: when the role stands for no model.
+        """
+        prefix, colon, role = name.partition(":")
+        if prefix != "role" or not colon:
+            return name
+        if (model := self.roles.get(role)) is None:
+            known = ", ".join(sorted(self.roles)) or "none"
+            raise ConfigurationError(
+                f'No model has the role {role!r}. Add `{role} = "<model>"` to [models.roles] in tactician.toml '
+                f"(configured roles: {known})."
+            )
+        if model.startswith("role:"):
+            raise ConfigurationError(f"The role {role!r} stands for {model!r}: a role has to name a model, not a role.")
+        return model
 
 
 class Settings(BaseModel):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 
@@ -16,12 +16,15 @@ from tactician.llm import (
     LlmOptions,
     ModelRequest,
     OutputSpec,
+    RemoteEmbeddingModel,
+    RemoteImageModel,
     RemoteModel,
     Text,
     ToolSpec,
     UserMessage,
     parse_instances,
 )
+from tactician.llm.custom import custom_provider
 from tests.support.chat_server import ChatServer, answers, completion, streams
 from tests.support.voices import VOICES, Saying, says
 
@@ -76,7 +79,7 @@ async def test_every_format_works(api_format: str, path: str) -> None:
         response = await instance(custom, server.url).generate(ModelRequest((HI,)))
 
     assert response.message.text == "hello"
-    assert response.served_by == "mine:m"
+    assert response.usage.model == "mine:m"
     received = server.received[0]
     assert received.path == f"{path}?api-version=1&n=2"
     assert (received.headers["x-key"], received.headers["x-team"]) == (KEY, "agents")
@@ -153,6 +156,59 @@ def test_a_specification_that_is_not_enough(custom: object, message: str) -> Non
     (found,) = mistakes(custom)
 
     assert found.startswith(message)
+
+
+def test_what_is_null_is_as_if_it_were_not_there() -> None:
+    nulls = dict.fromkeys(("queryParams", "extraHeaders", "features", "onUnsupportedFeature", "modelPricing"))
+
+    left_out = {name: value for name, value in SPEC.items() if name not in nulls}
+
+    assert instance(spec(**nulls)).endpoint == instance(left_out).endpoint
+
+
+@pytest.mark.parametrize("headers", [{"X-Team": f"a\r\nb: {KEY}"}, {"X Team": "a"}])
+def test_a_header_that_cannot_be_sent_is_a_mistake(headers: Mapping[str, str]) -> None:
+    (found,) = mistakes(spec(extraHeaders=headers))
+
+    assert found.startswith("custom.extraHeaders: ")
+
+
+def test_a_key_in_the_query_is_shown_nowhere() -> None:
+    endpoint = instance(spec(queryParams={"key": KEY})).endpoint
+
+    assert KEY in endpoint.url
+    assert KEY not in repr(endpoint)
+
+
+class TestServices:
+    """Embeddings and images of a provider of one's own are where its specification says."""
+
+    CUSTOM = spec(
+        features={"embeddings": True, "imageGeneration": True},
+        endpoints={"chat_completions": "/c", "embeddings": "/vectors", "images_generations": "/pictures"},
+        queryParams={"tenant": "t"},
+    )
+
+    async def test_they_have_paths_of_their_own(self) -> None:
+        provider = custom_provider(self.CUSTOM).provider
+        assert provider is not None
+        vector, picture = {"data": [{"embedding": [1.0]}]}, {"data": [{"b64_json": "aGk="}]}
+        async with ChatServer(answers(vector), answers(picture)) as server:
+            await RemoteEmbeddingModel.at(provider, KEY, "m", base_url=server.url).embed_one("hi")
+            painter = RemoteImageModel.at(provider, KEY, "m", base_url=server.url, name="mine")
+            await painter.generate("a cat")
+            with pytest.raises(UnsupportedFeatureError, match="mine does not support image_editing"):
+                await painter.edit(Image.from_bytes(b"png"), "a hat")
+
+        assert [one.path for one in server.received] == ["/vectors?tenant=t", "/pictures?tenant=t"]
+
+    @pytest.mark.parametrize("at", [RemoteEmbeddingModel.at, RemoteImageModel.at])
+    def test_what_is_not_declared_is_an_error_unless_it_is_tolerated(self, at: Callable[..., object]) -> None:
+        strict, tolerant = (custom_provider(spec(onUnsupportedFeature=mode)).provider for mode in ("throw", "warn"))
+
+        with pytest.raises(UnsupportedFeatureError, match=r"mine does not support (embeddings|image_generation) "):
+            at(strict, KEY, "m", base_url="https://x", name="mine")
+        assert at(tolerant, KEY, "m", base_url="https://x") is not None
 
 
 NOTHING = spec(features={})

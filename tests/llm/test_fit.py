@@ -159,6 +159,33 @@ def test_a_conversation_with_tools_becomes_plain_text() -> None:
     assert "- weather(city): The weather in a city." in system_text(fitted)
 
 
+def test_each_of_several_results_names_its_call() -> None:
+    calls = (ToolCall("1", "weather", '{"city":"Rome"}'), ToolCall("2", "weather", '{"city":"Oslo"}'))
+    results = (ToolResult("2", "weather", "rain"), ToolResult("1", "weather", "sun"), ToolResult("9", "lost", "?"))
+    request = ModelRequest((UserMessage("hi"), AssistantMessage(calls), *results), TOOLS)
+
+    told = [message.text for message in fit(request, SCHEMA_ONLY)[0].messages if isinstance(message, UserMessage)]
+
+    assert [text.splitlines()[0] for text in told[1:]] == [
+        'The result of weather with {"city":"Oslo"} is: rain',
+        'The result of weather with {"city":"Rome"} is: sun',
+        "Its result is: ?",
+    ]
+
+
+def test_a_tool_of_the_same_name_is_not_the_answer() -> None:
+    taken = tuple(ToolSpec(name, "A tool of the user.", CITY) for name in ("final_answer", "final_answer_2"))
+    request = ModelRequest(ASKED, taken, "auto", OUTPUT)
+
+    fitted, restore = fit(request, TOOLS_ONLY)
+
+    assert [one.name for one in fitted.tools] == ["final_answer", "final_answer_2", "final_answer_3"]
+    assert restore is not None
+    call = says(ToolCall("1", "final_answer", '{"city":"Rome"}'), finish="tool_calls")
+    assert restore(call) == call
+    assert restore(says(ToolCall("1", "final_answer_3", '{"n":3}'))).message.text == '{"n":3}'
+
+
 def tools_offered(messages: Sequence[Message]) -> bool:
     fitted, _ = fit(ModelRequest(tuple(messages), TOOLS), SCHEMA_ONLY)
     assert fitted.output is not None

@@ -355,6 +355,20 @@ class TestKeysStaySecret:
         assert "http://127.0.0.1:1" in str(raised.value)
 
 
+@both_ways
+async def test_only_keys_are_masked(server: ChatServer, ask: Call) -> None:
+    quoted = "version 2023-06-01, type application/json, header sk-in-a-header, query sk-in-the-query, tenant our-team"
+    headers = {"anthropic-version": "2023-06-01", "X-Custom": "sk-in-a-header"}
+    url = f"{server.url}?api_key=sk-in-the-query&tenant=our-team"
+    server.will(answers({"error": {"message": quoted}}, 400))
+
+    with pytest.raises(ModelRequestError) as caught:
+        await ask(RemoteModel("m", Endpoint("there", url, headers)), HI)
+
+    masked = quoted.replace("sk-in-a-header", "***").replace("sk-in-the-query", "***")
+    assert str(caught.value) == f"there:m: HTTP 400: {masked}"
+
+
 async def test_a_content_filter_is_told_by_its_code_and_not_by_the_message() -> None:
     filtered = answers({"error": {"message": "blocked", "code": "content_filter"}}, 400)
     async with ChatServer(filtered, fails(400, "content_filter it is")) as server:

@@ -139,6 +139,13 @@ def test_an_enabled_provider_that_there_is_not_is_a_mistake() -> None:
     assert found.startswith("ENABLED_PROVIDERS: there is no provider 'azure'; known are openai, ")
 
 
+@pytest.mark.parametrize("identity", ["local", "role"])
+def test_an_id_that_names_something_else_is_a_mistake(identity: str) -> None:
+    (mistake,) = mistakes(entry(id=identity))
+
+    assert mistake == f'{identity}: id: "{identity}:..." names something else already; give the instance another id'
+
+
 def test_limits_can_be_for_all_other_models() -> None:
     (instance,) = parse_instances(json.dumps([entry(rateLimits={"gpt-5.4": "${RPS}", "*": 2})]), {"RPS": "0.5"})
 

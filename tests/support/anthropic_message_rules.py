@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 Json = Mapping[str, object]
+FOREIGN = "foreign"
+"""How the signature of thinking begins that belongs to another account."""
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 
 _BLOCK_FIELDS: Mapping[str, frozenset[str]] = {
@@ -89,6 +91,8 @@ def _check_block(block: Json, of_user: bool, where: str) -> None:
         require(block.get("content") or not block.get("is_error"), f"{where}: content cannot be empty if `is_error`")
     elif kind == "thinking":
         require(block.get("signature"), f"{where}.thinking.signature: Field required")
+        own = not str(block["signature"]).startswith(FOREIGN)
+        require(own, f"{where}: Invalid `signature` in `thinking` block")
 
 
 def _ids(blocks: Iterable[Json], kind: str, name: str) -> list[str]:

@@ -34,7 +34,6 @@ class ModelRules:
     forced_tools: bool = True
     prefill: bool = False
     efforts: frozenset[str] = frozenset({"low", "medium", "high", "xhigh", "max"})
-    binds_thinking: bool = False
 
 
 MODELS: Mapping[str, ModelRules] = {
@@ -47,8 +46,11 @@ MODELS: Mapping[str, ModelRules] = {
         efforts=frozenset({"low", "medium", "high", "max"}),
     ),
     "claude-opus-4-7": ModelRules(frozenset({"adaptive", "disabled"})),
-    "claude-opus-5-5": ModelRules(frozenset({"adaptive"}), forced_tools=False, binds_thinking=True),
-    "claude-sonnet-5-5": ModelRules(frozenset({"adaptive", "between_tools"}), forced_tools=False, binds_thinking=True),
+    "claude-fable-5": ModelRules(frozenset({"adaptive"})),
+    "claude-fable-5-1": ModelRules(frozenset({"adaptive"}), forced_tools=False),
+    "claude-opus-5-5": ModelRules(frozenset({"adaptive"}), forced_tools=False),
+    "claude-sonnet-5-5": ModelRules(frozenset({"adaptive", "between_tools"}), forced_tools=False),
+    "claude-haiku-5-5": ModelRules(frozenset({"adaptive", "disabled"})),
 }
 
 
@@ -92,6 +94,8 @@ def _check_options(body: Json, rules: ModelRules, headers: Mapping[str, str]) ->
         budget = thinking["budget_tokens"]
         require(isinstance(budget, int) and budget >= 1024, "thinking.budget_tokens: at least 1024")
         require(cast(int, limit) > cast(int, budget), "`max_tokens` must be greater than `thinking.budget_tokens`")
+    if kind in ("disabled", "between_tools"):
+        require(thinking.keys() == {"type"}, f"thinking.{kind}: Extra inputs are not permitted")
     if "block_binding" in thinking:
         beta = "thinking-binding-controls-2026-08-01" in headers.get("anthropic-beta", "")
         require(beta, "thinking.adaptive.block_binding: Extra inputs are not permitted")

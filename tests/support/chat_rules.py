@@ -12,6 +12,8 @@ _FIELDS = frozenset(
     {"model", "messages", "temperature", "top_p", "tools", "tool_choice", "parallel_tool_calls"}
     | {"response_format", "stream", "stream_options"}
 )
+_MESSAGE_FIELDS = frozenset({"role", "content", "tool_calls", "tool_call_id"})
+_CALL_FIELDS = frozenset({"id", "type", "function"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,9 @@ class ChatRules:
         calm: the models that take sampling parameters; all, when empty.
         call_id: what the id of a call looks like.
         thinking_tools: the models that want their thinking back beside their calls.
+        signed: the models that want the first call of each answer signed.
         fields: further fields that it knows.
+        replayed: what it sends with an answer and takes back.
     """
 
     limit: str = "max_tokens"
@@ -36,7 +40,9 @@ class ChatRules:
     json_schema: bool = True
     strict_schemas: bool = False
     thinking_tools: str = ""
+    signed: str = ""
     fields: frozenset[str] = frozenset()
+    replayed: frozenset[str] = frozenset()
 
     def __call__(self, model: str, body: Body) -> None:
         """Raises `Refused` when the provider would refuse the request for the model."""
@@ -77,6 +83,7 @@ class ChatRules:
     def _check_messages(self, model: str, body: Body) -> None:
         waiting: list[object] = []
         for message in listed(body["messages"]):
+            self._check_names(message, _MESSAGE_FIELDS)
             role, content = message.get("role"), message.get("content")
             require(role in self.roles, f"Unexpected role '{role}'")
             if role == "tool":
@@ -90,11 +97,29 @@ class ChatRules:
             calls = listed(message.get("tool_calls"))
             require(isinstance(content, str | list) or calls, "content must not be null")
             waiting = [call["id"] for call in calls]
+            self._check_thinking(model, message)
             for call in calls:
                 self._check_call(model, message, call)
         require(not waiting, f"tool calls without an answer: {waiting}")
 
+    def _check_names(self, given: Body, known: frozenset[str]) -> None:
+        for name in given:
+            require(name in known or name in self.replayed, f"Invalid JSON payload received. Unknown name {name}")
+
+    def _check_thinking(self, model: str, message: Body) -> None:
+        calls = listed(message.get("tool_calls"))
+        if self.signed and calls and re.match(self.signed, model):
+            extra = calls[0].get("extra_content")
+            signature = extra["google"]["thought_signature"] if isinstance(extra, dict) else ""
+            require(isinstance(signature, str) and signature, "Function call is missing a thought_signature")
+            require(signature != "of somebody else", "Corrupted thought signature.")
+        for detail in listed(message.get("reasoning_details")):
+            if "signature" in detail:
+                text = detail.get("text") or detail.get("data")
+                require(detail["signature"] == f"signed {text}", "Invalid `signature` in `thinking` block")
+
     def _check_call(self, model: str, message: Body, call: Body) -> None:
+        self._check_names(call, _CALL_FIELDS)
         require(
             re.fullmatch(self.call_id, str(call["id"])), f"Tool call id was {call['id']} but must be {self.call_id}"
         )
@@ -128,17 +153,21 @@ DEEPSEEK = ChatRules(
     json_schema=False,
     thinking_tools="deepseek-(reasoner|v4)",
     fields=frozenset({"thinking"}),
+    replayed=frozenset({"reasoning_content"}),
 )
 GEMINI = ChatRules(
     efforts=(
         (r"gemini-2\.5-flash", _USUAL | {"none"}),
         (r"gemini-2\.5-pro", _USUAL),
         ("gemini-3", _USUAL | {"minimal"}),
-    )
+    ),
+    signed="gemini-3",
+    replayed=frozenset({"extra_content"}),
 )
 OPEN = ChatRules(
     efforts=((".", _ANY),),
     parts=frozenset({"text", "image_url", "file"}),
     fields=frozenset({"top_k", "plugins"}),
 )
+OPENROUTER = replace(OPEN, replayed=frozenset({"reasoning_details"}))
 OPENAI_LIKE = replace(OPENAI, efforts=OPEN.efforts, fields=OPEN.fields, calm="")

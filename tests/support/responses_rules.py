@@ -19,6 +19,9 @@ _EFFORTS = {
     "gpt-5.2": {"none", "low", "medium", "high", "xhigh"},
     "gpt-5.4": {"none", "low", "medium", "high", "xhigh"},
 }
+FOREIGN = "foreign"
+"""How encrypted thinking begins that another organisation's model wrote."""
+_MESSAGE_FIELDS = frozenset({"type", "role", "content", "phase"})
 _PARTS = {
     "user": {"input_text", "input_image", "input_file"},
     "assistant": {"output_text", "refusal"},
@@ -64,6 +67,9 @@ def _check_input(model: str, body: Body) -> None:
     for item in listed(body["input"]):
         kind = item.get("type")
         if kind == "message":
+            require(item.keys() <= _MESSAGE_FIELDS, f"Unknown parameter: {item.keys() - _MESSAGE_FIELDS}.")
+            phases = {None, "commentary", "final_answer"} if item["role"] == "assistant" else {None}
+            require(item.get("phase") in phases, f"Invalid value: '{item.get('phase')}'.")
             for part in listed(item["content"]):
                 allowed = _PARTS[str(item["role"])]
                 require(part.get("type") in allowed, f"Invalid value: '{part.get('type')}'.")
@@ -76,6 +82,8 @@ def _check_input(model: str, body: Body) -> None:
         elif kind == "reasoning":
             require(_REASONS.match(model), "Reasoning input items can only be provided to a reasoning model.")
             require(item.get("encrypted_content"), f"Item '{item.get('id')}' not found: `store` is set to false.", 404)
+            if str(item["encrypted_content"]).startswith(FOREIGN):
+                raise Refused("The encrypted content could not be verified.", code="invalid_encrypted_content")
         else:
             require(kind in ("web_search_call", "code_interpreter_call"), f"Invalid value: '{kind}'.")
     if open_calls:

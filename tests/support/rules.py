@@ -8,11 +8,12 @@ Body = dict[str, object]
 
 
 class Refused(Exception):  # noqa: N818  # it is an answer, not a failure of the test
-    """The provider refuses the request, with this message and status."""
+    """The provider refuses the request, with this message and status; with a code, where it has one for that."""
 
-    def __init__(self, message: str, status: int = 400) -> None:
+    def __init__(self, message: str, status: int = 400, code: str | None = None) -> None:
         super().__init__(message)
         self.status = status
+        self.code = code
 
 
 def require(holds: object, message: str, status: int = 400) -> None:

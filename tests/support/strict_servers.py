@@ -76,7 +76,7 @@ class StrictServer(ChatServer):
             try:
                 self.site.check(received)
             except Refused as refusal:
-                body = self.site.voice.error(str(refusal))
+                body = self.site.voice.error(str(refusal), refusal.code)
                 return await answers(body, refusal.status)(request, received)
             return await reply(request, received)
 
@@ -145,7 +145,7 @@ SITES: Mapping[str, Site] = {
     "gemini": Site(
         PROVIDERS["gemini"], "gemini-2.5-flash", "/v1beta/openai/chat/completions", BEARER, chat_rules.GEMINI
     ),
-    "openrouter": Site(PROVIDERS["openrouter"], "openai/gpt-5.4", _CHAT, BEARER, chat_rules.OPEN),
+    "openrouter": Site(PROVIDERS["openrouter"], "openai/gpt-5.4", _CHAT, BEARER, chat_rules.OPENROUTER),
     "ollama": Site(PROVIDERS["ollama"], "qwen3", _CHAT, BEARER, chat_rules.OPEN),
     "docker": Site(PROVIDERS["docker"], "ai/qwen3", "/engines/v1/chat/completions", BEARER, chat_rules.OPEN),
     "custom-chat": Site(

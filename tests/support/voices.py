@@ -37,7 +37,7 @@ class Voice(Protocol):
         """The same as server-sent events."""
         ...
 
-    def error(self, message: str) -> Body:
+    def error(self, message: str, code: str | None = None) -> Body:
         """The body of an error."""
         ...
 
@@ -69,8 +69,8 @@ class ChatVoice:
         finish = "length" if saying.cut_off else "tool_calls" if saying.calls else "stop"
         return sse(*chunks, chat_server.chunk(finish), chat_server.usage_chunk())
 
-    def error(self, message: str) -> Body:
-        return {"error": {"message": message, "type": "invalid_request_error", "code": None}}
+    def error(self, message: str, code: str | None = None) -> Body:
+        return {"error": {"message": message, "type": "invalid_request_error", "code": code}}
 
 
 RESPONSE_USAGE: Mapping[str, object] = {
@@ -212,7 +212,7 @@ class AnthropicVoice:
     def stream(self, saying: Saying) -> bytes:
         return anthropic_server.sse(*anthropic_server.events(self.whole(saying)))
 
-    def error(self, message: str) -> Body:
+    def error(self, message: str, code: str | None = None) -> Body:
         return anthropic_server.error("invalid_request_error", message)
 
 

@@ -1,9 +1,11 @@
-"""`tactician models`: what can be used, what it costs, and whether it answers."""
+"""`tactician models`: what can be used, what it can do and costs, how it does, and whether it answers."""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite
 from time import perf_counter
 
 from rich.console import Console
@@ -11,12 +13,48 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from tactician.errors import TacticianError
-from tactician.llm import Features, LlmOptions, ModelCatalog, ModelEntry, ModelRequest, Usage, UserMessage, cost_of
+from tactician.llm import (
+    DeploymentStatus,
+    LanguageModel,
+    LlmOptions,
+    ModelCatalog,
+    ModelEntry,
+    ModelRequest,
+    RemoteModel,
+    RoutedModel,
+    Usage,
+    UserMessage,
+    cost_of,
+)
 from tactician.llm.catalog import MODEL_VARIABLE
 from tactician.llm.embedded import INSTALL_HINT
 
 _THOUSAND = 1000
 _SECONDS = 60.0
+_NOT_CALLED = "[dim]not called yet[/dim]"
+# What an endpoint calls what it can do, and what people call that.
+_ABILITIES = {
+    "function_calling": "tools",
+    "structured_output": "structured output",
+    "vision": "images",
+    "documents": "documents",
+    "reasoning": "reasoning",
+    "web_search": "web search",
+    "code_interpreter": "code interpreter",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """How long a model took to answer, or why it did not."""
+
+    seconds: float
+    error: TacticianError | None = None
+
+    @property
+    def told(self) -> str:
+        """That in words."""
+        return f"[green]ok[/green], {self.seconds:.2f} s" if self.error is None else "[red]failed[/red]"
 
 
 def show_models(console: Console, catalog: ModelCatalog, *, check: bool) -> bool:
@@ -27,72 +65,96 @@ def show_models(console: Console, catalog: ModelCatalog, *, check: bool) -> bool
     """
     default, reason = catalog.default
     entries = catalog.entries()
-    answers = asyncio.run(_check_all(catalog, entries)) if check else []
-    table = Table(
-        "", Column("model", no_wrap=True), "served by", "can", "$ / M tokens", *(["answers"] if check else [])
-    )
+    checks = asyncio.run(_check_all(catalog, entries)) if check else {}
+    console.print(_table(catalog, default, entries, checks))
+    for entry, one in checks.items():
+        if one.error is not None:
+            why = str(one.error).removeprefix(f"{entry.full_name}: ")
+            console.print(f"[red]{escape(entry.full_name)}[/red] does not answer: {escape(why)}", highlight=False)
+    _explain(console, default, reason, entries)
+    return not any(one.error for one in checks.values())
+
+
+def _table(
+    catalog: ModelCatalog, default: str, entries: tuple[ModelEntry, ...], checks: Mapping[ModelEntry, _Check]
+) -> Table:
+    table = Table("", Column("model", no_wrap=True), "served by", "can", "$ / M tokens", "health")
     if default not in (entry.name for entry in entries):
         table.add_row("→", escape(default))
-    for position, entry in enumerate(entries):
+    health = catalog.health()
+    for entry in entries:
         mark = "→" if entry.name == default else ""
-        table.add_row(mark, *_described(catalog, entry), *(answer.text for answer in answers[position : position + 1]))
-    console.print(table)
-    for entry, answer in zip(entries, answers, strict=False):
-        if answer.error is not None:
-            console.print(
-                f"[red]{escape(entry.name)}[/red] does not answer: {escape(str(answer.error))}", highlight=False
-            )
-    _explain(console, default, reason, entries)
-    return not any(answer.error for answer in answers)
+        state = _health(health.get(entry.full_name), checks.get(entry))
+        table.add_row(mark, escape(entry.name), escape(entry.provider), *_described(catalog, entry), state)
+    return table
 
 
-def _described(catalog: ModelCatalog, entry: ModelEntry) -> tuple[str, ...]:
-    named = escape(entry.name), escape(entry.provider)
+def _described(catalog: ModelCatalog, entry: ModelEntry) -> tuple[str, str]:
+    """What it can do, and what it costs."""
     try:
-        model = catalog.resolve(LlmOptions(model=entry.name))
+        model = catalog.resolve(LlmOptions(model=entry.full_name))
     except TacticianError as error:
-        return *named, f"[red]{escape(str(error))}[/red]", ""
-    served = entry.name if ":" in entry.name or entry.name == "local" else f"{entry.provider}:{entry.name}"
+        return f"[red]{escape(str(error))}[/red]", ""
+    served = model.models[0] if isinstance(model, RoutedModel) else model
+    return escape(", ".join(_abilities(served))), _prices(entry, served)
+
+
+def _prices(entry: ModelEntry, model: LanguageModel) -> str:
+    own = model.price if isinstance(model, RemoteModel) else None
     # Some prices rise with the length of a request: these are those of a short one.
-    prices = (cost_of(served, Usage(_THOUSAND, 0)), cost_of(served, Usage(0, _THOUSAND)))
-    return *named, _abilities(model.features), " / ".join("?" if p is None else f"{p * _THOUSAND:.2f}" for p in prices)
+    usages = Usage(_THOUSAND, 0), Usage(0, _THOUSAND)
+    costs = [cost_of(entry.full_name, usage, own) for usage in usages]
+    return " / ".join("?" if cost is None else f"{cost * _THOUSAND:.2f}" for cost in costs)
 
 
-def _abilities(features: Features) -> str:
-    values = ((field.name, getattr(features, field.name)) for field in fields(features))
-    return ", ".join(name.replace("_", " ") for name, value in values if value is True and name != "temperature")
+def _abilities(model: LanguageModel) -> list[str]:
+    features = model.features
+    if not isinstance(model, RemoteModel) or (gate := model.endpoint.gate) is None:
+        has = {"tools": features.tools, "structured output": features.json_schema, "images": features.images}
+        return [name for name, there in has.items() if there]
+    dialect = model.endpoint.dialect
+    reasons = bool(dialect.reasoning_effort or dialect.thinking)
+    supported = gate.supported if reasons else gate.supported - {"reasoning"}
+    others = sorted(supported - _ABILITIES.keys())
+    return [name for ability, name in _ABILITIES.items() if ability in supported] + others
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """How fast a model answered, or why it did not."""
+def _health(status: DeploymentStatus | None, check: _Check | None) -> str:
+    """How it does, as the router saw it; what the check saw, where the router has made no call."""
+    if status is None or not status.requests:
+        return _NOT_CALLED if check is None else check.told
+    failure = f" ({status.failure})" if status.failure else ""
+    if status.resting_seconds:
+        rest = f"rests {status.resting_seconds:.0f} s" if isfinite(status.resting_seconds) else "is tried again"
+        return f"[yellow]{rest}{failure}[/yellow]"
+    if failure:
+        return f"[red]failed{failure}[/red]"
+    if status.latency is None or status.average_latency is None:
+        return "[dim]no answer yet[/dim]"
+    average = f", {status.average_latency:.2f} s on average" if status.answers > 1 else ""
+    return f"[green]ok[/green], {status.latency:.2f} s{average}"
 
-    seconds: float
-    error: TacticianError | None = None
 
-    @property
-    def text(self) -> str:
-        return f"[green]{self.seconds:.2f} s[/green]" if self.error is None else "[red]no[/red]"
+async def _check_all(catalog: ModelCatalog, entries: tuple[ModelEntry, ...]) -> dict[ModelEntry, _Check]:
+    return dict(zip(entries, await asyncio.gather(*(_check(catalog, entry) for entry in entries)), strict=True))
 
 
-async def _check_all(catalog: ModelCatalog, entries: tuple[ModelEntry, ...]) -> list[_Answer]:
-    return list(await asyncio.gather(*(_check(catalog, entry) for entry in entries)))
-
-
-async def _check(catalog: ModelCatalog, entry: ModelEntry) -> _Answer:
+async def _check(catalog: ModelCatalog, entry: ModelEntry) -> _Check:
     started = perf_counter()
-    options = LlmOptions(model=entry.name, max_tokens=16, timeout=_SECONDS)
+    options = LlmOptions(model=entry.full_name, max_tokens=16, timeout=_SECONDS)
+    request = ModelRequest((UserMessage("Say OK."),), options=options)
     try:
-        await catalog.resolve(options).generate(ModelRequest((UserMessage("Say OK."),), options=options))
+        model = catalog.resolve(options)
+        await (model.probe(request) if isinstance(model, RoutedModel) else model.generate(request))
     except TacticianError as error:
-        return _Answer(perf_counter() - started, error)
-    return _Answer(perf_counter() - started)
+        return _Check(perf_counter() - started, error)
+    return _Check(perf_counter() - started)
 
 
 def _explain(console: Console, default: str, reason: str, entries: tuple[ModelEntry, ...]) -> None:
-    for entry in entries:
-        if entry.name != default:
-            console.print(f"[dim]{escape(entry.name)}: {escape(entry.origin)}[/dim]", highlight=False)
+    for name, origin in dict.fromkeys((entry.name, entry.origin) for entry in entries):
+        if name != default:
+            console.print(f"[dim]{escape(name)}: {escape(origin)}[/dim]", highlight=False)
     console.print(f"The default is [bold]{escape(default)}[/bold], because {escape(reason)}.", highlight=False)
     console.print(
         "Others: by name at a provider whose key is set (openai:gpt-5.4), at Ollama (ollama:qwen3). "

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.panel import Panel
 
+from tactician.cli.calls import told
 from tactician.cli.drawing import plan_tree
 from tactician.events import (
     ActionCompleted,
@@ -66,6 +67,8 @@ class ProgressView:
             case OutputRejected():
                 reason = escape(_short(event.reason))
                 self._line(event, f"  [yellow]answer {event.attempt} is not valid: {reason}[/yellow]")
+            case _ if (line := told(event)) is not None:
+                self._line(event, f"  [yellow]{escape(line)}[/yellow]")
             case _:
                 pass
 
@@ -115,8 +118,8 @@ def _used(seconds: float, tally: UsageTally) -> str:
     """Duration, tokens and cost, in one line."""
     parts = [f"{seconds:.1f} s" if seconds >= 0.1 else f"{seconds * 1000:.1f} ms"]
     if tally.by_model:
-        cost = tally.cost
-        parts += [f"{tally.total.total_tokens} tokens", "price unknown" if cost is None else f"${cost:.4f}"]
+        used, cost = tally.total, tally.total.cost
+        parts += [f"{used.total_tokens} tokens", "price unknown" if cost is None else f"${cost:.4f}"]
     return " · ".join(parts)
 
 

@@ -5,7 +5,7 @@ from tactician.llm.catalog import ModelCatalog, ModelEntry, ModelSource, OneMode
 from tactician.llm.embedded import EmbeddedModel
 from tactician.llm.facts import Fact, FactTable
 from tactician.llm.fit import fit
-from tactician.llm.images import ImageModel, RemoteImageModel
+from tactician.llm.images import ImageModel, Pictures, RemoteImageModel
 from tactician.llm.instances import Instance, parse_instances
 from tactician.llm.messages import (
     AssistantMessage,
@@ -39,6 +39,7 @@ from tactician.llm.model import (
     ToolCallDelta,
     ToolSpec,
 )
+from tactician.llm.observer import Observer
 from tactician.llm.options import NO_OPTIONS, LlmOptions
 from tactician.llm.pricing import ModelPrice, cost_of, price_for
 from tactician.llm.providers import PROVIDERS, Provider
@@ -53,6 +54,7 @@ from tactician.llm.routing import (
     RoutedModel,
 )
 from tactician.llm.schema import closed, is_strict
+from tactician.llm.service_catalog import ServiceSource
 from tactician.llm.usage import NO_USAGE, Usage, UsageTally
 from tactician.llm.vectors import (
     EmbeddingModel,
@@ -60,6 +62,7 @@ from tactician.llm.vectors import (
     Embeddings,
     LocalEmbeddingModel,
     RemoteEmbeddingModel,
+    Vector,
 )
 from tactician.llm.wire import text_with_reasoning
 
@@ -84,6 +87,7 @@ __all__ = [
     "NO_OPTIONS",
     "ModelRequest",
     "ModelResponse",
+    "Observer",
     "ToolSpec",
     "OutputSpec",
     "JsonSchema",
@@ -120,7 +124,10 @@ __all__ = [
     "Embeddings",
     "RemoteEmbeddingModel",
     "LocalEmbeddingModel",
+    "ServiceSource",
+    "Vector",
     "ImageModel",
+    "Pictures",
     "RemoteImageModel",
     "Endpoint",
     "Provider",

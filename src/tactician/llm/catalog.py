@@ -13,12 +13,18 @@ from tactician.errors import ConfigurationError, UnknownModelError
 from tactician.llm import embedded
 from tactician.llm.embedded import EmbeddedModel
 from tactician.llm.facts import facts_from
+from tactician.llm.images import ImageModel
 from tactician.llm.instances import VARIABLE, Instance, deployments_of, parse_instances
 from tactician.llm.model import LanguageModel
 from tactician.llm.options import LlmOptions
+from tactician.llm.pricing import ModelPrice
 from tactician.llm.providers import PROVIDERS
 from tactician.llm.remote import RemoteModel
-from tactician.llm.routing import Deployment, ModelRouter
+from tactician.llm.routing import Deployment, DeploymentStatus, ModelRouter
+from tactician.llm.routing.deployment import full_name
+from tactician.llm.service_catalog import EMBEDDINGS, IMAGES, ServiceFinder
+from tactician.llm.single_keys import single_key
+from tactician.llm.vectors import EmbeddingModel
 
 MODEL_VARIABLE = "TACTICIAN_MODEL"
 
@@ -62,6 +68,11 @@ class ModelEntry:
     provider: str
     origin: str
 
+    @property
+    def full_name(self) -> str:
+        """The name by which it is meant exactly as it is served here, whoever else serves the same model."""
+        return self.name if _is_embedded(self.name) else full_name(self.provider, self.name)
+
 
 class ModelCatalog:
     """The models of this machine: instances from the environment, single keys, Ollama, and the embedded model.
@@ -79,7 +90,13 @@ class ModelCatalog:
         self._environment: Mapping[str, str] = os.environ if environment is None else environment
         self._facts = facts_from(self._settings.facts)
         text = self._environment.get(VARIABLE)
-        self.instances: tuple[Instance, ...] = parse_instances(text, self._environment, self._facts) if text else ()
+        self._prices = {name: ModelPrice(**one.model_dump()) for name, one in self._settings.prices.items()}
+        self.instances: tuple[Instance, ...] = ()
+        if text:
+            self.instances = parse_instances(text, self._environment, self._facts, self._prices)
+        surroundings = self._settings, self._environment, self.instances, self._prices
+        self._embedders = ServiceFinder(EMBEDDINGS, *surroundings)
+        self._painters = ServiceFinder(IMAGES, *surroundings)
         self._router = ModelRouter(deployments_of(self.instances))
         self._models: dict[str, LanguageModel] = {}
 
@@ -96,6 +113,30 @@ class ModelCatalog:
         for fallback in options.fallbacks:
             self._serve(fallback)
         return model
+
+    def embedder(self, name: str | None = None) -> EmbeddingModel:
+        """The embedding model of this name, else the default; the same name gives the same object.
+
+        The default: `TACTICIAN_EMBEDDING`, `default_embedding` in `tactician.toml`, what the instances list, what there
+        is a key for, the embedded one.
+
+        Raises:
+            UnknownModelError: when nothing serves the name.
+            ConfigurationError: when there is none, the role or the key is not set, or the provider has no embeddings.
+        """
+        return self._embedders.find(name)
+
+    def painter(self, name: str | None = None) -> ImageModel:
+        """The image model of this name, else the default; the same name gives the same object.
+
+        The default: `TACTICIAN_IMAGE`, `default_image` in `tactician.toml`, what the instances list, what there is a
+        key for.
+
+        Raises:
+            UnknownModelError: when nothing serves the name.
+            ConfigurationError: when there is none, the role or the key is not set, or the provider has no images.
+        """
+        return self._painters.find(name)
 
     @property
     def default(self) -> tuple[str, str]:
@@ -114,6 +155,10 @@ class ModelCatalog:
     def entries(self) -> tuple[ModelEntry, ...]:
         """All that can be used by name, in the order in which the default is looked for."""
         return tuple(self._entries())
+
+    def health(self) -> Mapping[str, DeploymentStatus]:
+        """How each model does that the router serves by now, by its full name, `instance:model`."""
+        return {status.name: status for status in self._router.status()}
 
     def _candidates(self) -> Iterable[tuple[str, str]]:
         if name := self._environment.get(MODEL_VARIABLE):
@@ -142,7 +187,7 @@ class ModelCatalog:
 
     def _find(self, name: str) -> LanguageModel:
         if name.startswith("role:"):
-            return self._for_role(name.removeprefix("role:"))
+            return self.resolve(LlmOptions(model=self._settings.named(name)))
         fallbacks = self._settings.fallbacks.get(name, ())
         if _is_embedded(name) and not fallbacks:
             return self._alone(name)[1]
@@ -167,26 +212,11 @@ class ModelCatalog:
             return provider, self._at_provider(provider, model)
         return self._by_family(name)
 
-    def _for_role(self, role: str) -> LanguageModel:
-        if (name := self._settings.roles.get(role)) is None:
-            known = ", ".join(sorted(self._settings.roles)) or "none"
-            raise ConfigurationError(
-                f'No model has the role {role!r}. Add `{role} = "<model>"` to [models.roles] in tactician.toml '
-                f"(configured roles: {known})."
-            )
-        if name.startswith("role:"):
-            raise ConfigurationError(f"The role {role!r} stands for {name!r}: a role has to name a model, not a role.")
-        return self.resolve(LlmOptions(model=name))
-
     def _at_provider(self, name: str, model: str) -> LanguageModel:
-        provider = PROVIDERS[name]
-        base_url = self._environment.get(f"{name.upper().replace('-', '_')}_BASE_URL")
-        key = self._environment.get(provider.key_variable) if provider.key_variable else None
-        if provider.base_url is None:
-            raise ConfigurationError(f"{name}:{model}: {name} has no fixed address; configure it in {VARIABLE}")
-        if provider.key_variable and not key and not base_url:
-            raise ConfigurationError(f"{name}:{model}: set {provider.key_variable} to your key for {name}")
-        return RemoteModel(model, provider.endpoint(key, base_url, model=model, facts=self._facts))
+        at = single_key(name, model, self._environment)
+        return RemoteModel(
+            model, at.provider.endpoint(at.key, at.base_url, model=model, facts=self._facts, prices=self._prices)
+        )
 
     def _by_family(self, name: str) -> tuple[str, LanguageModel]:
         family = next((provider for prefix, provider in _FAMILIES if name.startswith(prefix)), None)

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, AliasGenerator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    AliasGenerator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
 
 from tactician.llm.gating import OnUnsupported
@@ -27,6 +37,8 @@ KNOWN_FEATURES = (
     "embeddings",
     "image_generation",
 )
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
 _BY_PLAIN_NAME = {name.replace("_", ""): name for name in KNOWN_FEATURES}
 ENDPOINTS = {"openai-chat": "chat_completions", "openai-responses": "responses", "anthropic-messages": "messages"}
 """Which of the `endpoints` each `apiFormat` posts to."""
@@ -50,6 +62,15 @@ def _with_key(value: str | None) -> str | None:
     if value is not None and "{key}" not in value:
         raise ValueError('"{key}" has to stand where the key goes; null sends the key alone')
     return value
+
+
+def _headers(headers: dict[str, str]) -> dict[str, str]:
+    for name, value in headers.items():
+        if not _HEADER.fullmatch(name):
+            raise ValueError(f"{name!r} is no name of a header")
+        if _UNPRINTABLE.search(value):
+            raise ValueError(f"{name} has characters that no header can carry, such as a line break")
+    return headers
 
 
 def _lower(value: object) -> object:
@@ -85,10 +106,16 @@ class _Spec(_Part):
     auth: _Auth
     endpoints: Annotated[dict[str, Annotated[str, AfterValidator(_path)]], Field(min_length=1)]
     query_params: dict[str, str] = Field(default_factory=dict)
-    extra_headers: dict[str, str] = Field(default_factory=dict)
+    extra_headers: Annotated[dict[str, str], AfterValidator(_headers)] = Field(default_factory=dict)
     features: Annotated[dict[str, bool], BeforeValidator(_features)] = Field(default_factory=dict)
     on_unsupported_feature: Annotated[OnUnsupported, BeforeValidator(_lower)] = "throw"
     model_pricing: dict[str, _Price] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, value: object) -> object:
+        """What is null is as if it were not there."""
+        return {k: v for k, v in value.items() if v is not None} if isinstance(value, dict) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +172,7 @@ def _provider(spec: _Spec, path: str) -> Provider:
         dialect=_dialect(spec),
         declared=_declared(spec.features),
         on_unsupported=spec.on_unsupported_feature,
+        endpoints=spec.endpoints,
         prices={name: ModelPrice(**price.model_dump()) for name, price in spec.model_pricing.items()},
     )
 

@@ -39,7 +39,8 @@ def fit(request: ModelRequest, features: Features) -> tuple[ModelRequest, Restor
         if request.tools and request.tool_choice not in ("auto", "none"):
             return replace(request, output=None), None  # it has to call a tool now, and cannot answer yet
         if features.tools:
-            return _with_answer_tool(request, request.output), _restore_answer
+            name = _answer_tool_name(request)
+            return _with_answer_tool(request, request.output, name), lambda response: _restore_answer(response, name)
         return _with_schema_in_prompt(request, request.output), None
     return request, None
 
@@ -117,13 +118,21 @@ def _signature(parameters: JsonSchema) -> str:
 
 def _without_tools(messages: Iterable[Message]) -> Iterator[Message]:
     """The conversation with calls and results told in words: a small model would imitate calls in JSON for ever."""
+    calls: tuple[ToolCall, ...] = ()
     for message in messages:
         if isinstance(message, ToolResult):
-            yield UserMessage(f"Its result is: {message.content}\nIf that is enough, give the answer.")
-        elif isinstance(message, AssistantMessage) and (calls := message.tool_calls):
+            yield UserMessage(f"{_whose(message, calls)} is: {message.content}\nIf that is enough, give the answer.")
+        elif isinstance(message, AssistantMessage) and message.tool_calls:
+            calls = message.tool_calls
             yield AssistantMessage((Text("\n".join(f"I used {c.name} with {c.arguments}." for c in calls)),))
         else:
             yield message
+
+
+def _whose(result: ToolResult, calls: tuple[ToolCall, ...]) -> str:
+    """What a result is called: among several, it needs the call that it belongs to."""
+    call = next((one for one in calls if one.id == result.call_id), None)
+    return "Its result" if len(calls) < 2 or call is None else f"The result of {call.name} with {call.arguments}"
 
 
 def _restore_choice(request: ModelRequest, response: ModelResponse) -> ModelResponse:
@@ -153,15 +162,22 @@ def _said_instead(response: ModelResponse, part: Text | ToolCall) -> AssistantMe
 # A model with tools, but without a schema for its answer: the answer is a call.
 
 
-def _with_answer_tool(request: ModelRequest, output: OutputSpec) -> ModelRequest:
-    tool = ToolSpec(ANSWER_TOOL, "Give the final answer with this, once you know it.", output.schema)
-    choice = "required" if request.tools and request.tool_choice != "none" else ANSWER_TOOL
+def _answer_tool_name(request: ModelRequest) -> str:
+    """`ANSWER_TOOL`, or that with a number where the request has a tool of this name."""
+    taken = {tool.name for tool in request.tools}
+    names = (ANSWER_TOOL, *(f"{ANSWER_TOOL}_{number}" for number in range(2, len(taken) + 2)))
+    return next(name for name in names if name not in taken)
+
+
+def _with_answer_tool(request: ModelRequest, output: OutputSpec, name: str) -> ModelRequest:
+    tool = ToolSpec(name, "Give the final answer with this, once you know it.", output.schema)
+    choice = "required" if request.tools and request.tool_choice != "none" else name
     return replace(request, tools=(*request.tools, tool), tool_choice=choice, output=None)
 
 
-def _restore_answer(response: ModelResponse) -> ModelResponse:
+def _restore_answer(response: ModelResponse, name: str) -> ModelResponse:
     for call in response.message.tool_calls:
-        if call.name == ANSWER_TOOL:
+        if call.name == name:
             return replace(response, message=_said_instead(response, Text(call.arguments)), finish_reason="stop")
     return response
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from time import time
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlsplit
 
 from pydantic_core import from_json, to_json
 
@@ -25,6 +26,7 @@ from tactician.errors import (
     ModelServerError,
     ModelTimeoutError,
     RateLimitError,
+    ThinkingRefusedError,
 )
 
 if TYPE_CHECKING:
@@ -39,8 +41,15 @@ _BY_STATUS: dict[int, type[ModelError]] = {
     529: RateLimitError,
 }
 _SHORTEST_KEY = 8
+# Everybody may see these; any other header may be the one that carries a key, as providers of one's own name it.
+_PUBLIC_HEADERS = frozenset({"content-type", "accept", "user-agent", "anthropic-version", "anthropic-beta"})
+_SECRET_PARAMETER = re.compile(r"key|token|secret|sig|code|auth|password", re.IGNORECASE)
 # How providers say it, where the error's code does not.
 _TOO_LONG = re.compile(r"context.?length|exceed.context|context window|prompt is too long", re.IGNORECASE)
+# Whose thinking it is, OpenAI says with a code, and Anthropic and Google in words only.
+_NOT_OURS = re.compile(
+    r"invalid_encrypted_content|invalid .?signature.? in .?thinking.? block|thought.?signature", re.IGNORECASE
+)
 _sessions: dict[asyncio.AbstractEventLoop, tuple[ClientSession, AsyncGenerator[ClientSession]]] = {}
 
 
@@ -135,7 +144,7 @@ async def _exchange(
         post = (await session()).post(url, data=data, headers=headers, timeout=limits, allow_redirects=False)
         async with post as response:
             if response.status >= 300:
-                content = _without_secrets(await response.read(), headers)
+                content = _without_secrets(await response.read(), headers, url)
                 raise _error(response.status, response.headers, content, model)
             yield response
     except TimeoutError as error:
@@ -154,6 +163,8 @@ def _error(status: int, headers: Mapping[str, str], content: bytes, model: str) 
     kind = error_kind(status)
     if kind is ModelRequestError and _TOO_LONG.search(f"{code} {message}"):
         kind = ContextLengthError
+    if kind is ModelRequestError and _NOT_OURS.search(f"{code} {message}"):
+        kind = ThinkingRefusedError
     if kind is ModelRequestError and "content_filter" in code.split():
         kind = ContentFilterError
     if status < 400:
@@ -187,12 +198,13 @@ def _excerpt(content: bytes) -> str:
     return content[:300].decode("utf-8", "replace").strip() or "(empty)"
 
 
-def _without_secrets(content: bytes, headers: Mapping[str, str]) -> bytes:
-    """An answer without the values of the headers that were sent: a provider may quote the key."""
-    for name, value in headers.items():
-        secret = value.rpartition(" ")[2].encode()
-        if name != "Content-Type" and len(secret) >= _SHORTEST_KEY:
-            content = content.replace(secret, b"***")
+def _without_secrets(content: bytes, headers: Mapping[str, str], url: str) -> bytes:
+    """An answer without the keys that were sent, in headers or in the query: a provider may quote them."""
+    secrets = [value.rpartition(" ")[2] for name, value in headers.items() if name.lower() not in _PUBLIC_HEADERS]
+    secrets += [value for name, value in parse_qsl(urlsplit(url).query) if _SECRET_PARAMETER.search(name)]
+    for secret in secrets:
+        if len(secret) >= _SHORTEST_KEY:
+            content = content.replace(secret.encode(), b"***")
     return content
 
 

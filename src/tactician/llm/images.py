@@ -7,23 +7,46 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol, Self, runtime_checkable
 from urllib.parse import quote
 
-from tactician.errors import ConfigurationError, MalformedResponseError, ModelRequestError
+from tactician.errors import MalformedResponseError, ModelRequestError, UnsupportedFeatureError
 from tactician.llm.http import FormField, post_form, post_json
 from tactician.llm.messages import Image
-from tactician.llm.providers import PROVIDERS, Provider
+from tactician.llm.pricing import NO_PRICES, ModelPrice
+from tactician.llm.providers import Provider
 from tactician.llm.remote import Endpoint
-from tactician.llm.services import service_endpoint
+from tactician.llm.routing.again import tried_again
+from tactician.llm.routing.retries import RetryPolicy
+from tactician.llm.services import check_served, service_endpoint
+from tactician.llm.usage import NO_USAGE, Usage
+from tactician.llm.wire.values import count
 
-DEFAULT_IMAGE_MODEL = "dall-e-3"
-DEFAULT_EDIT_MODEL = "gpt-image-1"
+DEFAULT_IMAGE_MODEL = "gpt-image-2.5-sunburst"
+DEFAULT_EDIT_MODEL = DEFAULT_IMAGE_MODEL
 _GENERATIONS = "/images/generations"
 _EDITS = "/images/edits"
-_SERVICES = ("openai", "azure-openai")
+IMAGE_PROVIDERS = ("openai", "azure-openai")
+_MAKES_ONLY = frozenset({"image_generation"})
 # What DALL-E calls the qualities, in the words of the models after it.
 _QUALITIES = {"standard": "auto", "hd": "high"}
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """What an image model made.
+
+    Attributes:
+        model: the full name of the model.
+        usage: the tokens that it took, where the provider counts pictures in tokens.
+    """
+
+    images: tuple[Image, ...] = field(repr=False)
+    model: str
+    usage: Usage = NO_USAGE
 
 
 @runtime_checkable
@@ -37,7 +60,7 @@ class ImageModel(Protocol):
 
     async def generate(
         self, prompt: str, *, size: str = "1024x1024", quality: str = "standard", n: int = 1
-    ) -> tuple[Image, ...]:
+    ) -> Pictures:
         """`n` pictures of what the prompt says; `size` is width x height in pixels.
 
         Raises:
@@ -45,7 +68,7 @@ class ImageModel(Protocol):
         """
         ...
 
-    async def edit(self, image: Image, prompt: str, *, mask: Image | None = None) -> tuple[Image, ...]:
+    async def edit(self, image: Image, prompt: str, *, mask: Image | None = None) -> Pictures:
         """The picture, changed as the prompt says; only where the `mask` is transparent, when there is one.
 
         Raises:
@@ -60,7 +83,8 @@ class RemoteImageModel(ImageModel):
     Args:
         endpoint: the URL for new pictures.
         edit_url: the URL for edits; `None` where there are none.
-        edit_model: the model for edits: `model` itself, or `gpt-image-1` for DALL-E 3, which cannot edit.
+        edit_model: the model for edits: `model` itself, or the default one for DALL-E 3, which cannot edit.
+        retries: what is tried again, and how often; nothing, without them.
     """
 
     def __init__(
@@ -70,10 +94,12 @@ class RemoteImageModel(ImageModel):
         *,
         edit_url: str | None = None,
         edit_model: str | None = None,
+        retries: RetryPolicy | None = None,
     ) -> None:
         self.endpoint = endpoint
         self.model = model
         self.edit_model = edit_model or (DEFAULT_EDIT_MODEL if model == "dall-e-3" else model)
+        self.retries = retries
         self._url = endpoint.url.replace("{model}", quote(model, safe=""))
         self._edit_url = edit_url
 
@@ -87,20 +113,31 @@ class RemoteImageModel(ImageModel):
         base_url: str | None = None,
         name: str | None = None,
         api_version: str | None = None,
+        prices: Mapping[str, ModelPrice] = NO_PRICES,
+        retries: RetryPolicy | None = None,
     ) -> Self:
         """A model at a provider: openai, azure-openai, or one like openai. Azure makes pictures and edits none.
 
         Raises:
             ConfigurationError: when the provider has no pictures, or its address or API version is missing.
+            UnsupportedFeatureError: when a specification declares none.
         """
         azure = provider.name == "azure-openai"
-        if provider.name in PROVIDERS and provider.name not in _SERVICES:
-            raise ConfigurationError(f"{provider.name} serves no images; those that do are {', '.join(_SERVICES)}")
+        check_served(provider.name, "images", IMAGE_PROVIDERS)
         path = f"/openai/deployments/{{model}}{_GENERATIONS}" if azure else f"/v1{_GENERATIONS}"
         endpoint = service_endpoint(
-            provider, path, key, base_url=base_url, name=name, api_version=api_version, versioned=azure
+            provider,
+            path,
+            key,
+            feature="image_generation",
+            base_url=base_url,
+            name=name,
+            api_version=api_version,
+            versioned=azure,
+            prices=prices,
         )
-        return cls(endpoint, model, edit_url=None if azure else endpoint.url.removesuffix(_GENERATIONS) + _EDITS)
+        edits = endpoint.url.removesuffix(_GENERATIONS) + _EDITS if endpoint.url.endswith(_GENERATIONS) else None
+        return cls(endpoint, model, edit_url=edits, retries=retries)
 
     def __repr__(self) -> str:
         return f"RemoteImageModel({self.name!r})"
@@ -112,13 +149,13 @@ class RemoteImageModel(ImageModel):
 
     async def generate(
         self, prompt: str, *, size: str = "1024x1024", quality: str = "standard", n: int = 1
-    ) -> tuple[Image, ...]:
+    ) -> Pictures:
         """`n` pictures of what the prompt says.
 
         Args:
             prompt: what to show.
             size: width x height in pixels; which ones there are depends on the model.
-            quality: `"standard"` or `"hd"`, or a word of the model's own, such as `"low"` for `gpt-image-1`.
+            quality: `"standard"` or `"hd"`, or a word of the model's own, such as `"low"`.
             n: how many; DALL-E 3 makes one at a time.
 
         Raises:
@@ -135,17 +172,19 @@ class RemoteImageModel(ImageModel):
         if dall_e:
             body["response_format"] = "b64_json"  # the models after it send nothing else, and refuse the field
         headers = {"Content-Type": "application/json", **self.endpoint.headers}
-        return self._decode(await post_json(self._url, body, headers, self.endpoint.timeout, self.name))
+        post = partial(post_json, self._url, body, headers, self.endpoint.timeout, self.name)
+        return await self._made(post, self.model)
 
-    async def edit(self, image: Image, prompt: str, *, mask: Image | None = None) -> tuple[Image, ...]:
+    async def edit(self, image: Image, prompt: str, *, mask: Image | None = None) -> Pictures:
         """The picture, changed as the prompt says; only where the `mask` is transparent, when there is one.
 
         Raises:
-            ModelRequestError: when the endpoint edits no pictures, or one is not given as bytes.
+            UnsupportedFeatureError: when the endpoint edits no pictures.
+            ModelRequestError: when a picture is not given as bytes.
             ModelError: of the kind that fits any other failure.
         """
         if self._edit_url is None:
-            raise ModelRequestError(f"{self.name}: this endpoint edits no pictures; openai does", model=self.name)
+            raise UnsupportedFeatureError(self.endpoint.name, "image_editing", _MAKES_ONLY, model=self.name)
         self._check_prompt(prompt)
         fields = [
             FormField("model", self.edit_model),
@@ -154,7 +193,8 @@ class RemoteImageModel(ImageModel):
             *([self._file("mask", mask)] if mask is not None else ()),
         ]
         headers, seconds = self.endpoint.headers, self.endpoint.timeout
-        return self._decode(await post_form(self._edit_url, fields, headers, seconds, self.name))
+        post = partial(post_form, self._edit_url, fields, headers, seconds, self.name)
+        return await self._made(post, self.edit_model)
 
     def _check_prompt(self, prompt: str) -> None:
         if not prompt.strip():
@@ -175,15 +215,23 @@ class RemoteImageModel(ImageModel):
             raise ModelRequestError(f"{self.name}: the {name} is not base64 ({error})", model=self.name) from None
         return FormField(name, content, f"{name}.{image.media_type.rpartition('/')[2]}", image.media_type)
 
-    def _decode(self, body: object) -> tuple[Image, ...]:
+    async def _made(self, post: Callable[[], Awaitable[object]], model: str) -> Pictures:
+        async def once() -> Pictures:
+            return self._decode(await post(), model)
+
+        return await tried_again(once, self.retries)
+
+    def _decode(self, body: object, model: str) -> Pictures:
         try:
             if not isinstance(body, dict) or not isinstance(data := body["data"], list) or not data:
                 raise TypeError("an object with a list `data` is needed")
             media_type = f"image/{body.get('output_format') or 'png'}"
-            return tuple(_image(item, media_type) for item in data)
+            images, usage = tuple(_image(item, media_type) for item in data), _usage(body.get("usage"))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             message = f"{self.name}: the answer holds no pictures ({error!r}): {str(body)[:300]}"
             raise MalformedResponseError(message, model=self.name) from error
+        name = f"{self.endpoint.name}:{model}"
+        return Pictures(images, name, usage.signed(name, self.endpoint.price(model)))
 
 
 def _image(item: dict[str, object], media_type: str) -> Image:
@@ -193,3 +241,9 @@ def _image(item: dict[str, object], media_type: str) -> Image:
     if isinstance(url := item.get("url"), str) and url:
         return Image(url=url, media_type=media_type)
     raise ValueError("a picture has neither b64_json nor url")
+
+
+def _usage(usage: object) -> Usage:
+    if not isinstance(usage, dict):
+        return Usage(requests=1)
+    return Usage(count(usage.get("input_tokens")), count(usage.get("output_tokens")), requests=1)

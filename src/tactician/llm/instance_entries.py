@@ -16,6 +16,8 @@ _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
 _TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
+_RESERVED = ("local", "role")
+
 Raw = Mapping[str, object]
 
 
@@ -94,6 +96,8 @@ def read_entry(raw: Raw, mistakes: Mistakes) -> Entry | None:
     """The entry; `None` when something is wrong with it."""
     before = len(mistakes.found)
     identity = _text(raw, "id", mistakes, "name the instance")
+    if identity in _RESERVED:
+        mistakes.add("id", f'"{identity}:..." names something else already; give the instance another id')
     if identity:
         mistakes.ids.append(identity)
     url = _url(raw, mistakes)

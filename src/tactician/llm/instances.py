@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from tactician.errors import ConfigurationError
 from tactician.llm.facts import KNOWN_FACTS, FactTable
 from tactician.llm.instance_entries import KNOWN_PROVIDERS, Entry, Mistakes, is_wanted, read_entry, resolved
+from tactician.llm.pricing import NO_PRICES, ModelPrice
 from tactician.llm.remote import Endpoint, RemoteModel
 from tactician.llm.routing.deployment import Deployment
 
@@ -24,6 +25,7 @@ class Instance:
 
     Attributes:
         endpoint: its endpoint for a model of which nothing is known.
+        entry: all that the list says of it.
         rate_limits: requests per second, by model; `"*"` is for all others.
         endpoints: its endpoint for each model.
     """
@@ -32,6 +34,7 @@ class Instance:
     provider: str
     endpoint: Endpoint = field(repr=False)
     models: tuple[str, ...]
+    entry: Entry = field(repr=False)
     rate_limits: Mapping[str, float] = field(default_factory=dict)
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict, repr=False)
 
@@ -54,7 +57,10 @@ def deployments_of(instances: Iterable[Instance]) -> tuple[Deployment, ...]:
 
 
 def parse_instances(
-    text: str, environment: Mapping[str, str] = os.environ, facts: FactTable = KNOWN_FACTS
+    text: str,
+    environment: Mapping[str, str] = os.environ,
+    facts: FactTable = KNOWN_FACTS,
+    prices: Mapping[str, ModelPrice] = NO_PRICES,
 ) -> tuple[Instance, ...]:
     """The enabled instances in a JSON list; `ENABLED_PROVIDERS` names the only providers that are.
 
@@ -79,7 +85,7 @@ def parse_instances(
     mistakes.found += _duplicates(mistakes.ids)
     if mistakes.found:
         raise _invalid(mistakes.found)
-    return tuple(_instance(entry, facts) for entry in entries)
+    return tuple(_instance(entry, facts, prices) for entry in entries)
 
 
 def _enabled_providers(environment: Mapping[str, str]) -> frozenset[str] | None:
@@ -109,11 +115,11 @@ def _invalid(problems: Sequence[str]) -> ConfigurationError:
     return ConfigurationError(f"{VARIABLE} is not valid:" + "".join(f"\n  - {problem}" for problem in problems))
 
 
-def _instance(entry: Entry, facts: FactTable) -> Instance:
+def _instance(entry: Entry, facts: FactTable, prices: Mapping[str, ModelPrice]) -> Instance:
     def endpoint(model: str) -> Endpoint:
         return entry.provider.endpoint(
-            entry.key, entry.url, name=entry.id, api_version=entry.api_version, model=model, facts=facts
+            entry.key, entry.url, name=entry.id, api_version=entry.api_version, model=model, facts=facts, prices=prices
         )
 
     endpoints = {model: endpoint(model) for model in entry.models}
-    return Instance(entry.id, entry.provider.name, endpoint(""), entry.models, entry.rate_limits, endpoints)
+    return Instance(entry.id, entry.provider.name, endpoint(""), entry.models, entry, entry.rate_limits, endpoints)

@@ -83,27 +83,55 @@ _DEEPSEEK: Rows = {
     },
 }
 
+# Google: "Thought signatures". From 3 on, the first call of each answer has to be signed; this one says that another
+# model made the call.
+_UNSIGNED = {"extra_content": {"google": {"thought_signature": "skip_thought_signature_validator"}}}
+
 # Google: "OpenAI compatibility", thinking. Only these models can be told how long; 2.5 Pro cannot be told not to.
 _GEMINI: Rows = {
     "gemini-2.0-flash-thinking*": {"reasoning_effort": ("low", "medium", "high")},
     "gemini-2.5-pro*": {"reasoning_effort": ("low", "medium", "high")},
     "gemini-2.5-flash*": {"reasoning_effort": ("none", "low", "medium", "high")},
-    "gemini-3*": {"reasoning_effort": ("minimal", "low", "medium", "high")},
+    "gemini-3*": {"reasoning_effort": ("minimal", "low", "medium", "high"), "unsigned_call": _UNSIGNED},
 }
 
-# Anthropic: "Models overview", "Extended thinking", "Structured outputs". Models from 4.7 on refuse sampling and think
-# as they see fit: the provider's dialect says so. These are those before, and those that differ again.
-_SAMPLES: Mapping[str, object] = {"temperature": True, "top_k": True}
+# Anthropic: "Models overview", "Thinking", "Structured outputs", "Code execution tool", and the pages "What's new in
+# Claude ..." of each model. Models from 4.7 on refuse sampling, think as they see fit and keep that to themselves
+# unless they are asked: the provider's dialect says so. These are those before, and those that differ again.
+_SAMPLES: Mapping[str, object] = {"temperature": True, "top_k": True, "thinking_display": ""}
+_SMALL: Mapping[str, object] = {
+    **_SAMPLES,
+    "thinking": "budget",
+    "default_max_tokens": 4096,
+    "native_tools": {
+        "web_search": {"type": "web_search_20250305", "name": "web_search", "max_uses": 5},
+        "code_interpreter": {"type": "code_execution_20250825", "name": "code_execution"},
+    },
+}
+_ALWAYS_THINKS: Mapping[str, object] = {"no_reasoning": {"output_config": {"effort": "low"}}}
 _CLAUDE: Rows = {
-    "claude-3*": {**_SAMPLES, "json_schema": False, "thinking": "", "no_reasoning": {}},
+    "claude-3*": {**_SMALL, "json_schema": False, "thinking": "", "no_reasoning": {}},
     "claude-3-7*": {"thinking": "budget"},
-    "claude-*-4-0*": {**_SAMPLES, "json_schema": False, "thinking": "budget"},
-    "claude-*-4-2025*": {**_SAMPLES, "json_schema": False, "thinking": "budget"},
-    "claude-*-4-1*": {**_SAMPLES, "thinking": "budget"},
+    "claude-*-4-0*": {**_SMALL, "json_schema": False},
+    "claude-*-4-2025*": {**_SMALL, "json_schema": False},
+    "claude-*-4-1*": _SMALL,
     "claude-*-4-5*": {**_SAMPLES, "thinking": "budget"},
+    "claude-haiku-4-5*": {"native_tools": _SMALL["native_tools"]},
     "claude-*-4-6*": {**_SAMPLES, "reasoning_effort": ("low", "medium", "high", "max")},
-    # These cannot be told not to think, nor be made to call a tool.
-    "claude-*-5-5*": {"no_reasoning": {}, "forced_tools": False},
+    "claude-fable-*": _ALWAYS_THINKS,
+    "claude-mythos-*": _ALWAYS_THINKS,
+    "claude-fable-5-1*": {"forced_tools": False},
+    "claude-fable-5-2*": {"forced_tools": False},
+    "claude-mythos-5-1*": {"forced_tools": False},
+    "claude-mythos-5-2*": {"forced_tools": False},
+    "claude-opus-5-5*": {**_ALWAYS_THINKS, "forced_tools": False},
+    "claude-sonnet-5-5*": {"no_reasoning": {"thinking": {"type": "between_tools"}}, "forced_tools": False},
+}
+
+# "Preserved thinking": these refuse thinking whose conversation was changed since, unless they are told to drop it.
+_BINDS_THINKING: Rows = {
+    f"claude-{name}*": {"drops_stale_thinking": True}
+    for name in ("fable-5-1", "fable-5-2", "mythos-5-1", "mythos-5-2", "opus-5-5", "sonnet-5-5", "haiku-5-5")
 }
 
 KNOWN: Mapping[tuple[str, ...], Rows] = {
@@ -113,4 +141,5 @@ KNOWN: Mapping[tuple[str, ...], Rows] = {
     ("deepseek",): _DEEPSEEK,
     ("gemini",): _GEMINI,
     ("anthropic", "azure-anthropic"): _CLAUDE,
+    ("anthropic",): _BINDS_THINKING,
 }

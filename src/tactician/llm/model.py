@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from tactician.llm.messages import AssistantMessage, Message, SystemMessage, text_of
+from tactician.llm.observer import Observer
 from tactician.llm.options import NO_OPTIONS, LlmOptions
 from tactician.llm.pricing import ModelPrice
 from tactician.llm.usage import NO_USAGE, Usage
@@ -53,6 +54,7 @@ class ModelRequest:
         tool_choice: `"auto"`, `"none"`, `"required"`, or the name of the one tool to call.
         output: the schema of the final answer; plain text without one.
         options: hyperparameters.
+        observer: who hears what becomes of it; it is no part of what is asked.
     """
 
     messages: tuple[Message, ...]
@@ -60,6 +62,7 @@ class ModelRequest:
     tool_choice: str = "auto"
     output: OutputSpec | None = None
     options: LlmOptions = NO_OPTIONS
+    observer: Observer | None = field(default=None, compare=False, repr=False)
 
     @property
     def prompt(self) -> str:
@@ -73,19 +76,20 @@ class ModelResponse:
 
     Attributes:
         message: the answer.
-        usage: the tokens that it took.
+        usage: the tokens that it took, and whose they are: those of the model that was asked, as `instance:model`.
         finish_reason: why the model stopped.
         model: what the provider says which model it was.
-        served_by: which model at which instance was asked, as `instance:model`.
-        price: its own price, where one is configured.
     """
 
     message: AssistantMessage
     usage: Usage = NO_USAGE
     finish_reason: FinishReason = "stop"
     model: str = ""
-    served_by: str = ""
-    price: ModelPrice | None = None
+
+    def signed(self, model: str, price: ModelPrice | None = None) -> ModelResponse:
+        """The same, with a usage that says whose it is; itself where it says so already."""
+        usage = self.usage.signed(model, price)
+        return self if usage is self.usage else replace(self, usage=usage)
 
 
 @dataclass(frozen=True, slots=True)

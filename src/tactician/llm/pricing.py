@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -38,9 +39,13 @@ class ModelPrice:
         return millionths / 1_000_000
 
 
-def price_for(model: str, prices: Mapping[str, ModelPrice]) -> ModelPrice | None:
-    """The price whose name is the longest prefix of the model's, in any case; `None` without one."""
-    fitting = [name for name in prices if model.lower().startswith(name.lower())]
+NO_PRICES: Mapping[str, ModelPrice] = MappingProxyType({})
+
+
+def price_for(model: str, prices: Mapping[str, ModelPrice], instance: str = "") -> ModelPrice | None:
+    """The price whose name is the longest prefix of `model` or of `instance:model`, in any case; `None` without one."""
+    names = model.lower(), f"{instance}:{model}".lower()
+    fitting = [prefix for prefix in prices if any(name.startswith(prefix.lower()) for name in names)]
     return prices[max(fitting, key=len)] if fitting else None
 
 
@@ -68,15 +73,16 @@ def _listed(instance: str, model: str, usage: Usage) -> float | None:
     from genai_prices import Usage as ListedUsage
     from genai_prices import calc_price
 
-    provider = _LISTED_AS.get(instance, instance)
+    provider, requests = _LISTED_AS.get(instance, instance), max(usage.requests, 1)
+    # Some prices rise with the length of a request: so many short ones are priced as such, not as one long one.
     counted = ListedUsage(
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        cache_read_tokens=usage.cache_read_tokens,
-        cache_write_tokens=usage.cache_write_tokens,
+        input_tokens=usage.input_tokens / requests,
+        output_tokens=usage.output_tokens / requests,
+        cache_read_tokens=usage.cache_read_tokens / requests,
+        cache_write_tokens=usage.cache_write_tokens / requests,
     )
     try:
         known = provider if provider in _providers_on_the_list() else None
-        return float(calc_price(counted, model_ref=model, provider_id=known).total_price)
+        return float(calc_price(counted, model_ref=model, provider_id=known).total_price) * requests
     except (LookupError, ValueError):
         return None

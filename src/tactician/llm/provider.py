@@ -9,9 +9,10 @@ from urllib.parse import urlencode, urlsplit
 from tactician.llm.facts import KNOWN_FACTS, FactTable
 from tactician.llm.gating import Gate, OnUnsupported
 from tactician.llm.model import Features
-from tactician.llm.pricing import ModelPrice
+from tactician.llm.pricing import NO_PRICES, ModelPrice
 from tactician.llm.remote import FULL_FEATURES, Endpoint
 from tactician.llm.wire import DEFAULT_DIALECT, OPENAI_CHAT, Dialect, WireFormat
+from tactician.llm.wire.anthropic_thinking import BINDING_HEADER
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class Provider:
         needs_api_version: whether an instance has to have an `apiVersion`.
         declared: the features that a specification declares; those of `features` and `dialect` when `None`.
         on_unsupported: what happens to a request that asks for more.
+        endpoints: the paths of what it serves beside conversations, by the names of a specification.
         prices: prices of one's own, by the beginning of a model's name.
         elsewhere: how it is spoken to at another host than that of `base_url`.
     """
@@ -52,6 +54,7 @@ class Provider:
     needs_api_version: bool = False
     declared: frozenset[str] | None = None
     on_unsupported: OnUnsupported = "throw"
+    endpoints: Mapping[str, str] = field(default_factory=dict)
     prices: Mapping[str, ModelPrice] = field(default_factory=dict, repr=False)
     elsewhere: Provider | None = field(default=None, repr=False)
 
@@ -64,6 +67,7 @@ class Provider:
         api_version: str | None = None,
         model: str = "",
         facts: FactTable = KNOWN_FACTS,
+        prices: Mapping[str, ModelPrice] = NO_PRICES,
     ) -> Endpoint:
         """The endpoint of a model for a key, at `base_url` or the provider's own.
 
@@ -74,11 +78,12 @@ class Provider:
         return Endpoint(
             called,
             spoken._url(base_url or spoken.base_url or "", api_version),
-            spoken._headers(key, api_version),
+            _with_beta(spoken._headers(key, api_version), dialect),
             features,
             spoken.wire,
             dialect,
             prices=spoken.prices,
+            usual_prices=prices,
             gate=Gate(called, spoken.supported(features, dialect), spoken.on_unsupported),
         )
 
@@ -121,6 +126,13 @@ class Provider:
         if key and (stripped := key.strip()):
             headers[self.auth_header] = self.auth_format.replace("{key}", stripped)
         return headers
+
+
+def _with_beta(headers: dict[str, str], dialect: Dialect) -> dict[str, str]:
+    if dialect.drops_stale_thinking:
+        name, value = BINDING_HEADER
+        headers[name] = ",".join(filter(None, (headers.get(name), value)))
+    return headers
 
 
 def joined(base_url: str, path: str) -> str:

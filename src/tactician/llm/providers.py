@@ -31,17 +31,23 @@ _OPENAI_RESPONSES = replace(
 _MISTRAL = Dialect(top_k=False, reasoning_effort=False, short_call_ids=True, documents="document_url")
 _PLAIN = Dialect(top_k=False, reasoning_effort=False, documents="")
 _LOCAL = Dialect(documents="")
-_OPENROUTER = Dialect(native_tools={"web_search": {"plugins": [{"id": "web"}]}})
-# New Claude models refuse sampling parameters and think as they see fit; the facts know the older ones.
+_GEMINI = replace(_PLAIN, replayed=frozenset({"extra_content"}))
+_OPENROUTER = Dialect(
+    native_tools={"web_search": {"plugins": [{"id": "web"}]}}, replayed=frozenset({"reasoning_details"})
+)
+# New Claude models refuse sampling parameters and think as they see fit; the facts know the older ones. An answer of
+# more than 16384 tokens can take so long that Anthropic wants it streamed.
 _CLAUDE = Dialect(
     temperature=False,
     top_k=False,
     thinking="adaptive",
+    thinking_display="summarized",
     no_reasoning={"thinking": {"type": "disabled"}},
+    default_max_tokens=16_384,
     caches_system=True,
     native_tools={
         "web_search": {"type": "web_search_20250305", "name": "web_search", "max_uses": 5},
-        "code_interpreter": {"type": "code_execution_20250825", "name": "code_execution"},
+        "code_interpreter": {"type": "code_execution_20260120", "name": "code_execution"},
     },
 )
 
@@ -91,7 +97,7 @@ _TABLE = (
         "GEMINI_API_KEY",
         "gemini-2.5-flash",
         path="/v1beta/openai/chat/completions",
-        dialect=_PLAIN,
+        dialect=_GEMINI,
     ),
     Provider("openrouter", "https://openrouter.ai/api", "OPENROUTER_API_KEY", "openrouter/auto", dialect=_OPENROUTER),
     Provider("ollama", "http://localhost:11434", dialect=_LOCAL),

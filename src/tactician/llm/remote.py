@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import chain
 
+from tactician.errors import ThinkingRefusedError
 from tactician.llm.fit import Restore
 from tactician.llm.gating import Gate
 from tactician.llm.http import post_json, post_stream
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.pricing import ModelPrice, price_for
-from tactician.llm.wire import DEFAULT_DIALECT, OPENAI_CHAT, Dialect, SseDecoder, StreamDecoder, WireFormat
+from tactician.llm.wire import DEFAULT_DIALECT, OPENAI_CHAT, Dialect, SseDecoder, WireFormat
 
 DEFAULT_TIMEOUT = 120.0
 _MOST_PAUSES = 5
@@ -20,25 +22,31 @@ FULL_FEATURES = Features(tools=True, json_schema=True, images=True)
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where requests go and what they carry. The headers hold the key, so no `repr` shows them.
+    """Where requests go and what they carry. The headers or the URL hold the key, so no `repr` shows them.
 
     Attributes:
         name: what messages call it, for example `"openai"` or an instance's id.
         url: the full URL that requests are posted to.
         timeout: seconds for a call, where the call's options say nothing.
-        prices: prices of one's own, by the beginning of a model's name.
+        prices: its own prices, by the beginning of a model's name.
+        usual_prices: prices of one's own where it has none, by the beginning of `model` or `instance:model`.
         gate: stops a request that asks for what is not there, before it is sent.
     """
 
     name: str
-    url: str
+    url: str = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     features: Features = FULL_FEATURES
     wire: WireFormat = OPENAI_CHAT
     dialect: Dialect = DEFAULT_DIALECT
     timeout: float = DEFAULT_TIMEOUT
     prices: Mapping[str, ModelPrice] = field(default_factory=dict)
+    usual_prices: Mapping[str, ModelPrice] = field(default_factory=dict, repr=False)
     gate: Gate | None = None
+
+    def price(self, model: str) -> ModelPrice | None:
+        """What a model costs here; `None` when that is for the price list to say."""
+        return price_for(model, self.prices) or price_for(model, self.usual_prices, self.name)
 
 
 class RemoteModel:
@@ -49,7 +57,7 @@ class RemoteModel:
         self.endpoint = endpoint
         self.name = f"{endpoint.name}:{model}"
         self.features = endpoint.features
-        self._price = price_for(model, endpoint.prices)
+        self.price = endpoint.price(model)
         self._headers = {"Content-Type": "application/json", **endpoint.headers}
 
     def __repr__(self) -> str:
@@ -80,9 +88,10 @@ class RemoteModel:
         asked = request
         for _ in range(_MOST_PAUSES + 1):
             decoder = self.endpoint.wire.stream_decoder(self.name)
-            async with aclosing(self._deltas(asked, decoder)) as deltas:
-                async for delta in deltas:
-                    yield delta
+            async with aclosing(self._reads(asked)) as reads:
+                async for events in reads:
+                    for delta in chain.from_iterable(map(decoder.feed, events)):
+                        yield delta
             leg = decoder.response()
             response = leg if response is None else self.endpoint.wire.merged(response, leg)
             if (onward := self._onward(request, response)) is None:
@@ -95,21 +104,30 @@ class RemoteModel:
         endpoint = self.endpoint
         body = endpoint.wire.encode(request, self.model, endpoint.dialect)
         timeout = request.options.timeout or endpoint.timeout
-        answer = await post_json(endpoint.url, body, self._headers, timeout, self.name)
+        try:
+            answer = await post_json(endpoint.url, body, self._headers, timeout, self.name)
+        except ThinkingRefusedError:
+            if (readable := endpoint.wire.without_thinking(request)) is None:
+                raise
+            return await self._once(readable)
         return endpoint.wire.decode(answer, self.name)
 
-    async def _deltas(self, request: ModelRequest, decoder: StreamDecoder) -> AsyncGenerator[Delta]:
+    async def _reads(self, request: ModelRequest) -> AsyncGenerator[Sequence[str]]:
+        """The events of a stream, as many at a time as one read brings."""
         endpoint, events = self.endpoint, SseDecoder()
         body = endpoint.wire.encode(request, self.model, endpoint.dialect, stream=True)
         timeout = request.options.timeout or endpoint.timeout
-        async with aclosing(post_stream(endpoint.url, body, self._headers, timeout, self.name)) as chunks:
-            async for chunk in chunks:
-                for data in events.feed(chunk):
-                    for delta in decoder.feed(data):
-                        yield delta
-        for data in events.close():
-            for delta in decoder.feed(data):
-                yield delta
+        try:
+            async with aclosing(post_stream(endpoint.url, body, self._headers, timeout, self.name)) as chunks:
+                async for chunk in chunks:
+                    yield events.feed(chunk)
+            yield events.close()
+        except ThinkingRefusedError:  # the status said so: nothing of an answer has come
+            if (readable := endpoint.wire.without_thinking(request)) is None:
+                raise
+            async with aclosing(self._reads(readable)) as reads:
+                async for read in reads:
+                    yield read
 
     def _gated(self, request: ModelRequest) -> tuple[ModelRequest, Restore | None]:
         gate = self.endpoint.gate
@@ -122,4 +140,4 @@ class RemoteModel:
 
     def _signed(self, response: ModelResponse, restore: Restore | None) -> ModelResponse:
         told = response if restore is None else restore(response)
-        return replace(told, served_by=self.name, price=self._price)
+        return told.signed(self.name, self.price)

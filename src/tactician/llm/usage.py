@@ -1,9 +1,9 @@
-"""Tokens, and who used them."""
+"""Tokens, whose they are, and what they cost."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from tactician.llm.pricing import ModelPrice, cost_of
 
@@ -13,6 +13,11 @@ class Usage:
     """Tokens of one or more calls.
 
     `input_tokens` includes those read from and written to a cache, `output_tokens` those that were spent on thinking.
+
+    Attributes:
+        model: whose tokens they are, as `instance:model`; empty when nobody said, or when they are of several.
+        price: the model's own price, where one is configured.
+        parts: the usage of each model, where they are of several.
     """
 
     input_tokens: int = 0
@@ -21,13 +26,37 @@ class Usage:
     cache_write_tokens: int = 0
     requests: int = 0
     reasoning_tokens: int = 0
+    model: str = field(default="", compare=False, kw_only=True)
+    price: ModelPrice | None = field(default=None, compare=False, kw_only=True)
+    parts: tuple[Usage, ...] = field(default=(), compare=False, repr=False, kw_only=True)
 
     @property
     def total_tokens(self) -> int:
         """Input and output tokens together."""
         return self.input_tokens + self.output_tokens
 
+    @property
+    def cost(self) -> float | None:
+        """US dollars; `None` when a price is not known. No usage costs 0. Prices are looked up when this is read."""
+        return None if None in self._costs() else self.known_cost
+
+    @property
+    def known_cost(self) -> float:
+        """US dollars, as far as prices are known."""
+        return sum(cost for cost in self._costs() if cost is not None)
+
+    def signed(self, model: str, price: ModelPrice | None = None) -> Usage:
+        """The same as the usage of a model, at its own price; what it says already stays."""
+        if self.parts or (self.model and (self.price is not None or price is None)):
+            return self
+        return replace(self, model=self.model or model, price=self.price or price)
+
     def __add__(self, other: Usage) -> Usage:
+        if not self.requests and self == NO_USAGE:
+            return other
+        if not other.requests and other == NO_USAGE:
+            return self
+        is_alike = self.model == other.model and self.price == other.price
         return Usage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
@@ -35,33 +64,44 @@ class Usage:
             self.cache_write_tokens + other.cache_write_tokens,
             self.requests + other.requests,
             self.reasoning_tokens + other.reasoning_tokens,
+            model=self.model if self.model == other.model else "",
+            price=self.price if is_alike else None,
+            parts=() if is_alike and not (self.parts or other.parts) else _merged(self, other),
         )
+
+    def _costs(self) -> list[float | None]:
+        return [0.0 if part == NO_USAGE else cost_of(part.model, part, part.price) for part in self.parts or (self,)]
 
 
 NO_USAGE = Usage()
 
 
+def _merged(*usages: Usage) -> tuple[Usage, ...]:
+    """One part for each model, and for each of its prices, should it have had several."""
+    merged: dict[tuple[str, ModelPrice | None], Usage] = {}
+    for usage in usages:
+        for part in usage.parts or (usage,):
+            source = part.model, part.price
+            merged[source] = merged.get(source, NO_USAGE) + part
+    return tuple(merged.values())
+
+
 class UsageTally:
-    """What was used, model by model. What is added is added to the `parent` too.
+    """What was used, model by model. What is added is added to the `parent` too."""
 
-    Prices are looked up only when somebody asks for the cost.
-    """
-
-    __slots__ = ("_by_model", "_parent", "_prices")
+    __slots__ = ("_by_model", "_parent")
 
     def __init__(self, parent: UsageTally | None = None) -> None:
         self._by_model: dict[str, Usage] = {}
-        self._prices: dict[str, ModelPrice] = {}
         self._parent = parent
 
-    def add(self, model: str, usage: Usage, price: ModelPrice | None = None) -> None:
-        """Counts a call to a model, named `instance:model`, with its own price if it has one."""
-        previous = self._by_model.get(model)
-        self._by_model[model] = usage if previous is None else previous + usage
-        if price is not None:
-            self._prices[model] = price
+    def add(self, usage: Usage) -> None:
+        """Counts what was used, that of each model for itself."""
+        for part in usage.parts or (usage,):
+            previous = self._by_model.get(part.model)
+            self._by_model[part.model] = part if previous is None else previous + part
         if self._parent is not None:
-            self._parent.add(model, usage, price)
+            self._parent.add(usage)
 
     @property
     def by_model(self) -> Mapping[str, Usage]:
@@ -78,26 +118,9 @@ class UsageTally:
         return totals
 
     @property
-    def costs(self) -> Mapping[str, float | None]:
-        """US dollars for each model; `None` where the price is not known."""
-        return {model: cost_of(model, usage, self._prices.get(model)) for model, usage in self._by_model.items()}
-
-    @property
     def total(self) -> Usage:
         """The usage of all models together."""
         return sum(self._by_model.values(), NO_USAGE)
-
-    @property
-    def cost(self) -> float | None:
-        """US dollars; `None` when the price of a model that was used is not known. No usage costs 0."""
-        costs = self.costs.values()
-        known = [cost for cost in costs if cost is not None]
-        return sum(known) if len(known) == len(costs) else None
-
-    @property
-    def known_cost(self) -> float:
-        """US dollars, as far as prices are known."""
-        return sum(cost for cost in self.costs.values() if cost is not None)
 
     def __repr__(self) -> str:
         return f"UsageTally({self._by_model!r})"

@@ -18,6 +18,7 @@ from tactician.errors import (
     ModelRequestError,
     ModelServerError,
     ModelTimeoutError,
+    UnsupportedFeatureError,
 )
 from tactician.llm import PROVIDERS, Endpoint, Image, Provider
 from tactician.llm.images import ImageModel, RemoteImageModel
@@ -41,7 +42,7 @@ async def test_the_request_and_the_answer_of_dall_e(server: ChatServer) -> None:
 
     found = await model(server).generate("a cat in space")
 
-    assert found == (Image(data=PNG, media_type="image/png"),)
+    assert found.images == (Image(data=PNG, media_type="image/png"),)
     received = server.received[0]
     assert received.path == "/v1/images/generations"
     assert received.headers["authorization"] == f"Bearer {KEY}"
@@ -60,7 +61,7 @@ async def test_gpt_image_is_asked_for_nothing_that_it_refuses(server: ChatServer
 
     found = await model(server, "gpt-image-1").generate("a cat", size="1536x1024", n=2)
 
-    assert found == (Image(data=PNG, media_type="image/webp"),) * 2
+    assert found.images == (Image(data=PNG, media_type="image/webp"),) * 2
     assert server.bodies == [
         {"model": "gpt-image-1", "prompt": "a cat", "n": 2, "size": "1536x1024", "quality": "auto"}
     ]
@@ -85,7 +86,7 @@ async def test_the_quality_in_the_words_of_the_model(server: ChatServer, name: s
 async def test_a_picture_may_come_as_an_address(server: ChatServer) -> None:
     server.will(answers({"data": [{"url": "https://example.org/cat.png"}]}))
 
-    assert await model(server).generate("a cat") == (Image(url="https://example.org/cat.png"),)
+    assert (await model(server).generate("a cat")).images == (Image(url="https://example.org/cat.png"),)
 
 
 async def test_azure_has_the_model_in_its_path_and_a_version(server: ChatServer) -> None:
@@ -224,13 +225,13 @@ async def test_the_form_of_an_edit_and_its_answer(forms: FormServer) -> None:
 
     found = await editor(forms).edit(photo, "add sunglasses: “yes”")
 
-    assert found == (Image(data=PNG, media_type="image/png"),)
+    assert found.images == (Image(data=PNG, media_type="image/png"),)
     assert forms.paths == ["/v1/images/edits"]
     assert forms.headers[0]["Authorization"] == f"Bearer {KEY}"
     assert forms.headers[0]["Content-Type"].startswith("multipart/form-data; boundary=")
     form = forms.forms[0]
     assert list(form) == ["model", "prompt", "image"]
-    assert form["model"][2] == b"gpt-image-1"
+    assert form["model"][2] == b"gpt-image-2.5-sunburst"
     assert form["prompt"][2].decode() == "add sunglasses: “yes”"
     assert form["image"] == ("image.jpeg", "image/jpeg", b"\xff\xd8 photo")
 
@@ -250,8 +251,10 @@ async def test_a_model_that_can_edit_does_so_itself(forms: FormServer) -> None:
 async def test_azure_edits_no_pictures() -> None:
     azure = RemoteImageModel.at(PROVIDERS["azure-openai"], KEY, base_url="http://127.0.0.1:1", api_version="1")
 
-    with pytest.raises(ModelRequestError, match="azure-openai:dall-e-3: this endpoint edits no pictures; openai does"):
+    with pytest.raises(UnsupportedFeatureError, match="azure-openai does not support image_editing") as caught:
         await azure.edit(CAT, "a hat")
+
+    assert (caught.value.feature, caught.value.supported) == ("image_editing", frozenset({"image_generation"}))
 
 
 @pytest.mark.parametrize(
@@ -284,7 +287,7 @@ async def test_a_hundred_edits_at_once_each_get_their_own_picture(forms: FormSer
 
     found = await asyncio.gather(*(edits.edit(CAT, f"{n}") for n in range(100)))
 
-    assert [base64.b64decode(one[0].data or "") for one in found] == [f"{n}".encode() for n in range(100)]
+    assert [base64.b64decode(one.images[0].data or "") for one in found] == [f"{n}".encode() for n in range(100)]
 
 
 @pytest.mark.parametrize("editing", [True, False])

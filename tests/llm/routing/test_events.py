@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
+from tactician import Agent, RunContext
 from tactician.errors import ModelServerError, RateLimitError
 from tactician.events import (
     Event,
@@ -14,9 +16,11 @@ from tactician.events import (
     RequestDelayed,
     RequestRetried,
     RequestRouted,
+    TurnStarted,
 )
+from tactician.llm import Features, Observer, OutputSpec
 from tactician.llm.routing import NEVER, Deployment, ModelRouter, RestPolicy, RetryPolicy
-from tests.llm.routing.support import FakeClock, FakeModel, ask, deployed, together, virtual
+from tests.llm.routing.support import FakeClock, FakeModel, answer, ask, deployed, together, virtual
 
 DOWN = ModelServerError("down", status=503)
 
@@ -54,6 +58,20 @@ async def test_a_retry_is_told_with_what_failed_and_where_it_goes(clock: FakeClo
         RequestRetried(run_id="", model="m", instance="a", attempt=1, error="server", delay=0.0, next_instance="b"),
         routed("b", "retry"),
         RequestRetried(run_id="", model="m", instance="b", attempt=2, error="rate_limit", delay=1.0, next_instance="a"),
+        routed("a", "retry"),
+    ]
+
+
+@virtual
+async def test_how_long_a_further_attempt_waited_is_told_once(clock: FakeClock) -> None:
+    events: list[Event] = []
+    busy = FakeModel(clock, RateLimitError("busy", status=429, retry_after=20.0))
+    await ModelRouter(deployed(a=busy), clock=clock, on_event=events.append).generate(ask())
+    assert events == [
+        routed("a"),
+        RequestRetried(
+            run_id="", model="m", instance="a", attempt=1, error="rate_limit", delay=20.0, next_instance="a"
+        ),
         routed("a", "retry"),
     ]
 
@@ -154,3 +172,90 @@ async def test_nothing_is_built_when_nobody_listens(clock: FakeClock) -> None:
         await asyncio.sleep(10.0)
         await router.generate(ask(model="m"))
     assert built == []
+
+
+@virtual
+async def test_the_run_that_a_request_belongs_to_hears_of_it_and_the_router_hears_whose_it_is(clock: FakeClock) -> None:
+    of_the_router: list[Event] = []
+    of_the_run: list[Event] = []
+    router = ModelRouter(
+        [
+            Deployment("a", "m", FakeModel(clock, DOWN), requests_per_second=1.0),
+            Deployment("a", "n", FakeModel(clock, features=Features()), requests_per_second=1.0),
+        ],
+        clock=clock,
+        retries=RetryPolicy(server=NEVER),
+        rests=RestPolicy(failures=1, seconds=30.0),
+        fallbacks={"m": ["n"]},
+        on_event=of_the_router.append,
+    )
+    seen = replace(
+        ask(), output=OutputSpec("X", {"type": "object"}), observer=Observer(of_the_run.append, "r1", ("A", "B"))
+    )
+    await router.generate(ask(model="n"))
+    await router.generate(seen)
+    await asyncio.sleep(60.0)
+    await router.generate(seen)
+    assert [type(event).__name__ for event in of_the_run] == [
+        *("RequestRouted", "InstanceRested", "ModelFellBack", "RequestDelayed", "RequestRouted"),
+        *("RequestRouted", "InstanceRecovered"),
+    ]
+    assert {(event.run_id, event.path) for event in of_the_run} == {("r1", ("A", "B"))}
+    assert of_the_router == [routed("a", model="n"), *of_the_run]
+
+
+@virtual
+async def test_a_retry_and_a_stream_are_told_to_the_run_too(clock: FakeClock) -> None:
+    events: list[Event] = []
+    router = ModelRouter(deployed(a=FakeModel(clock, DOWN), b=FakeModel(clock)), clock=clock)
+    async for _ in router.stream(replace(ask(), observer=Observer(events.append, "r1"))):
+        pass
+    assert events == [
+        RequestRouted(run_id="r1", model="m", instance="a", reason="round_robin"),
+        RequestRetried(run_id="r1", model="m", instance="a", attempt=1, error="server", delay=0.0, next_instance="b"),
+        RequestRouted(run_id="r1", model="m", instance="b", reason="retry"),
+    ]
+
+
+@virtual
+async def test_whoever_listens_to_the_router_and_to_the_run_hears_each_event_once(clock: FakeClock) -> None:
+    events: list[Event] = []
+    router = ModelRouter(deployed(a=FakeModel(clock)), clock=clock, on_event=events.append)
+    await router.generate(replace(ask(), observer=Observer(events.append, "r1")))
+    assert events == [RequestRouted(run_id="r1", model="m", instance="a", reason="round_robin")]
+
+
+@virtual
+async def test_requests_at_the_same_time_are_each_told_to_their_own_run(clock: FakeClock) -> None:
+    heard: dict[str, list[Event]] = {run: [] for run in ("r1", "r2", "r3")}
+    router = ModelRouter([Deployment("a", "m", FakeModel(clock, seconds=1.0), 1.0, max_concurrency=1)], clock=clock)
+    await together(router.generate(replace(ask(), observer=Observer(sink.append, run))) for run, sink in heard.items())
+    for run, events in heard.items():
+        assert [event.run_id for event in events] == [run] * (1 if run == "r1" else 2)
+
+
+async def test_an_agents_run_hears_what_the_router_did_for_it() -> None:
+    events: list[Event] = []
+    clock = FakeClock()
+    flaky, steady = FakeModel(clock, DOWN, answer("Hi.")), FakeModel(clock, answer("Hi."))
+    router = ModelRouter(deployed(a=flaky, b=steady))
+    result = await Agent("Greeter", model="m").run("hello", context=RunContext.over(router, sink=events.append))
+    assert result.output == "Hi."
+    calls = [event for event in events if isinstance(event, RequestRouted | RequestRetried)]
+    assert [type(event) for event in calls] == [RequestRouted, RequestRetried, RequestRouted]
+    turn = next(event for event in events if isinstance(event, TurnStarted))
+    assert {(event.run_id, event.path) for event in calls} == {(turn.run_id, ("Greeter",))}
+    assert turn.request.observer is None, "what listeners are given does not hold the listeners"
+
+
+async def test_a_request_that_nobody_hears_of_has_no_observer() -> None:
+    model = FakeModel(FakeClock(), answer("Hi."))
+    await Agent("Greeter", model=model).run("hello")
+    assert [request.observer for request in model.requests] == [None]
+
+
+def test_an_observer_is_no_part_of_what_is_asked() -> None:
+    observed = replace(ask(), observer=Observer(print, "r1"))
+    assert observed == ask()
+    assert repr(observed) == repr(ask())
+    assert hash(observed) == hash(ask())

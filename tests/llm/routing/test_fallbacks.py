@@ -42,7 +42,7 @@ def test_a_model_that_cannot_answer_is_replaced_by_the_next(error: ModelError) -
     clock = FakeClock()
     deployments, models = serving(clock, first=[error] * 9, second=[])
     response = clock.run(ModelRouter(deployments, clock=clock).generate(ask(model="first", fallbacks=("second",))))
-    assert response.served_by == "here:second"
+    assert response.usage.model == "here:second"
     assert len(models["second"].starts) == 1
 
 
@@ -59,7 +59,7 @@ async def test_the_requests_fallbacks_come_before_the_routers(clock: FakeClock) 
     deployments, models = serving(clock, first=[DOWN] * 9, second=[DOWN] * 9, third=[])
     router = ModelRouter(deployments, clock=clock, fallbacks={"first": ["third", "second"]})
     response = await router.generate(ask(model="first", fallbacks=("second",)))
-    assert response.served_by == "here:third"
+    assert response.usage.model == "here:third"
     assert [len(model.starts) for model in models.values()] == [3, 3, 1]
 
 
@@ -67,7 +67,7 @@ async def test_the_requests_fallbacks_come_before_the_routers(clock: FakeClock) 
 async def test_the_routers_fallbacks_of_a_model_hold_for_its_deployments_too(clock: FakeClock) -> None:
     deployments, _ = serving(clock, first=[DOWN] * 9, second=[])
     router = ModelRouter(deployments, clock=clock, fallbacks={"first": ["second"]})
-    assert (await router.generate(ask(model="here:first"))).served_by == "here:second"
+    assert (await router.generate(ask(model="here:first"))).usage.model == "here:second"
 
 
 @virtual
@@ -98,7 +98,7 @@ async def test_when_the_fallback_rests_too_the_model_itself_is_waited_for(clock:
     router = ModelRouter(deployments, clock=clock, fallbacks={"first": ["second"]}, rests=rests, random=lambda: 0.0)
     with pytest.raises(ModelServerError):
         await router.generate(ask(model="first"))
-    assert (await router.generate(ask(model="first"))).served_by == "here:first"
+    assert (await router.generate(ask(model="first"))).usage.model == "here:first"
     assert clock.now() == 1060.0
 
 

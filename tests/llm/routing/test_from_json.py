@@ -29,7 +29,7 @@ def instances(*servers: ChatServer, **more: object) -> str:
 async def test_calls_are_spread_evenly_over_the_instances_that_serve_a_model() -> None:
     async with ChatServer(HELLO) as one, ChatServer(HELLO) as two:
         router = ModelRouter.from_json(instances(one, two), environment={"KEY": "sk-1"})
-        answered = [(await router.generate(ASKED)).served_by for _ in range(10)]
+        answered = [(await router.generate(ASKED)).usage.model for _ in range(10)]
     assert (len(one.received), len(two.received)) == (5, 5)
     assert set(answered) == {"site-1:house-model", "site-2:house-model"}
     assert one.received[0].headers["authorization"] == "Bearer sk-1"

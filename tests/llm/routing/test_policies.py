@@ -17,13 +17,13 @@ def counts(models: dict[str, FakeModel]) -> list[int]:
 
 
 async def home_of(router: ModelRouter, session: str) -> str:
-    return (await router.generate(ask(session=session))).served_by
+    return (await router.generate(ask(session=session))).usage.model
 
 
 @virtual
 async def test_round_robin_takes_each_in_its_turn(clock: FakeClock) -> None:
     router = ModelRouter(deployed(**three(clock)), clock=clock)
-    served = [(await router.generate(ask())).served_by for _ in range(6)]
+    served = [(await router.generate(ask())).usage.model for _ in range(6)]
     assert served == ["a:m", "b:m", "c:m"] * 2
 
 
@@ -31,14 +31,14 @@ async def test_round_robin_takes_each_in_its_turn(clock: FakeClock) -> None:
 async def test_each_model_has_its_own_rotation(clock: FakeClock) -> None:
     models = three(clock)
     router = ModelRouter([*deployed("x", **models), *deployed("y", **models)], clock=clock)
-    served = [(await router.generate(ask(model=name))).served_by for name in ["x", "y", "x", "y"]]
+    served = [(await router.generate(ask(model=name))).usage.model for name in ["x", "y", "x", "y"]]
     assert served == ["a:x", "a:y", "b:x", "b:y"]
 
 
 @virtual
 async def test_round_robin_goes_round_those_that_a_request_allows(clock: FakeClock) -> None:
     router = ModelRouter(deployed(**three(clock)), clock=clock)
-    served = [(await router.generate(ask(instances=("a", "c")))).served_by for _ in range(4)]
+    served = [(await router.generate(ask(instances=("a", "c")))).usage.model for _ in range(4)]
     assert served == ["a:m", "c:m", "a:m", "c:m"]
 
 
@@ -111,7 +111,7 @@ async def test_a_session_waits_for_its_instance_although_others_are_free(clock: 
     models = three(clock)
     router = ModelRouter(deployed(**models), policy="sticky", requests_per_second=1, clock=clock)
     results = await together(router.generate(ask(session="one")) for _ in range(3))
-    assert len({one.served_by for one in results if not isinstance(one, BaseException)}) == 1
+    assert len({one.usage.model for one in results if not isinstance(one, BaseException)}) == 1
     assert clock.now() == pytest.approx(1002.0)
 
 
@@ -141,7 +141,7 @@ async def test_sessions_that_wait_for_an_instance_move_when_it_rests(clock: Fake
     failing, *others = [asyncio.create_task(router.generate(ask(session="one"))) for _ in range(3)]
     results = await together([failing, *others])
     assert isinstance(results[0], ModelServerError)
-    assert all(not isinstance(one, BaseException) and one.served_by != home for one in results[1:])
+    assert all(not isinstance(one, BaseException) and one.usage.model != home for one in results[1:])
     assert clock.now() < 1010.0
 
 

@@ -22,7 +22,7 @@ async def fail(router: ModelRouter) -> None:
 async def test_a_failed_call_goes_to_another_instance_at_once(clock: FakeClock) -> None:
     a, b = FakeModel(clock, DOWN), FakeModel(clock)
     response = await ModelRouter(deployed(a=a, b=b), clock=clock).generate(ask())
-    assert response.served_by == "b:m"
+    assert response.usage.model == "b:m"
     assert clock.now() == 1000.0
 
 
@@ -41,7 +41,7 @@ async def test_a_call_does_not_fail_over_to_an_instance_that_rests(clock: FakeCl
     with pytest.raises(ModelServerError):
         await router.generate(ask(instances=("a",)))
     response = await router.generate(ask())
-    assert response.served_by == "b:m"
+    assert response.usage.model == "b:m"
     assert b.starts == [1001.0, 1002.0]
 
 
@@ -94,7 +94,7 @@ async def test_when_all_rest_the_one_that_is_back_first_is_waited_for(clock: Fak
     b._outcomes = [DOWN]
     await fail(router)
     response = await router.generate(ask())
-    assert (response.served_by, clock.now()) == ("a:m", 1010.0)
+    assert (response.usage.model, clock.now()) == ("a:m", 1010.0)
 
 
 @virtual

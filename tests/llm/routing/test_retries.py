@@ -15,7 +15,17 @@ from tactician.errors import (
     ModelTimeoutError,
     RateLimitError,
 )
-from tactician.llm import AssistantMessage, LlmOptions, ModelRequest, ModelResponse, OutputSpec, ToolCall, UserMessage
+from tactician.llm import (
+    AssistantMessage,
+    LlmOptions,
+    ModelPrice,
+    ModelRequest,
+    ModelResponse,
+    OutputSpec,
+    ToolCall,
+    UsageTally,
+    UserMessage,
+)
 from tactician.llm.routing import NEVER, ModelRouter, RestPolicy, RetryPolicy, RetryRule
 from tests.llm.routing.support import FakeClock, FakeModel, answer, ask, deployed, virtual
 
@@ -149,7 +159,7 @@ async def test_what_the_filter_stopped_goes_to_instances_that_were_not_asked_at_
 async def test_a_filtered_answer_is_asked_for_elsewhere(clock: FakeClock) -> None:
     a, b = FakeModel(clock, answer("", finish_reason="content_filter")), FakeModel(clock)
     response = await ModelRouter(deployed(a=a, b=b), clock=clock).generate(ask())
-    assert (response.message.text, response.served_by) == ("yes", "b:m")
+    assert (response.message.text, [part.model for part in response.usage.parts]) == ("yes", ["a:m", "b:m"])
 
 
 @virtual
@@ -157,7 +167,7 @@ async def test_a_filtered_answer_is_the_result_when_no_better_one_comes(clock: F
     a = FakeModel(clock, answer("", finish_reason="content_filter"))
     b = FakeModel(clock, ModelRequestError("wrong", status=400))
     response = await ModelRouter(deployed(a=a, b=b), clock=clock).generate(ask())
-    assert (response.finish_reason, response.served_by) == ("content_filter", "a:m")
+    assert (response.finish_reason, response.usage.model) == ("content_filter", "a:m")
 
 
 @virtual
@@ -168,6 +178,17 @@ async def test_the_usage_of_answers_that_were_thrown_away_is_counted(clock: Fake
     assert (response.usage.total_tokens, response.usage.requests) == (12, 2)
     assert router.usage().total_tokens == 12
     assert router.usage(instance="a").total_tokens == 7
+
+
+@virtual
+async def test_the_cost_of_answers_that_were_thrown_away_is_counted(clock: FakeClock) -> None:
+    filtered = answer("", finish_reason="content_filter", tokens=1_000_000).signed("a:m", ModelPrice(1.0, 0.0))
+    a, b = FakeModel(clock, filtered), FakeModel(clock, answer(tokens=1_000_000).signed("b:m", ModelPrice(4.0, 0.0)))
+    router, tally = ModelRouter(deployed(a=a, b=b), clock=clock), UsageTally()
+    response = await router.generate(ask())
+    tally.add(response.usage)
+    assert response.usage.cost == tally.total.cost == router.usage().cost == 5.0
+    assert {name: used.cost for name, used in tally.by_model.items()} == {"a:m": 1.0, "b:m": 4.0}
 
 
 @virtual

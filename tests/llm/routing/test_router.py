@@ -22,8 +22,8 @@ def two_models(clock: FakeClock) -> tuple[ModelRouter, FakeModel]:
 def test_a_model_is_found_by_its_name_or_with_its_instance(name: str, served: str) -> None:
     clock = FakeClock()
     router, _ = two_models(clock)
-    assert clock.run(router.generate(ask(model=name))).served_by == served
-    assert clock.run(router.for_model(name).generate(ask(model="ignored"))).served_by.endswith(served[2:])
+    assert clock.run(router.generate(ask(model=name))).usage.model == served
+    assert clock.run(router.for_model(name).generate(ask(model="ignored"))).usage.model.endswith(served[2:])
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_the_default_model_is_the_one_that_was_chosen_or_the_only_one() -> None:
     model = FakeModel(clock)
     assert ModelRouter(deployed("x", a=model), clock=clock).resolve(LlmOptions()).name == "x"
     chosen = ModelRouter([*deployed("x", a=model), *deployed("y", a=model)], default_model="y", clock=clock)
-    assert clock.run(chosen.generate(ask(model=None))).served_by == "a:y"
+    assert clock.run(chosen.generate(ask(model=None))).usage.model == "a:y"
     assert (chosen.name, two_models(clock)[0].name) == ("y", "router")
     with pytest.raises(UnknownModelError, match="'z'"):
         ModelRouter(deployed(a=model), default_model="z")
@@ -98,7 +98,7 @@ def test_features_are_those_that_all_deployments_have() -> None:
 @virtual
 async def test_only_allowed_instances_are_asked(clock: FakeClock) -> None:
     router = ModelRouter(deployed(a=FakeModel(clock), b=FakeModel(clock), c=FakeModel(clock)), clock=clock)
-    served = {(await router.generate(ask(instances=("c", "b", "other")))).served_by for _ in range(6)}
+    served = {(await router.generate(ask(instances=("c", "b", "other")))).usage.model for _ in range(6)}
     assert served == {"b:m", "c:m"}
 
 
@@ -113,9 +113,26 @@ async def test_status_and_usage_tell_how_each_deployment_does(clock: FakeClock) 
     await settled()
     assert router.status() == (
         DeploymentStatus(
-            instance="a", model="x", in_flight=1, requests=4, failures=1, usage=Usage(3, requests=1), latency=2.0
+            instance="a",
+            model="x",
+            in_flight=1,
+            requests=4,
+            answers=1,
+            failures=1,
+            failure="server",
+            usage=Usage(3, requests=1),
+            latency=2.0,
+            average_latency=2.0,
         ),
-        DeploymentStatus(instance="a", model="y", requests=1, usage=Usage(4, requests=1), latency=0.0),
+        DeploymentStatus(
+            instance="a",
+            model="y",
+            requests=1,
+            answers=1,
+            usage=Usage(4, requests=1),
+            latency=0.0,
+            average_latency=0.0,
+        ),
     )
     assert router.usage() == Usage(7, requests=2)
     assert router.usage(model="x") == Usage(3, requests=1)
@@ -155,7 +172,7 @@ def test_the_places_of_a_loop_that_was_closed_in_the_middle_come_back_with_its_g
     loop.run_until_complete(asyncio.sleep(0))
     loop.close()
     assert router.status()[0].in_flight == 1
-    assert clock.run(router.generate(ask())).served_by == "a:m"
+    assert clock.run(router.generate(ask())).usage.model == "a:m"
     del task, loop
     gc.collect()
     assert router.status()[0].in_flight == 0

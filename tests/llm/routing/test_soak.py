@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import pytest
 
 from tactician.errors import ModelConnectionError, ModelError, ModelServerError, RateLimitError
+from tactician.events import Event, InstanceRecovered, InstanceRested, RequestRouted
 from tactician.llm import ModelRequest, ModelResponse
 from tactician.llm.routing import Deployment, ModelRouter, PolicyName, RestPolicy
 from tests.llm.routing.support import FakeClock, FakeModel, answer, ask
@@ -33,7 +34,6 @@ class Instance(FakeModel):
         self.chance = random.Random(seed)
         self.failing = failing
         self.errors = ERRORS
-        self.firsts: Counter[str] = Counter()
         self.answers: Counter[str] = Counter()
 
     async def generate(self, request: ModelRequest) -> ModelResponse:
@@ -72,7 +72,9 @@ def test_every_call_has_one_answer_and_no_limit_is_exceeded(rests: RestPolicy, p
         assert all(b - a >= 1 / RATE - 1e-6 for a, b in zip(one.starts, one.starts[1:], strict=False))
 
     statuses = router.status()
-    assert sum(status.requests - status.failures for status in statuses) == CALLS
+    assert [status.requests for status in statuses] == [len(one.starts) for one in instances]
+    assert [status.answers for status in statuses] == [one.answers.total() for one in instances]
+    assert all(status.requests == status.answers + status.failures for status in statuses)
     assert [status.in_flight for status in statuses] == [0, 0, 0]
     assert router.usage().requests == CALLS
 
@@ -80,26 +82,46 @@ def test_every_call_has_one_answer_and_no_limit_is_exceeded(rests: RestPolicy, p
     assert abs(good[0] - good[1]) <= 0.05 * sum(good) / 2, "the two that work carry the same, retries included"
 
 
-def test_first_attempts_are_spread_evenly_though_one_instance_fails_half_of_the_time() -> None:
-    """What is counted: where each call was sent first, while no instance rests or asks to be left alone.
+@pytest.mark.parametrize("rests", [RestPolicy(failures=0), RestPolicy()], ids=["without rests", "with rests"])
+def test_first_attempts_are_spread_evenly_over_those_that_may_be_called(rests: RestPolicy) -> None:
+    """What is counted: where each call was sent first, while none of the three rests or asks to be left alone.
 
-    Attempts cannot be even, as retries go away from what failed; nor can first attempts be while an instance rests.
+    Attempts and answers cannot be even: retries go away from what failed, and only those that work answer them.
     """
-    clock = FakeClock()
+    clock, events = FakeClock(), list[Event]()
     instances = [Instance(clock, seed, failing) for seed, failing in enumerate([0.0, 0.0, 0.5])]
-    first: dict[str, int] = {}
-    for number, one in enumerate(instances):
+    for one in instances:
         one.errors = ERRORS[:3]
-        note(one, number, first)
     router = ModelRouter(
         [Deployment(name, "m", one, RATE, None, CONCURRENCY) for name, one in zip("abc", instances, strict=True)],
-        rests=RestPolicy(failures=0),
-        clock=clock,
-        random=random.Random(7).random,
-    )
+        rests=rests, clock=clock, random=random.Random(7).random, on_event=events.append,
+    )  # fmt: skip
     clock.run(calls(router))
-    spread = Counter(first.values())
-    assert all(abs(spread[number] - CALLS / 3) <= 0.05 * CALLS / 3 for number in range(3)), spread
+
+    healthy, resting = first_attempts(events)
+    assert healthy.total() + resting.total() == CALLS
+    assert bool(resting) == bool(rests.failures)
+    assert_even(healthy, "abc")
+    assert_even(resting, "ab")
+
+
+def first_attempts(events: Sequence[Event]) -> tuple[Counter[str], Counter[str]]:
+    """Where calls were sent first: while no instance rested, and while one did, until it had answered its trial."""
+    healthy, resting = Counter[str](), Counter[str]()
+    counted = healthy
+    for event in events:
+        if isinstance(event, InstanceRested):
+            counted = resting
+        elif isinstance(event, InstanceRecovered):
+            counted = healthy
+        elif isinstance(event, RequestRouted) and event.reason == "round_robin":
+            counted[event.instance] += 1
+    return healthy, resting
+
+
+def assert_even(spread: Counter[str], names: str) -> None:
+    even = sum(spread[name] for name in names) / len(names)
+    assert all(abs(spread[name] - even) <= 0.05 * even for name in names), spread
 
 
 async def calls(router: ModelRouter) -> list[ModelResponse]:
@@ -109,13 +131,3 @@ async def calls(router: ModelRouter) -> list[ModelResponse]:
         tasks.append(asyncio.create_task(router.generate(ask(str(number)))))
         await asyncio.sleep(chance.expovariate(150.0))
     return await asyncio.gather(*tasks)
-
-
-def note(one: Instance, number: int, first: dict[str, int]) -> None:
-    generate = one.generate
-
-    async def noted(request: ModelRequest) -> ModelResponse:
-        first.setdefault(request.prompt, number)
-        return await generate(request)
-
-    one.generate = noted  # type: ignore[method-assign]

@@ -60,7 +60,7 @@ async def test_deltas_come_as_they_are_and_the_response_last(clock: FakeClock) -
     assert texts(items) == ["a", "b", "."]
     last = items[-1]
     assert isinstance(last, ModelResponse)
-    assert (last.message, last.served_by) == (response.message, "a:m")
+    assert (last.message, last.usage.model) == (response.message, "a:m")
     (status,) = router.status()
     assert (status.in_flight, status.failures, status.usage.total_tokens, status.latency) == (0, 0, 10, 3.0)
 

@@ -79,6 +79,19 @@ def test_what_came_goes_back_in_its_order() -> None:
     ]
 
 
+def test_a_commentary_goes_back_as_a_commentary() -> None:
+    commentary = {**output_message("I will look."), "phase": "commentary"}
+    answer: Body = {**output_message("Sunny."), "phase": "final_answer"}
+    body = response(commentary, function_call("c1", "f"), answer, output_message("Bye."))
+    message = decode(body).message
+
+    sent = encode(ModelRequest((message,)), "gpt-5.4")["input"]
+
+    assert isinstance(sent, list)
+    assert [one.get("phase") for one in sent] == ["commentary", None, "final_answer", "final_answer"]
+    assert (message.text, streamed(body)[1].message) == ("I will look.Sunny.Bye.", message)
+
+
 def test_thinking_does_not_go_to_a_model_that_does_not_think() -> None:
     message = decode(response(reasoning("One."), output_message("Hi"))).message
 

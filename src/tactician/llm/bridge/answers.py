@@ -38,12 +38,12 @@ def decode(answer: theirs.ModelResponse, model: str) -> ModelResponse:
     message = AssistantMessage(tuple(decode_parts(answer.parts, system)))
     usual: FinishReason = "tool_calls" if message.tool_calls else "stop"
     reason = _FINISH_REASONS.get(answer.finish_reason or "", usual)
-    return ModelResponse(message, _usage(answer), reason, answer.model_name or "")
+    return ModelResponse(message, _usage(answer, model), reason, answer.model_name or "")
 
 
-def _usage(answer: theirs.ModelResponse) -> Usage:
-    usage = answer.usage
-    return Usage(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens, 1)
+def _usage(answer: theirs.ModelResponse, model: str) -> Usage:
+    used = answer.usage
+    return Usage(used.input_tokens, used.output_tokens, used.cache_read_tokens, used.cache_write_tokens, 1, model=model)
 
 
 class StreamDecoder:

@@ -28,8 +28,8 @@ class Call:
 
     __slots__ = (
         "_attempts", "_cancelling", "_delay", "_failed_at", "_imperfect", "_is_expired", "_lanes", "_original",
-        "_request", "_route", "_session", "_setup", "_stage", "_stage_number", "_task", "_timeouts", "_tokens",
-        "_trail", "_tried", "ends_at", "restore",
+        "_reporter", "_request", "_route", "_session", "_setup", "_stage", "_stage_number", "_task", "_timeouts",
+        "_tokens", "_trail", "_tried", "ends_at", "restore",
     )  # fmt: skip
     _attempts: int
     _timeouts: int
@@ -42,6 +42,7 @@ class Call:
         assert task is not None
         self.ends_at = setup.clock.now() + setup.retries.deadline
         self._setup = setup
+        self._reporter = setup.reporter.heard_by(request.observer)
         self._route = route
         self._original = request
         self._session = request.options.session
@@ -101,7 +102,7 @@ class Call:
             now = self._setup.clock.now()
             if (visit := self._try_enter(now)) is None:
                 visit = await self._enter(now)
-            if self._setup.reporter.sink is not None:
+            if self._reporter.sink is not None:
                 self._announce(visit)
             error: ModelError | None = None
             try:
@@ -149,18 +150,18 @@ class Call:
         return self._visit(place, now)
 
     def _visit(self, place: tuple[Lane, int], now: float) -> Visit:
-        return Visit(self._stage.pool, *place, self._tokens, now, self._setup.clock, self._setup.reporter)
+        return Visit(self._stage.pool, *place, self._tokens, now, self._setup.clock, self._reporter)
 
     def _announce(self, visit: Visit) -> None:
-        reporter, reason = self._setup.reporter, self._setup.policy
+        reporter, reason = self._reporter, self._setup.policy
         try:
-            if self._delay is not None:
-                reporter.delayed(visit.lane, *self._delay)
-                self._delay = None
             if self._attempts:
                 failed, failure, reason = self._tried[-1], self._trail[-1][1], "retry"
                 delay = visit.entered_at - self._failed_at
                 reporter.retried(failed, self._attempts, failure.value, delay, visit.lane)
+            elif self._delay is not None:
+                reporter.delayed(visit.lane, *self._delay)
+            self._delay = None
             reporter.routed(visit.lane, "fallback" if self._stage_number and not self._attempts else reason)
         except BaseException:
             visit.left()
@@ -232,7 +233,7 @@ class Call:
             return False
         previous, stage = self._stage.pool.model, self._route.stages[number]
         self._go_to(number, stage, *fit(self._original, stage.features))
-        self._setup.reporter.fell_back(previous, stage.pool.model, reason)
+        self._reporter.fell_back(previous, stage.pool.model, reason)
         return True
 
     def _go_to(self, number: int, stage: Stage, request: ModelRequest, restore: Restore | None) -> None:

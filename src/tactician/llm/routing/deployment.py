@@ -11,6 +11,11 @@ from tactician.llm.usage import NO_USAGE, Usage
 DEFAULT_MAX_CONCURRENCY = 50
 
 
+def full_name(instance: str, model: str) -> str:
+    """`instance:model`; some models have their instance in the name already, as `openai:gpt-5.4` has."""
+    return model if model.startswith(f"{instance}:") else f"{instance}:{model}"
+
+
 @dataclass(frozen=True, slots=True)
 class Deployment:
     """One model at one instance, and the limits that the provider sets there.
@@ -43,7 +48,7 @@ class Deployment:
     @property
     def name(self) -> str:
         """`instance:model`, by which exactly this deployment can be asked for."""
-        return f"{self.instance}:{self.model}"
+        return full_name(self.instance, self.model)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,17 +58,30 @@ class DeploymentStatus:
     Attributes:
         in_flight: calls that are under way.
         requests: calls that were started, in all; an ended call is an answer, a failure, or was cancelled.
+        answers: calls that were answered.
         failures: calls that failed.
+        failure: what went wrong with its last call, for example `"rate_limit"`; `None` when that was answered.
         resting_until: when it may be called again, by the router's clock; `None` when that is now.
+        resting_seconds: how long that is from now; `inf` while a single call tries whether it is back.
         usage: what all answers together used.
         latency: seconds that the last answer took; `None` before the first.
+        average_latency: seconds that an answer took on average.
     """
 
     instance: str
     model: str
     in_flight: int = 0
     requests: int = 0
+    answers: int = 0
     failures: int = 0
+    failure: str | None = None
     resting_until: float | None = None
+    resting_seconds: float = 0.0
     usage: Usage = NO_USAGE
     latency: float | None = None
+    average_latency: float | None = None
+
+    @property
+    def name(self) -> str:
+        """`instance:model`."""
+        return full_name(self.instance, self.model)

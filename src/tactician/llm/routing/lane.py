@@ -8,6 +8,7 @@ from tactician.errors import ModelError
 from tactician.llm.routing.circuit import Circuit, RestPolicy
 from tactician.llm.routing.deployment import Deployment, DeploymentStatus
 from tactician.llm.routing.meter import Meter
+from tactician.llm.routing.retries import Failure, is_at_fault
 from tactician.llm.usage import NO_USAGE, Usage
 
 # Timers and sums of floats are not exact; nothing that matters here happens within a nanosecond.
@@ -25,8 +26,8 @@ class Lane:
     """
 
     __slots__ = (
-        "_capacity", "_starts", "_tokens", "circuit", "deployment", "failures", "grants", "in_flight", "instance",
-        "latency", "model", "position", "requests", "usage",
+        "_answers", "_capacity", "_failure", "_latency", "_seconds", "_starts", "_tokens", "circuit", "deployment",
+        "failures", "grants", "in_flight", "instance", "model", "position", "requests", "usage",
     )  # fmt: skip
 
     def __init__(
@@ -39,7 +40,9 @@ class Lane:
         self.circuit = Circuit(rests)
         self.grants = self.in_flight = self.requests = self.failures = 0
         self.usage = NO_USAGE
-        self.latency: float | None = None
+        self._answers, self._seconds = 0, 0.0
+        self._latency: float | None = None
+        self._failure: str | None = None
         self._capacity = deployment.max_concurrency
         rate = deployment.requests_per_second or requests_per_second
         self._starts = Meter(rate) if rate is not None and rate != inf else None
@@ -93,19 +96,22 @@ class Lane:
     def answered(self, grant: int, usage: Usage, seconds: float, tokens: int) -> bool:
         """Counts an answer, whose tokens were estimated; whether that ended a rest."""
         self.in_flight -= 1
-        self.latency = seconds
+        self._answers += 1
+        self._seconds += seconds
+        self._latency, self._failure = seconds, None
         self.usage = self.usage + usage
         self._correct(usage.total_tokens - tokens)
         return self.circuit.succeeded(grant)
 
-    def failed(self, grant: int, error: ModelError, now: float, tokens: int, *, is_at_fault: bool) -> float | None:
+    def failed(self, grant: int, error: ModelError, kind: Failure, now: float, tokens: int) -> float | None:
         """Counts a failure; for how many seconds the deployment rests now, if that is news."""
         self.in_flight -= 1
         self.failures += 1
+        self._failure = kind.value
         circuit, retry_after = self.circuit, error.retry_after or 0.0
         if error.status is not None:  # the provider refused it, and used no tokens
             self._correct(-tokens)
-        if is_at_fault or (retry_after and circuit.is_trial(grant)):
+        if is_at_fault(kind, error) or (retry_after and circuit.is_trial(grant)):
             return circuit.failed(grant, now, retry_after)
         circuit.end_trial(grant)
         circuit.hold(now + retry_after)
@@ -118,16 +124,20 @@ class Lane:
 
     def status(self, now: float) -> DeploymentStatus:
         """How it is doing."""
-        opens_at = self.circuit.opens_at
+        opens_at, answers = self.circuit.opens_at, self._answers
         return DeploymentStatus(
             instance=self.instance,
             model=self.model,
             in_flight=self.in_flight,
             requests=self.requests,
+            answers=answers,
             failures=self.failures,
+            failure=self._failure,
             resting_until=opens_at if opens_at > now else None,
+            resting_seconds=max(0.0, opens_at - now),
             usage=self.usage,
-            latency=self.latency,
+            latency=self._latency,
+            average_latency=self._seconds / answers if answers else None,
         )
 
     def _correct(self, tokens: int) -> None:

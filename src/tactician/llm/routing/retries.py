@@ -111,6 +111,16 @@ class RetryPolicy:
         return rule
 
 
+JUST_ONCE = RetryPolicy(
+    rate_limit=NEVER,
+    timeout=NEVER,
+    server=NEVER,
+    connection=NEVER,
+    content_filter=NEVER,
+    truncated=NEVER,
+    malformed=NEVER,
+)
+"""One attempt and no other."""
 _PASSING = ("rate_limit", "timeout", "server", "connection")
 # The first that fits. Never by what a message says.
 _KINDS: tuple[tuple[type[ModelError], Failure], ...] = (

@@ -6,6 +6,7 @@ import os
 import random as chance
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from types import MappingProxyType
 
 from tactician.events import EventSink
@@ -20,7 +21,7 @@ from tactician.llm.routing.estimates import Estimate, estimate_tokens
 from tactician.llm.routing.features import common_features
 from tactician.llm.routing.policies import Policy, PolicyName, policy_maker
 from tactician.llm.routing.reports import Reporter
-from tactician.llm.routing.retries import Random, RetryPolicy
+from tactician.llm.routing.retries import JUST_ONCE, Random, RetryPolicy
 from tactician.llm.routing.routes import Route, RouteTable
 from tactician.llm.routing.setup import Setup
 from tactician.llm.routing.visit import Started, Visit
@@ -225,6 +226,13 @@ class ModelRouter:
         assert isinstance(response, ModelResponse)
         return call.accounted(response)
 
+    async def probe_along(self, route: Route, request: ModelRequest) -> ModelResponse:
+        """`RoutedModel.probe` for a route that is known."""
+        alone = replace(route, stages=route.stages[:1])
+        response = await Call(replace(self._setup, retries=JUST_ONCE), alone, request).run(Visit.generate)
+        assert isinstance(response, ModelResponse)
+        return response
+
     async def stream_along(self, route: Route, request: ModelRequest) -> AsyncGenerator[Delta | ModelResponse]:
         """`stream` for a route that is known."""
         call = Call(self._setup, route, request)
@@ -269,3 +277,12 @@ class RoutedModel:
         """The answer as it comes, then the whole of it; see `ModelRouter.stream`."""
         router = self._router
         return router.stream_along(router.route(self.name, request.options), request)
+
+    async def probe(self, request: ModelRequest) -> ModelResponse:
+        """One single attempt, without fallbacks: to see how the model does. Limits and health count it like any other.
+
+        Raises:
+            ModelError: as the model raises it.
+        """
+        router = self._router
+        return await router.probe_along(router.route(self.name, request.options), request)

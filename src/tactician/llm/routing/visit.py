@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from dataclasses import replace
 from typing import TypeAlias
 
 from tactician.errors import MalformedResponseError, ModelError
@@ -12,8 +11,7 @@ from tactician.llm.routing.clock import Clock
 from tactician.llm.routing.lane import Lane
 from tactician.llm.routing.pool import Pool
 from tactician.llm.routing.reports import Reporter
-from tactician.llm.routing.retries import failure_of, is_at_fault
-from tactician.llm.usage import Usage
+from tactician.llm.routing.retries import failure_of
 
 Items: TypeAlias = AsyncIterator[Delta | ModelResponse]
 
@@ -54,8 +52,7 @@ class Visit:
         except BaseException:
             self.left()
             raise
-        self.answered(response.usage)
-        return self.signed(response)
+        return self.answered(response)
 
     async def open(self, request: ModelRequest) -> Started:
         """The beginning of a stream; the whole answer, if it comes without deltas.
@@ -73,8 +70,7 @@ class Visit:
             self.left()
             raise
         if isinstance(first, ModelResponse):
-            self.answered(first.usage)
-            return self.signed(first)
+            return self.answered(first)
         return stream
 
     def unfinished(self) -> MalformedResponseError:
@@ -82,24 +78,22 @@ class Visit:
         name = self.lane.deployment.name
         return MalformedResponseError(f"{name}: the stream ended before the answer was complete", model=name)
 
-    def signed(self, response: ModelResponse) -> ModelResponse:
-        """The answer, which says by whom it was served."""
-        return response if response.served_by else replace(response, served_by=self.lane.deployment.name)
-
-    def answered(self, usage: Usage) -> None:
-        """It was answered."""
+    def answered(self, response: ModelResponse) -> ModelResponse:
+        """It was answered: the answer, with a usage that says whose it is."""
+        response = response.signed(self.lane.deployment.name)
         seconds = self._clock.now() - self.entered_at
         with self._pool.lock:
-            recovered = self.lane.answered(self._grant, usage, seconds, self._tokens)
+            recovered = self.lane.answered(self._grant, response.usage, seconds, self._tokens)
             self._pool.changed(health=recovered)
         if recovered:
             self._reporter.recovered(self.lane)
+        return response
 
     def failed(self, error: ModelError) -> None:
         """It failed."""
         kind, now = failure_of(error), self._clock.now()
         with self._pool.lock:
-            rest = self.lane.failed(self._grant, error, now, self._tokens, is_at_fault=is_at_fault(kind, error))
+            rest = self.lane.failed(self._grant, error, kind, now, self._tokens)
             self._pool.changed(health=rest is not None or bool(error.retry_after))
         if rest is not None:
             self._reporter.rested(self.lane, rest, kind.value)
@@ -158,8 +152,7 @@ class OpenStream:
         except BaseException:
             await self.abandon()
             raise
-        self._visit.answered(response.usage)
-        yield self._visit.signed(response)
+        yield self._visit.answered(response)
 
     async def abandon(self) -> None:
         """Makes the model stop, and gives the place back."""

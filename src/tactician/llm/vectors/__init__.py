@@ -2,7 +2,7 @@
 
 from tactician.llm.vectors.local import LocalEmbeddingModel
 from tactician.llm.vectors.model import NO_EMBEDDING_OPTIONS, EmbeddingModel, EmbeddingOptions, Embeddings, Vector
-from tactician.llm.vectors.remote import DEFAULT_EMBEDDING_MODEL, RemoteEmbeddingModel
+from tactician.llm.vectors.remote import DEFAULT_EMBEDDING_MODEL, EMBEDDING_PROVIDERS, RemoteEmbeddingModel
 from tactician.llm.vectors.texts import BatchLimits
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Vector",
     "RemoteEmbeddingModel",
     "DEFAULT_EMBEDDING_MODEL",
+    "EMBEDDING_PROVIDERS",
     "BatchLimits",
     "LocalEmbeddingModel",
 ]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 from urllib.parse import quote
 
-from tactician.errors import ConfigurationError
 from tactician.llm.http import post_json
-from tactician.llm.providers import PROVIDERS, Provider
+from tactician.llm.pricing import NO_PRICES, ModelPrice
+from tactician.llm.providers import Provider
 from tactician.llm.remote import Endpoint
-from tactician.llm.services import service_endpoint
-from tactician.llm.usage import NO_USAGE
+from tactician.llm.routing.again import tried_again
+from tactician.llm.routing.retries import RetryPolicy
+from tactician.llm.services import check_served, service_endpoint
+from tactician.llm.usage import NO_USAGE, Usage
 from tactician.llm.vectors.model import NO_EMBEDDING_OPTIONS, EmbeddingModel, EmbeddingOptions, Embeddings, Vector
 from tactician.llm.vectors.texts import DEFAULT_LIMITS, BatchLimits, batches, checked_sizes, decode
 
@@ -38,12 +41,14 @@ _APIS: Mapping[str, _Api] = {
     "gemini": _Api("/v1beta/openai/embeddings", BatchLimits(texts=100)),
     "ollama": _Api(limits=BatchLimits(texts=64)),
 }
+EMBEDDING_PROVIDERS = tuple(_APIS)
 
 
 class RemoteEmbeddingModel(EmbeddingModel):
     """One embedding model at one endpoint. `{model}` in the endpoint's URL stands for the model's name.
 
-    Many texts go in several requests, one after the other, each as large as `limits` allow.
+    Many texts go in several requests, one after the other, each as large as `limits` allow. A request that fails is
+    made again as `retries` say; without them it is not.
     """
 
     def __init__(
@@ -53,10 +58,12 @@ class RemoteEmbeddingModel(EmbeddingModel):
         *,
         limits: BatchLimits = DEFAULT_LIMITS,
         dimensions_field: str = "dimensions",
+        retries: RetryPolicy | None = None,
     ) -> None:
         self.endpoint = endpoint
         self.model = model
         self.limits = limits
+        self.retries = retries
         self._dimensions_field = dimensions_field
         self._url = endpoint.url.replace("{model}", quote(model, safe=""))
         self._headers = {"Content-Type": "application/json", **endpoint.headers}
@@ -71,17 +78,28 @@ class RemoteEmbeddingModel(EmbeddingModel):
         base_url: str | None = None,
         name: str | None = None,
         api_version: str | None = None,
+        prices: Mapping[str, ModelPrice] = NO_PRICES,
+        retries: RetryPolicy | None = None,
     ) -> Self:
         """A model at a provider: the one of openai, azure-openai, mistral, gemini or ollama, or one like openai.
 
         Raises:
             ConfigurationError: when the provider has no embeddings, or its address or API version is missing.
+            UnsupportedFeatureError: when a specification declares none.
         """
         api = _api(provider)
         endpoint = service_endpoint(
-            provider, api.path, key, base_url=base_url, name=name, api_version=api_version, versioned=api.versioned
+            provider,
+            api.path,
+            key,
+            feature="embeddings",
+            base_url=base_url,
+            name=name,
+            api_version=api_version,
+            versioned=api.versioned,
+            prices=prices,
         )
-        return cls(endpoint, model, limits=api.limits, dimensions_field=api.dimensions_field)
+        return cls(endpoint, model, limits=api.limits, dimensions_field=api.dimensions_field, retries=retries)
 
     def __repr__(self) -> str:
         return f"RemoteEmbeddingModel({self.name!r})"
@@ -101,23 +119,20 @@ class RemoteEmbeddingModel(EmbeddingModel):
         vectors: list[Vector] = []
         usage = NO_USAGE
         for batch in batches(texts, sizes, self.limits):
-            body = await self._post(batch, options)
-            more, used = decode(body, len(batch), options, self.name)
+            more, used = await tried_again(partial(self._ask, batch, options), self.retries)
             vectors += more
             usage += used
-        return Embeddings(tuple(vectors), self.name, usage)
+        return Embeddings(tuple(vectors), self.name, usage.signed(self.name, self.endpoint.price(self.model)))
 
-    async def _post(self, batch: Sequence[str], options: EmbeddingOptions) -> object:
+    async def _ask(self, batch: Sequence[str], options: EmbeddingOptions) -> tuple[tuple[Vector, ...], Usage]:
         body: dict[str, object] = {"model": self.model, "input": list(batch)}
         if options.dimensions is not None:
             body[self._dimensions_field] = options.dimensions
         seconds = options.timeout or self.endpoint.timeout
-        return await post_json(self._url, body, self._headers, seconds, self.name)
+        answer = await post_json(self._url, body, self._headers, seconds, self.name)
+        return decode(answer, len(batch), options, self.name)
 
 
 def _api(provider: Provider) -> _Api:
-    if (api := _APIS.get(provider.name)) is not None:
-        return api
-    if provider.name in PROVIDERS:
-        raise ConfigurationError(f"{provider.name} serves no embeddings; those that do are {', '.join(_APIS)}")
-    return _Api()
+    check_served(provider.name, "embeddings", EMBEDDING_PROVIDERS)
+    return _APIS.get(provider.name, _Api())

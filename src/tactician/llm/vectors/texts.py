@@ -76,7 +76,7 @@ def decode(body: object, count: int, options: EmbeddingOptions, model: str) -> t
         MalformedResponseError: when they are not `count` vectors of one length, the one that was asked for.
     """
     try:
-        return _decode(body, count, options.dimensions)
+        return _decode(body, count, options.dimensions, model)
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise MalformedResponseError(
@@ -84,7 +84,7 @@ def decode(body: object, count: int, options: EmbeddingOptions, model: str) -> t
         ) from error
 
 
-def _decode(body: object, count: int, dimensions: int | None) -> tuple[tuple[Vector, ...], Usage]:
+def _decode(body: object, count: int, dimensions: int | None, model: str) -> tuple[tuple[Vector, ...], Usage]:
     if not isinstance(body, dict) or not isinstance(data := body["data"], list):
         raise TypeError("an object with a list `data` is needed")
     found = {item.get("index", position): _vector(item["embedding"]) for position, item in enumerate(data)}
@@ -94,7 +94,7 @@ def _decode(body: object, count: int, dimensions: int | None) -> tuple[tuple[Vec
     lengths = {len(vector) for vector in vectors}
     if len(lengths) > 1 or (dimensions is not None and lengths != {dimensions}):
         raise ValueError(f"vectors of {sorted(lengths)} dimensions came, {dimensions or 'one length'} was asked for")
-    return vectors, _usage(body.get("usage"))
+    return vectors, _usage(body.get("usage"), model)
 
 
 def _vector(values: object) -> Vector:
@@ -106,6 +106,6 @@ def _vector(values: object) -> Vector:
     return vector
 
 
-def _usage(usage: object) -> Usage:
+def _usage(usage: object, model: str) -> Usage:
     tokens = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
-    return Usage(input_tokens=int(tokens or 0), requests=1)
+    return Usage(input_tokens=int(tokens or 0), requests=1, model=model)

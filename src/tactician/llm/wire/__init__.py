@@ -8,9 +8,19 @@ from tactician.llm.wire.format import StreamDecoder, WireFormat
 from tactician.llm.wire.openai_chat import text_with_reasoning
 from tactician.llm.wire.sse import SseDecoder
 
-OPENAI_CHAT = WireFormat("openai-chat", openai_chat.encode, openai_chat.decode, openai_chat.StreamDecoder)
+OPENAI_CHAT = WireFormat(
+    openai_chat.FORMAT,
+    openai_chat.encode,
+    openai_chat.decode,
+    openai_chat.StreamDecoder,
+    without_thinking=openai_chat.without_thinking,
+)
 OPENAI_RESPONSES = WireFormat(
-    openai_responses.NAME, openai_responses.encode, openai_responses.decode, openai_responses.StreamDecoder
+    openai_responses.NAME,
+    openai_responses.encode,
+    openai_responses.decode,
+    openai_responses.StreamDecoder,
+    without_thinking=openai_responses.without_thinking,
 )
 ANTHROPIC_MESSAGES = WireFormat(
     anthropic_messages.FORMAT,
@@ -19,6 +29,7 @@ ANTHROPIC_MESSAGES = WireFormat(
     anthropic_messages.StreamDecoder,
     anthropic_messages.continuation,
     anthropic_messages.merged,
+    anthropic_messages.without_thinking,
 )
 WIRE_FORMATS: Mapping[str, WireFormat] = {one.name: one for one in (OPENAI_CHAT, OPENAI_RESPONSES, ANTHROPIC_MESSAGES)}
 

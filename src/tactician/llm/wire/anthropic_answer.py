@@ -41,7 +41,7 @@ def decode(body: object, model: str = "") -> ModelResponse:
         content = message["content"]
         if not isinstance(content, list):
             raise TypeError("the content is a list of blocks")
-        return assembled(content, message)
+        return assembled(content, message, model)
     except (KeyError, TypeError, ValueError) as error:
         raise MalformedResponseError(
             f"{model or 'the model'}: the answer is not an Anthropic message ({error!r}): {str(body)[:300]}",
@@ -49,8 +49,8 @@ def decode(body: object, model: str = "") -> ModelResponse:
         ) from error
 
 
-def assembled(blocks: Iterable[object], message: Mapping[str, object]) -> ModelResponse:
-    """The response of content blocks, and of the message around them."""
+def assembled(blocks: Iterable[object], message: Mapping[str, object], model: str) -> ModelResponse:
+    """The response of content blocks, and of the message around them; `model` is who was asked."""
     parts = [part for block in blocks if (part := _part(mapping(block))) is not None]
     reason = message.get("stop_reason")
     if (item := _unfinished(reason, message.get("container"))) is not None:
@@ -58,7 +58,7 @@ def assembled(blocks: Iterable[object], message: Mapping[str, object]) -> ModelR
     usage = message.get("usage")
     return ModelResponse(
         AssistantMessage(tuple(parts)),
-        decode_usage({} if usage is None else mapping(usage)),
+        _usage({} if usage is None else mapping(usage), model),
         _FINISH_REASONS.get(reason, "stop") if isinstance(reason, str) else "stop",
         string(message.get("model") or ""),
     )
@@ -87,7 +87,7 @@ def _item(block: Mapping[str, object]) -> ProviderItem:
     return ProviderItem(FORMAT, to_json(block).decode())
 
 
-def decode_usage(usage: Mapping[str, object]) -> Usage:
+def _usage(usage: Mapping[str, object], model: str) -> Usage:
     """The tokens of a call. Anthropic counts those of the cache beside the input; we count them as input."""
     read, written = count(usage.get("cache_read_input_tokens")), count(usage.get("cache_creation_input_tokens"))
     return Usage(
@@ -96,6 +96,7 @@ def decode_usage(usage: Mapping[str, object]) -> Usage:
         cache_read_tokens=read,
         cache_write_tokens=written,
         requests=1,
+        model=model,
     )
 
 

@@ -13,9 +13,9 @@ from dataclasses import replace
 from pydantic_core import to_json
 
 from tactician.errors import ModelRequestError
-from tactician.llm.messages import AssistantMessage, SystemMessage
+from tactician.llm.messages import AssistantMessage, AssistantPart, ProviderItem, SystemMessage, Thinking
 from tactician.llm.model import ModelRequest, ModelResponse, ToolSpec
-from tactician.llm.wire.anthropic_answer import FORMAT, decode, unfinished
+from tactician.llm.wire.anthropic_answer import FORMAT, decode, replayed, unfinished
 from tactician.llm.wire.anthropic_schema import output_schema
 from tactician.llm.wire.anthropic_stream import StreamDecoder
 from tactician.llm.wire.anthropic_thinking import (
@@ -26,9 +26,10 @@ from tactician.llm.wire.anthropic_thinking import (
 )
 from tactician.llm.wire.anthropic_turns import Conversation
 from tactician.llm.wire.dialect import DEFAULT_DIALECT, Dialect, JsonFields
+from tactician.llm.wire.parts import without_parts
 from tactician.llm.wire.tools import PerTool
 
-__all__ = ["FORMAT", "encode", "decode", "StreamDecoder", "continuation", "merged"]
+__all__ = ["FORMAT", "encode", "decode", "StreamDecoder", "continuation", "merged", "without_thinking"]
 
 NATIVE_TOOLS: Mapping[str, JsonFields] = {
     "web_search": {"type": "web_search_20250305", "name": "web_search", "max_uses": 5},
@@ -148,6 +149,20 @@ def _tool_choice(request: ModelRequest, dialect: Dialect) -> dict[str, object] |
 
 def _is_forced(choice: Mapping[str, object] | None) -> bool:
     return choice is not None and choice["type"] in ("any", "tool")
+
+
+# Thinking that this account, or this model, cannot have read.
+
+
+def without_thinking(request: ModelRequest) -> ModelRequest | None:
+    """The request without signed and encrypted thinking; `None` when it has none."""
+    return without_parts(request, _is_bound)
+
+
+def _is_bound(part: AssistantPart) -> bool:
+    if isinstance(part, Thinking):
+        return part.signature is not None
+    return isinstance(part, ProviderItem) and (replayed(part) or {}).get("type") == "redacted_thinking"
 
 
 # A turn that Anthropic paused (`stop_reason` is `pause_turn`).

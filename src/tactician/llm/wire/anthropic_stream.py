@@ -6,7 +6,7 @@ of the server-sent events are not needed. Types that are not known are passed ov
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pydantic_core import from_json
@@ -72,7 +72,7 @@ class StreamDecoder:
         self._usage: dict[str, object] = {}
         self._calls = 0
 
-    def feed(self, data: str) -> Iterator[Delta]:
+    def feed(self, data: str) -> Sequence[Delta]:
         """The deltas in one event.
 
         Raises:
@@ -80,11 +80,13 @@ class StreamDecoder:
             ModelError: of the kind that fits, when it says that the provider failed.
         """
         try:
-            event = mapping(from_json(data))
+            event = mapping(from_json(data, cache_strings="keys"))
             kind = string(event["type"])
+            if kind == "content_block_delta":  # nearly always: this runs for every token
+                return self._block_delta(self._blocks[_index(event)], mapping(event["delta"]))
             if kind == "error":
                 raise self._error(mapping(event["error"]))
-            yield from self._deltas(kind, event)
+            return self._other(kind, event)
         except (KeyError, TypeError, ValueError) as error:
             raise MalformedResponseError(
                 f"{self._model}: an event of the stream is not one of Anthropic's: {data[:300]}", model=self._model
@@ -95,15 +97,14 @@ class StreamDecoder:
         status = _STATUS.get(kind, 500)
         return error_kind(status)(f"{self._model}: {kind}: {message}", model=self._model, status=status)
 
-    def _deltas(self, kind: str, event: Mapping[str, object]) -> Iterator[Delta]:
-        if kind == "content_block_delta":
-            yield from self._block_delta(self._blocks[_index(event)], mapping(event["delta"]))
-        elif kind == "content_block_start":
-            yield from self._block_start(_index(event), mapping(event["content_block"]))
-        elif kind == "message_start":
+    def _other(self, kind: str, event: Mapping[str, object]) -> Sequence[Delta]:
+        if kind == "content_block_start":
+            return self._block_start(_index(event), mapping(event["content_block"]))
+        if kind == "message_start":
             self._merge(mapping(event["message"]))
         elif kind == "message_delta":
             self._merge({**mapping(event["delta"]), "usage": event.get("usage")})
+        return ()
 
     def _merge(self, message: Mapping[str, object]) -> None:
         """Later values stand for earlier ones: the tokens in them are totals."""
@@ -111,30 +112,32 @@ class StreamDecoder:
         if (usage := message.get("usage")) is not None:
             self._usage.update({name: value for name, value in mapping(usage).items() if value is not None})
 
-    def _block_start(self, index: int, start: Mapping[str, object]) -> Iterator[Delta]:
+    def _block_start(self, index: int, start: Mapping[str, object]) -> Sequence[Delta]:
         kind = string(start["type"])
         block = self._blocks[index] = _Block(start, self._calls)
         if kind == "tool_use":
             self._calls += 1
-            yield ToolCallDelta(block.call, string(start["id"]), string(start["name"]))
-        elif kind == "text":
-            yield from _said(block, start.get("text"), TextDelta)
-        elif kind == "thinking":
-            yield from _said(block, start.get("thinking"), ThinkingDelta)
+            return (ToolCallDelta(block.call, string(start["id"]), string(start["name"])),)
+        if kind == "text":
+            return _said(block, start.get("text"), TextDelta)
+        if kind == "thinking":
+            return _said(block, start.get("thinking"), ThinkingDelta)
+        return ()
 
-    def _block_delta(self, block: _Block, delta: Mapping[str, object]) -> Iterator[Delta]:
+    def _block_delta(self, block: _Block, delta: Mapping[str, object]) -> Sequence[Delta]:
         kind = delta["type"]
         if kind == "text_delta":
-            yield from _said(block, delta["text"], TextDelta)
-        elif kind == "thinking_delta":
-            yield from _said(block, delta["thinking"], ThinkingDelta)
-        elif kind == "signature_delta":
+            return _said(block, delta["text"], TextDelta)
+        if kind == "thinking_delta":
+            return _said(block, delta["thinking"], ThinkingDelta)
+        if kind == "signature_delta":
             block.signature = string(delta["signature"])
         elif kind == "input_json_delta" and (piece := string(delta["partial_json"])):
             block.json.append(piece)
             if block.start["type"] == "tool_use":
                 name = string(block.start["name"])
-                yield ToolCallDelta(block.call, string(block.start["id"]), name, piece)
+                return (ToolCallDelta(block.call, string(block.start["id"]), name, piece),)
+        return ()
 
     def response(self) -> ModelResponse:
         """All that came, as one response.
@@ -148,7 +151,7 @@ class StreamDecoder:
             )
         blocks = (self._blocks[index].whole() for index in sorted(self._blocks))
         try:
-            return assembled(blocks, {**self._message, "usage": self._usage})
+            return assembled(blocks, {**self._message, "usage": self._usage}, self._model)
         except (KeyError, TypeError, ValueError) as error:
             raise MalformedResponseError(
                 f"{self._model}: the stream is not an Anthropic message ({error!r})", model=self._model
@@ -162,7 +165,8 @@ def _index(event: Mapping[str, object]) -> int:
     raise TypeError(f"a block has a number, not {index!r}")
 
 
-def _said(block: _Block, text: object, delta: type[TextDelta] | type[ThinkingDelta]) -> Iterator[Delta]:
-    if piece := string(text or ""):
-        block.text.append(piece)
-        yield delta(piece)
+def _said(block: _Block, text: object, delta: type[TextDelta] | type[ThinkingDelta]) -> Sequence[Delta]:
+    if not (piece := string(text or "")):
+        return ()
+    block.text.append(piece)
+    return (delta(piece),)

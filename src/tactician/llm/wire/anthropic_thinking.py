@@ -15,6 +15,8 @@ EFFORTS = ("low", "medium", "high", "xhigh", "max")
 _BUDGETS = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384, "xhigh": 32768, "max": 32768}
 _LEAST_TOP_P = 0.95
 _DROP_STALE = {"prefix_mismatch_behavior": "drop_block"}
+BINDING_HEADER = ("anthropic-beta", "thinking-binding-controls-2026-08-01")
+"""The header that a request needs to say what becomes of stale thinking."""
 
 
 def thinking_fields(options: LlmOptions, model: str, dialect: Dialect, *, may_use_budget: bool) -> dict[str, object]:

@@ -29,6 +29,10 @@ class Dialect:
         reasoning_summary: the summary of its thinking to ask for, such as `"auto"`; none when empty.
         encrypted_reasoning: whether its thinking comes encrypted, and is wanted back.
         replay_reasoning: whether its thinking is wanted back, as text, where it called tools.
+        replayed: the fields of its answers that are wanted back as they were: `extra_content` (Gemini's signatures),
+            `reasoning_details` (OpenRouter).
+        unsigned_call: what the first call of an answer carries where the provider did not sign it, because another one
+            gave the answer.
         forced_tools: whether a `tool_choice` can make it call a tool.
         parallel_tool_calls: whether it may ask for several calls at once.
         short_call_ids: whether ids of tool calls have to be nine letters and digits.
@@ -56,6 +60,8 @@ class Dialect:
     reasoning_summary: str = ""
     encrypted_reasoning: bool = False
     replay_reasoning: bool = False
+    replayed: frozenset[str] = frozenset()
+    unsigned_call: JsonFields = field(default_factory=dict)
     forced_tools: bool = True
     parallel_tool_calls: bool = True
     short_call_ids: bool = False

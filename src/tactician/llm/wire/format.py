@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -31,7 +31,7 @@ class Decode(Protocol):
 class StreamDecoder(Protocol):
     """Turns the data of server-sent events into deltas, and all of them into one response."""
 
-    def feed(self, data: str) -> Iterator[Delta]:
+    def feed(self, data: str) -> Iterable[Delta]:
         """The deltas in one event; raises `MalformedResponseError`."""
         ...
 
@@ -55,6 +55,7 @@ class WireFormat:
     Attributes:
         continuation: the request that lets a paused answer go on, `None` when it is complete; where answers pause.
         merged: a paused answer and what followed it, as one.
+        without_thinking: the request without the thinking that only its author can read; `None` when it has none.
     """
 
     name: str
@@ -63,3 +64,4 @@ class WireFormat:
     stream_decoder: NewStreamDecoder
     continuation: Callable[[ModelRequest, ModelResponse], ModelRequest | None] | None = None
     merged: Callable[[ModelResponse, ModelResponse], ModelResponse] = lambda first, second: second
+    without_thinking: Callable[[ModelRequest], ModelRequest | None] = lambda request: None

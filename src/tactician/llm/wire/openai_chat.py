@@ -17,6 +17,7 @@ from tactician.llm.messages import (
     Message,
     SystemMessage,
     Text,
+    ToolCall,
     ToolResult,
     UserMessage,
     UserPart,
@@ -25,10 +26,12 @@ from tactician.llm.model import ModelRequest, ToolSpec
 from tactician.llm.options import NO_OPTIONS
 from tactician.llm.schema import without_keywords
 from tactician.llm.wire.dialect import DEFAULT_DIALECT, Dialect
-from tactician.llm.wire.openai_chat_answers import StreamDecoder, decode
+from tactician.llm.wire.openai_chat_answers import decode
+from tactician.llm.wire.openai_chat_replay import FORMAT, replay, without_thinking
+from tactician.llm.wire.openai_chat_stream import StreamDecoder
 from tactician.llm.wire.tools import PerTool
 
-__all__ = ["encode", "decode", "StreamDecoder", "text_with_reasoning"]
+__all__ = ["FORMAT", "encode", "decode", "StreamDecoder", "without_thinking", "text_with_reasoning"]
 
 # Mistral's API: "Tool call id has to be a-z, A-Z, 0-9, with a length of 9".
 _SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
@@ -97,19 +100,23 @@ def _encode_document(document: Document, dialect: Dialect) -> dict[str, object]:
 def _encode_assistant(message: AssistantMessage, dialect: Dialect) -> dict[str, object]:
     calls = message.tool_calls
     encoded: dict[str, object] = {"role": "assistant", "content": message.text or (None if calls else "")}
-    if calls:
-        encoded["tool_calls"] = [
-            {
-                "id": _call_id(call.id, dialect),
-                "type": "function",
-                "function": {"name": call.name, "arguments": call.arguments},
-            }
-            for call in calls
-        ]
+    asked = [_encode_call(call, dialect) for call in calls]
+    if asked:
+        encoded["tool_calls"] = asked
     # DeepSeek's guide "Thinking mode": thinking that led to calls has to come back; other thinking is passed over.
     if dialect.replay_reasoning and (calls or message.thinking):
         encoded["reasoning_content"] = message.thinking
+    if dialect.replayed:
+        replay(message, dialect, encoded, asked)
     return encoded
+
+
+def _encode_call(call: ToolCall, dialect: Dialect) -> dict[str, object]:
+    return {
+        "id": _call_id(call.id, dialect),
+        "type": "function",
+        "function": {"name": call.name, "arguments": call.arguments},
+    }
 
 
 def _call_id(identity: str, dialect: Dialect) -> str:

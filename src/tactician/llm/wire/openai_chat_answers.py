@@ -1,21 +1,19 @@
-"""What the `openai-chat` wire format answers, whole or in chunks.
+"""What the `openai-chat` wire format answers.
 
-Source: the OpenAI API reference, "Chat completion object" and "Chat completion chunk"; DeepSeek's and Mistral's
-references for thinking, which OpenAI does not show here.
+Source: the OpenAI API reference, "Chat completion object"; DeepSeek's and Mistral's references for thinking, which
+OpenAI does not show here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-
-from pydantic_core import from_json
 
 from tactician.errors import MalformedResponseError
 from tactician.llm.messages import AssistantMessage, AssistantPart, Text, Thinking, ToolCall
-from tactician.llm.model import Delta, FinishReason, ModelResponse, TextDelta, ThinkingDelta, ToolCallDelta
+from tactician.llm.model import FinishReason, ModelResponse
 from tactician.llm.usage import Usage
 from tactician.llm.wire.failures import failure
+from tactician.llm.wire.openai_chat_replay import kept
 from tactician.llm.wire.values import count, mapping, mappings, string
 
 _FINISH_REASONS: dict[object, FinishReason] = {
@@ -40,34 +38,34 @@ def decode(body: object, model: str = "") -> ModelResponse:
         completion = mapping(body)
         if "choices" not in completion and (error := completion.get("error")):
             raise failure(error, model)
-        return _decode(completion)
+        return _decode(completion, model)
     except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
         raise MalformedResponseError(
             f"{model or 'the model'}: the answer is not a chat completion ({error!r}): {str(body)[:300]}", model=model
         ) from error
 
 
-def _decode(body: Mapping[str, object]) -> ModelResponse:
+def _decode(body: Mapping[str, object], model: str) -> ModelResponse:
     choice = mappings(body["choices"])[0]
     message = mapping(choice["message"])
-    thinking, text = _said(message)
-    calls = (_call(call) for call in mappings(message.get("tool_calls") or ()))
+    calls = (part for call in mappings(message.get("tool_calls") or ()) for part in _call(call))
     return ModelResponse(
-        AssistantMessage((*_parts(thinking, text), *calls)),
-        _usage(body.get("usage")),
-        _finish_reason(choice.get("finish_reason")),
+        AssistantMessage((*prose(*said(message)), *kept(message), *calls)),
+        usage_of(body.get("usage"), model),
+        finish_reason(choice.get("finish_reason")),
         string(body.get("model") or ""),
     )
 
 
-def _parts(thinking: str, text: str) -> Iterator[AssistantPart]:
+def prose(thinking: str, text: str) -> Iterator[AssistantPart]:
+    """The parts for what was thought and said."""
     if thinking:
         yield Thinking(thinking)
     if text:
         yield Text(text)
 
 
-def _said(message: Mapping[str, object]) -> tuple[str, str]:
+def said(message: Mapping[str, object]) -> tuple[str, str]:
     """The thinking and the text of a message or a delta."""
     thinking = message.get("reasoning_content") or message.get("reasoning") or ""
     content = message.get("content") or message.get("refusal") or ""
@@ -88,19 +86,22 @@ def _thought(thinking: object) -> str:
     return "".join(string(piece.get("text") or "") for piece in mappings(thinking))
 
 
-def _call(call: Mapping[str, object]) -> ToolCall:
+def _call(call: Mapping[str, object]) -> Iterator[AssistantPart]:
     function = mapping(call["function"])
-    arguments = string(function.get("arguments") or "{}")
-    return ToolCall(string(call.get("id") or ""), string(function["name"]), arguments)
+    made = ToolCall(string(call.get("id") or ""), string(function["name"]), string(function.get("arguments") or "{}"))
+    yield made
+    yield from kept(call, made.id)
 
 
-def _finish_reason(reason: object) -> FinishReason:
+def finish_reason(reason: object) -> FinishReason:
+    """Why the model stopped, in our words."""
     return _FINISH_REASONS.get(reason, "stop") if isinstance(reason, str) else "stop"
 
 
-def _usage(usage: object) -> Usage:
+def usage_of(usage: object, model: str) -> Usage:
+    """The tokens that it took."""
     if not isinstance(usage, dict):
-        return Usage(requests=1)
+        return Usage(requests=1, model=model)
     details = mapping(usage.get("prompt_tokens_details") or {})
     thought = mapping(usage.get("completion_tokens_details") or {})
     read, sent = details.get("cached_tokens"), count(usage.get("prompt_tokens"))
@@ -111,95 +112,5 @@ def _usage(usage: object) -> Usage:
         cache_read_tokens=count(usage.get("prompt_cache_hit_tokens") if read is None else read),  # DeepSeek's name
         requests=1,
         reasoning_tokens=count(thought.get("reasoning_tokens")),
+        model=model,
     )
-
-
-@dataclass(slots=True)
-class _PartialCall:
-    id: str = ""
-    name: str = ""
-    arguments: list[str] = field(default_factory=list)
-
-
-class StreamDecoder:
-    """Turns the data of each event into deltas, and all of them into one response."""
-
-    def __init__(self, model: str = "") -> None:
-        self._model = model
-        self._text: list[str] = []
-        self._thinking: list[str] = []
-        self._calls: dict[int, _PartialCall] = {}
-        self._usage = Usage(requests=1)
-        self._finish: FinishReason | None = None
-        self._served_by = ""
-
-    def feed(self, data: str) -> Iterator[Delta]:
-        """The deltas in one event.
-
-        Raises:
-            MalformedResponseError: when the event is not a chat completion chunk.
-            ModelError: of the kind that fits the failure, when the event is an error.
-        """
-        if data == "[DONE]":
-            return
-        try:
-            yield from self.feed_chunk(from_json(data))
-        # Whatever is not what it should be has no `get`.
-        except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
-            raise MalformedResponseError(
-                f"{self._model}: an event of the stream is not a chat completion chunk: {data[:300]}", model=self._model
-            ) from error
-
-    def feed_chunk(self, chunk: Mapping[str, object]) -> Iterator[Delta]:
-        """The deltas in one chunk that is already parsed."""
-        choices = chunk.get("choices")
-        if choices is None and (error := chunk.get("error")):
-            raise failure(error, self._model)
-        if not self._served_by:
-            self._served_by = string(chunk.get("model") or "")
-        if (usage := chunk.get("usage")) is not None:
-            self._usage = _usage(usage)
-        if not isinstance(choices, list):
-            raise TypeError("a chunk has choices")
-        for choice in choices:
-            if reason := choice.get("finish_reason"):
-                self._finish = _finish_reason(reason)
-            yield from self._deltas(choice.get("delta") or {})
-
-    def _deltas(self, delta: Mapping[str, object]) -> Iterator[Delta]:
-        thinking, text = _said(delta)
-        if thinking:
-            self._thinking.append(thinking)
-            yield ThinkingDelta(thinking)
-        if text:
-            self._text.append(text)
-            yield TextDelta(text)
-        if calls := delta.get("tool_calls"):
-            for position, call in enumerate(mappings(calls)):
-                yield self._call_delta(position, call)
-
-    def _call_delta(self, position: int, call: Mapping[str, object]) -> ToolCallDelta:
-        index = call.get("index", position)
-        function = mapping(call.get("function") or {})
-        if not isinstance(index, int):
-            raise TypeError(f"not a tool call: {call!r}")
-        partial = self._calls.setdefault(index, _PartialCall())
-        partial.id = partial.id or string(call.get("id") or "")
-        partial.name = partial.name or string(function.get("name") or "")
-        arguments = string(function.get("arguments") or "")
-        partial.arguments.append(arguments)
-        return ToolCallDelta(index, partial.id, partial.name, arguments)
-
-    def response(self) -> ModelResponse:
-        """All that came, as one response.
-
-        Raises:
-            MalformedResponseError: when the stream ended before the answer did.
-        """
-        if self._finish is None:
-            raise MalformedResponseError(
-                f"{self._model}: the stream broke off before the answer ended", model=self._model
-            )
-        calls = (ToolCall(c.id, c.name, "".join(c.arguments) or "{}") for _, c in sorted(self._calls.items()))
-        parts = (*_parts("".join(self._thinking), "".join(self._text)), *calls)
-        return ModelResponse(AssistantMessage(parts), self._usage, self._finish, self._served_by)

@@ -7,12 +7,13 @@ as it came (OpenAI's guide "Reasoning models", "Encrypted reasoning items").
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from pydantic_core import from_json
 
 from tactician.llm.messages import (
     AssistantMessage,
+    AssistantPart,
     Document,
     Message,
     ProviderItem,
@@ -27,11 +28,12 @@ from tactician.llm.model import ModelRequest, ToolSpec
 from tactician.llm.options import NO_OPTIONS
 from tactician.llm.schema import without_keywords
 from tactician.llm.wire.dialect import DEFAULT_DIALECT, Dialect
-from tactician.llm.wire.openai_responses_answers import NAME, decode
+from tactician.llm.wire.openai_responses_answers import NAME, PHASE, decode
 from tactician.llm.wire.openai_responses_stream import StreamDecoder
+from tactician.llm.wire.parts import without_parts
 from tactician.llm.wire.tools import PerTool, fits_strict
 
-__all__ = ["NAME", "encode", "decode", "StreamDecoder"]
+__all__ = ["NAME", "encode", "decode", "StreamDecoder", "without_thinking"]
 
 
 def encode(
@@ -96,25 +98,41 @@ def _encode_part(part: UserPart) -> dict[str, object]:
 
 
 def _encode_assistant(message: AssistantMessage, dialect: Dialect) -> Iterator[object]:
+    phase: dict[str, object] = {}
     for part in message.parts:
         if isinstance(part, Text):
-            yield _message("assistant", [{"type": "output_text", "text": part.text}])
+            yield _message("assistant", [{"type": "output_text", "text": part.text}]) | phase
         elif isinstance(part, ToolCall):
             yield {"type": "function_call", "call_id": part.id, "name": part.name, "arguments": part.arguments}
-        elif isinstance(part, ProviderItem) and part.format == NAME:
-            yield from _replay(part, dialect)
+        elif item := _own_item(part):
+            if item.get("type") == PHASE:
+                phase = {"phase": item.get("phase")}
+            elif _is_replayed(item, dialect):
+                yield item
 
 
-def _replay(item: ProviderItem, dialect: Dialect) -> Iterator[object]:
-    """The item as it came. Thinking that is not encrypted is not kept anywhere, and its id would not be found."""
+def _own_item(part: AssistantPart) -> Mapping[str, object]:
+    """The item of this format that a part holds; an empty one when it holds none."""
+    if not isinstance(part, ProviderItem) or part.format != NAME:
+        return {}
     try:
-        data = from_json(item.data)
+        data: object = from_json(part.data)
     except ValueError:
-        return  # a stored conversation may hold anything
-    if not isinstance(data, dict):
-        return
-    if data.get("type") != "reasoning" or (dialect.encrypted_reasoning and data.get("encrypted_content")):
-        yield data
+        return {}  # a stored conversation may hold anything
+    return data if isinstance(data, dict) else {}
+
+
+def _is_replayed(item: Mapping[str, object], dialect: Dialect) -> bool:
+    """Whether an item goes back as it came: thinking that is not encrypted is kept nowhere, and would not be found."""
+    return item.get("type") != "reasoning" or bool(dialect.encrypted_reasoning and item.get("encrypted_content"))
+
+
+def without_thinking(request: ModelRequest) -> ModelRequest | None:
+    """The request without encrypted thinking, and without the items that have to follow it; `None` without any.
+
+    Only the organisation that such thinking was written for can have it read.
+    """
+    return without_parts(request, lambda part: _own_item(part).get("type", PHASE) != PHASE)
 
 
 def _encode_tool(tool: ToolSpec, strict: bool) -> dict[str, object]:

@@ -17,6 +17,8 @@ from tactician.llm.wire.failures import failure
 from tactician.llm.wire.values import count, mapping, mappings, string
 
 NAME = "openai-responses"
+PHASE = "message_phase"
+"""The type of our own item that says whether the texts after it are a commentary or the answer: both go back so."""
 
 
 def decode(body: object, model: str = "") -> ModelResponse:
@@ -30,7 +32,7 @@ def decode(body: object, model: str = "") -> ModelResponse:
         response = mapping(body)
         if (error := _error(response)) is not None:
             raise failure(error, model)
-        return _decode(response)
+        return _decode(response, model)
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise MalformedResponseError(
             f"{model or 'the model'}: the answer is not a response ({error!r}): {str(body)[:300]}", model=model
@@ -45,11 +47,11 @@ def _error(response: Mapping[str, object]) -> object:
     return response.get("error") if "output" not in response else None
 
 
-def _decode(response: Mapping[str, object]) -> ModelResponse:
+def _decode(response: Mapping[str, object], model: str) -> ModelResponse:
     parts = tuple(part for item in mappings(response["output"]) for part in decode_item(item))
     return ModelResponse(
         AssistantMessage(parts),
-        _usage(response.get("usage")),
+        _usage(response.get("usage"), model),
         _finish_reason(response, parts),
         string(response.get("model") or ""),
     )
@@ -59,6 +61,8 @@ def decode_item(item: Mapping[str, object]) -> Iterator[AssistantPart]:
     """The parts of an assistant's message that one item of the output stands for."""
     kind = string(item["type"])
     if kind == "message":
+        if phase := item.get("phase"):
+            yield ProviderItem(NAME, to_json({"type": PHASE, "phase": string(phase)}).decode())
         yield from _message(item)
     elif kind == "function_call":
         arguments = string(item.get("arguments") or "{}")
@@ -88,9 +92,9 @@ def _finish_reason(response: Mapping[str, object], parts: tuple[AssistantPart, .
     return "tool_calls" if any(isinstance(part, ToolCall) for part in parts) else "stop"
 
 
-def _usage(usage: object) -> Usage:
+def _usage(usage: object, model: str) -> Usage:
     if not isinstance(usage, dict):
-        return Usage(requests=1)
+        return Usage(requests=1, model=model)
     read, written = (mapping(usage.get(f"{way}_tokens_details") or {}) for way in ("input", "output"))
     return Usage(
         input_tokens=count(usage.get("input_tokens")),
@@ -99,4 +103,5 @@ def _usage(usage: object) -> Usage:
         cache_write_tokens=count(read.get("cache_write_tokens")),
         requests=1,
         reasoning_tokens=count(written.get("reasoning_tokens")),
+        model=model,
     )

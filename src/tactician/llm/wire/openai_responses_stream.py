@@ -5,7 +5,7 @@ Source: the OpenAI API reference, "Streaming events".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic_core import from_json
@@ -38,7 +38,7 @@ class StreamDecoder:
         self._items: dict[int, Mapping[str, object]] = {}
         self._final: Mapping[str, object] | None = None
 
-    def feed(self, data: str) -> Iterator[Delta]:
+    def feed(self, data: str) -> Sequence[Delta]:
         """The deltas in one event.
 
         Raises:
@@ -46,16 +46,15 @@ class StreamDecoder:
             ModelError: of the kind that fits the failure, when the event is an error.
         """
         if data == "[DONE]":
-            return
+            return ()
         try:
-            event = mapping(from_json(data))
+            event = mapping(from_json(data, cache_strings="keys"))
             kind = string(event["type"])
-            if kind in _TEXT:
-                yield TextDelta(string(event["delta"]))
-            elif kind in _THINKING:
-                yield ThinkingDelta(string(event["delta"]))
-            else:
-                yield from self._other(kind, event)
+            if kind in _TEXT:  # nearly always: this runs for every token
+                return (TextDelta(string(event["delta"])),)
+            if kind in _THINKING:
+                return (ThinkingDelta(string(event["delta"])),)
+            return tuple(self._other(kind, event))
         except (KeyError, TypeError, ValueError) as error:
             raise MalformedResponseError(
                 f"{self._model}: an event of the stream is not one of a response: {data[:300]}", model=self._model

@@ -1,34 +1,62 @@
-"""Server-sent events (WHATWG HTML, section 9.2), decoded from bytes that may be cut anywhere."""
+"""Server-sent events (WHATWG HTML, section 9.2), decoded from bytes that may be cut anywhere.
+
+Only the data of an event is told: every wire format says in it what the event is, so that names, ids and times to wait
+are passed over like comments. In one thing this is kinder than the standard: an event that the stream ends in counts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 
 class SseDecoder:
-    """Collects bytes and yields the `data` of each complete event."""
+    """Collects bytes and gives the `data` of each complete event."""
 
     def __init__(self) -> None:
-        self._buffer = b""
-        self._data: list[str] = []
+        self._rest = bytearray()
+        self._ends_in_return = False
+        self._encoding = "utf-8-sig"  # drops a byte order mark, which can only come first
 
-    def feed(self, chunk: bytes) -> Iterator[str]:
+    def feed(self, chunk: bytes) -> Sequence[str]:
         """The data of every event that `chunk` completes."""
-        *lines, self._buffer = (self._buffer + chunk).split(b"\n")
-        for line in lines:
-            line = line.removesuffix(b"\r")
-            if line.startswith(b"data:"):
-                self._data.append(line[5:].removeprefix(b" ").decode("utf-8", "replace"))
-            elif not line and self._data:
-                yield self._take()
+        rest = self._rest
+        searched = max(len(rest) - 1, 0)
+        rest += self._with_plain_newlines(chunk)
+        end = rest.rfind(b"\n\n", searched)
+        if end < 0:
+            return ()
+        text = rest[:end].decode(self._encoding, "replace")
+        del rest[: end + 2]
+        self._encoding = "utf-8"
+        return _data(text)
 
-    def close(self) -> Iterator[str]:
+    def close(self) -> Sequence[str]:
         """The data of an event that the end of the stream left without its empty line."""
-        yield from self.feed(b"\n")
-        if self._data:
-            yield self._take()
+        return self.feed(b"\n\n")
 
-    def _take(self) -> str:
-        data = "\n".join(self._data)
-        self._data.clear()
-        return data
+    def _with_plain_newlines(self, chunk: bytes) -> bytes:
+        """The chunk with `\\n` for each end of a line, also where the last chunk ended within a `\\r\\n`."""
+        if self._ends_in_return and chunk:
+            chunk = chunk.removeprefix(b"\n")
+            self._ends_in_return = False
+        if b"\r" in chunk:
+            self._ends_in_return = chunk.endswith(b"\r")
+            chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        return chunk
+
+
+def _data(text: str) -> list[str]:
+    """The data of each event in whole ones."""
+    if text.startswith("data: "):  # this runs for every token: often each event is one line
+        found = text[6:].split("\n\ndata: ")
+        if text.count("\n") == 2 * (len(found) - 1):
+            return found
+    return [data for event in text.split("\n\n") if (data := _data_of(event)) is not None]
+
+
+def _data_of(event: str) -> str | None:
+    before, _, last = event.rpartition("\n")
+    if last.startswith("data: ") and "data" not in before:  # nearly always
+        return last[6:]
+    lines = [line[5:].removeprefix(" ") for line in event.split("\n") if line.startswith("data:") or line == "data"]
+    return "\n".join(lines) if lines else None

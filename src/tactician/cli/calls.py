@@ -1,0 +1,40 @@
+"""What a router did with a request, in words."""
+
+from __future__ import annotations
+
+from tactician.events import (
+    Event,
+    InstanceRecovered,
+    InstanceRested,
+    ModelFellBack,
+    RequestDelayed,
+    RequestRetried,
+)
+from tactician.llm.routing.deployment import full_name
+
+_NOTICEABLE = 0.1
+
+
+def told(event: Event) -> str | None:
+    """One line; `None` for what is not worth one: a request that went through, or waited for a moment only."""
+    match event:
+        case RequestDelayed() if event.seconds >= _NOTICEABLE:
+            return f"waited {event.seconds:.1f} s for {full_name(event.instance, event.model)} ({event.reason})"
+        case RequestRetried():
+            return _retried(event)
+        case InstanceRested():
+            return f"{full_name(event.instance, event.model)} rests {event.seconds:.1f} s ({event.error})"
+        case InstanceRecovered():
+            return f"{full_name(event.instance, event.model)} is back"
+        case ModelFellBack(reason="rest"):
+            return f"{event.model} rests, falling back to {event.fallback}"
+        case ModelFellBack():
+            return f"{event.model} failed ({event.reason}), falling back to {event.fallback}"
+        case _:
+            return None
+
+
+def _retried(event: RequestRetried) -> str:
+    target = "again" if event.next_instance == event.instance else event.next_instance
+    pause = f" after {event.delay:.1f} s" if event.delay >= _NOTICEABLE else ""
+    return f"{event.instance} failed ({event.error}), trying {target}{pause}"

@@ -1,0 +1,36 @@
+"""A provider that environment variables give access to: its key, and its address where that is another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tactician.errors import ConfigurationError
+from tactician.llm.instances import VARIABLE
+from tactician.llm.provider import Provider
+from tactician.llm.providers import PROVIDERS
+
+
+@dataclass(frozen=True, slots=True)
+class SingleKey:
+    """A provider, and what a call to it needs."""
+
+    provider: Provider
+    key: str | None = field(repr=False)
+    base_url: str | None = None
+
+
+def single_key(name: str, model: str, environment: Mapping[str, str]) -> SingleKey:
+    """The access to a provider for one of its models.
+
+    Raises:
+        ConfigurationError: when the provider has no address, or its key is not set.
+    """
+    provider = PROVIDERS[name]
+    base_url = environment.get(f"{name.upper().replace('-', '_')}_BASE_URL") or None
+    key = environment.get(provider.key_variable) if provider.key_variable else None
+    if provider.base_url is None:
+        raise ConfigurationError(f"{name}:{model}: {name} has no fixed address; configure it in {VARIABLE}")
+    if provider.key_variable and not key and not base_url:
+        raise ConfigurationError(f"{name}:{model}: set {provider.key_variable} to your key for {name}")
+    return SingleKey(provider, key, base_url)

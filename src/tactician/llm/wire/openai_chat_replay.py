@@ -1,0 +1,106 @@
+"""What an answer of the `openai-chat` wire format has beside text, thinking and calls, and a provider wants back.
+
+Sources: Google's page "Thought signatures", OpenAI compatibility (`extra_content` of a tool call or of the message);
+OpenRouter's page "Reasoning tokens", preserving reasoning (`reasoning_details` of the message, which a stream brings
+in pieces).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from pydantic_core import from_json, to_json
+
+from tactician.llm.messages import AssistantMessage, AssistantPart, ProviderItem
+from tactician.llm.model import ModelRequest
+from tactician.llm.wire.dialect import Dialect
+from tactician.llm.wire.parts import without_parts
+from tactician.llm.wire.values import mappings, string
+
+FORMAT = "openai-chat"
+_CALL = "tool_call_id"
+_FIELDS = ("extra_content", "reasoning_details")
+# The kinds of details that a stream brings in pieces, and where they have their text. All others come whole.
+_TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary"}
+
+
+def kept(answer: Mapping[str, object], call_id: str | None = None) -> Iterator[ProviderItem]:
+    """What has to be kept of a message, or of the call with this id; nothing, for nearly all providers."""
+    fields = {name: value for name in _FIELDS if (value := answer.get(name))}
+    if fields:
+        yield ProviderItem(FORMAT, to_json(fields if call_id is None else {_CALL: call_id, **fields}).decode())
+
+
+def replay(
+    message: AssistantMessage, dialect: Dialect, encoded: dict[str, object], calls: Sequence[dict[str, object]]
+) -> None:
+    """Puts what was kept of a message back in its places: in the encoded message, and in its encoded calls."""
+    places = {call.id: place for call, place in zip(message.tool_calls, calls, strict=True)}
+    for part in message.parts:
+        if not isinstance(part, ProviderItem) or (fields := _fields(part)) is None:
+            continue
+        place = places.get(str(fields[_CALL])) if _CALL in fields else encoded
+        if place is not None:
+            place.update((name, fields[name]) for name in _FIELDS if name in fields and name in dialect.replayed)
+    for first in calls[:1]:
+        for name, value in dialect.unsigned_call.items():
+            first.setdefault(name, value)
+
+
+def _fields(item: ProviderItem) -> Mapping[str, object] | None:
+    if item.format != FORMAT:
+        return None
+    try:
+        fields = from_json(item.data)
+    except ValueError:
+        return None  # a stored conversation may hold anything
+    return fields if isinstance(fields, dict) else None
+
+
+def without_thinking(request: ModelRequest) -> ModelRequest | None:
+    """The request without what only the provider that sent it can read; `None` when it has none."""
+    return without_parts(request, _is_kept)
+
+
+def _is_kept(part: AssistantPart) -> bool:
+    return isinstance(part, ProviderItem) and part.format == FORMAT
+
+
+class Pieces:
+    """What has to be kept of a message, or of a call, that a stream brings in pieces."""
+
+    __slots__ = ("_details", "_fields", "_texts")
+
+    def __init__(self) -> None:
+        self._fields: dict[str, object] = {}
+        self._details: list[dict[str, object]] = []
+        self._texts: dict[tuple[object, object], tuple[dict[str, object], list[str]]] = {}
+
+    def add(self, piece: Mapping[str, object]) -> None:
+        """What one delta brings."""
+        if extra := piece.get("extra_content"):
+            self._fields["extra_content"] = extra
+        for detail in mappings(piece.get("reasoning_details") or ()):
+            self._add_detail(dict(detail))
+
+    def _add_detail(self, detail: dict[str, object]) -> None:
+        """Adds a detail. The text of those of one kind and number is one, or its signature would not fit it."""
+        kind = detail.get("type")
+        name = _TEXTS.get(kind) if isinstance(kind, str) else None
+        if name is None:
+            self._details.append(detail)
+            return
+        index = detail.get("index")
+        text = string(detail.pop(name, None) or "")
+        known, texts = self._texts.setdefault((kind, str(index)), ({}, []))
+        if not known:
+            self._details.append(known)
+        known.update((one, value) for one, value in detail.items() if value is not None or one not in known)
+        texts.append(text)
+
+    def whole(self, call_id: str | None = None) -> Iterator[ProviderItem]:
+        """All of it, as an answer that is not streamed has it."""
+        for (kind, _), (detail, texts) in self._texts.items():
+            detail[_TEXTS[str(kind)]] = "".join(texts)
+        details = {"reasoning_details": self._details} if self._details else {}
+        return kept({**self._fields, **details}, call_id)

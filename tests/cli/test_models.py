@@ -1,0 +1,189 @@
+"""What `tactician models` shows of each instance: what it can do, what it costs and how it does."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from io import StringIO
+from math import inf
+
+import pytest
+from rich.console import Console
+
+from tactician.cli.models import show_models
+from tactician.config import ModelSettings, Settings
+from tactician.errors import ModelTimeoutError
+from tactician.llm import (
+    AssistantMessage,
+    DeploymentStatus,
+    EmbeddedModel,
+    LlmOptions,
+    ModelCatalog,
+    ModelRequest,
+    ModelResponse,
+    UserMessage,
+)
+from tests.support.chat_server import ChatServer, answers, completion, fails
+
+OK = answers(completion("OK."))
+
+
+def instance(id: str, models: str = "m", provider: str = "openai", url: str = "http://x", **more: object) -> object:
+    return {"id": id, "url": url, "key": "sk-secret", "models": models, "provider": provider, **more}
+
+
+def catalog(*instances: object, **environment: str) -> ModelCatalog:
+    return ModelCatalog(Settings(), {"LLM_INSTANCES": json.dumps(instances), **environment})
+
+
+def shown(source: ModelCatalog, *, check: bool = False) -> tuple[str, bool]:
+    console = Console(file=StringIO(), width=300)
+    is_well = show_models(console, source, check=check)
+    assert isinstance(console.file, StringIO)
+    assert "sk-" not in console.file.getvalue()
+    return console.file.getvalue(), is_well
+
+
+def rows(text: str) -> dict[str, list[str]]:
+    """The cells from the third on, by who serves the model."""
+    lines = (line.split("│")[1:-1] for line in text.splitlines() if line.startswith("│"))
+    return {cells[2].strip(): [cell.strip() for cell in cells[3:]] for cells in lines}
+
+
+async def checked(source: ModelCatalog) -> tuple[str, bool]:
+    return await asyncio.to_thread(shown, source, check=True)
+
+
+@pytest.fixture(autouse=True)
+def without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tactician.llm.embedded.is_available", lambda: False)
+
+
+def test_each_instance_has_its_own_abilities_and_prices() -> None:
+    custom = {
+        "apiFormat": "openai-chat",
+        "auth": {"header": "X-Key"},
+        "endpoints": {"chat_completions": "/chat"},
+        "features": {"functionCalling": True, "vision": False},
+        "modelPricing": {"acme": {"input": 1.5, "output": 6}},
+    }
+    text, is_well = shown(
+        catalog(
+            instance("house", "acme-1", "custom", custom=custom),
+            instance("other", "acme-1", "openai"),
+            instance("eu", "claude-sonnet-5", "anthropic"),
+            instance("old", "gpt-4o"),
+            MISTRAL_API_KEY="sk-m",
+        )
+    )
+    assert is_well
+    table = rows(text)
+    assert table["house"] == ["tools", "1.50 / 6.00", "not called yet"]
+    assert table["other"] == [
+        "tools, structured output, images, documents, reasoning",
+        "? / ?",
+        "not called yet",
+    ]
+    assert table["eu"][0].endswith("documents, reasoning, web search, code interpreter")
+    assert "reasoning" not in table["old"][0]
+    assert table["mistral"][2] == "not called yet"
+
+
+async def test_a_check_asks_each_instance_once_and_tells_how_it_does() -> None:
+    busy = fails(429, "slow down", {"Retry-After": "28"})
+    async with ChatServer(OK) as good, ChatServer(fails(500, "overloaded")) as bad, ChatServer(busy) as full:
+        source = catalog(instance("one", url=good.url), instance("two", url=bad.url), instance("three", url=full.url))
+        text, is_well = await checked(source)
+        assert [len(server.received) for server in (good, bad, full)] == [1, 1, 1]
+    assert not is_well
+    health = {name: cells[2] for name, cells in rows(text).items()}
+    assert health["one"].startswith("ok, ")
+    assert health["two"] == "failed (server)"
+    assert health["three"] in ("rests 28 s (rate_limit)", "rests 27 s (rate_limit)")
+    assert "two:m does not answer: HTTP 500: overloaded" in text
+    assert "one:m does not answer" not in text
+
+
+async def test_a_single_key_is_checked_as_an_instance_is() -> None:
+    async with ChatServer(OK) as server:
+        source = ModelCatalog(Settings(), {"MISTRAL_API_KEY": "sk-m", "MISTRAL_BASE_URL": server.url})
+        text, is_well = await checked(source)
+    assert is_well
+    assert rows(text)["mistral"][2].startswith("ok, ")
+    assert list(source.health()) == ["mistral:mistral-large-latest"]
+
+
+async def test_a_model_that_cannot_be_called_at_all_says_why_in_its_row() -> None:
+    fallbacks: dict[str, tuple[str, ...]] = {"mistral:mistral-large-latest": ("openai:gpt-5.4",)}
+    source = ModelCatalog(Settings(models=ModelSettings(fallbacks=fallbacks)), {"MISTRAL_API_KEY": "sk-m"})
+    text, is_well = await checked(source)
+    assert not is_well
+    assert rows(text)["mistral"] == ["openai:gpt-5.4: set OPENAI_API_KEY to your key for openai", "", "failed"]
+
+
+@pytest.mark.parametrize("error", [None, ModelTimeoutError("local: no answer within 60 s")])
+async def test_the_embedded_model_is_checked_too(
+    error: ModelTimeoutError | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def generate(self: EmbeddedModel, request: ModelRequest) -> ModelResponse:
+        if error is not None:
+            raise error
+        return ModelResponse(AssistantMessage())
+
+    monkeypatch.setattr("tactician.llm.embedded.is_available", lambda: True)
+    monkeypatch.setattr(EmbeddedModel, "generate", generate)
+    text, is_well = await checked(ModelCatalog(Settings(), {}))
+    abilities, price, health = rows(text)["this process"]
+    assert (abilities, price, is_well) == ("structured output", "0.00 / 0.00", error is None)
+    assert health.startswith("failed" if error else "ok, ")
+    assert ("local does not answer: no answer within 60 s" in text) == (error is not None)
+
+
+async def test_a_program_that_runs_on_can_ask_and_show_how_its_models_do() -> None:
+    async with ChatServer(OK) as server:
+        source = catalog(instance("one", url=server.url), instance("two", url=server.url))
+        model = source.resolve(LlmOptions(model="one:m"))
+        for _ in range(2):
+            await model.generate(ModelRequest((UserMessage("hi"),)))
+    health = source.health()
+    assert [(name, one.requests, one.answers, one.failure) for name, one in health.items()] == [
+        ("one:m", 2, 2, None),
+        ("two:m", 0, 0, None),
+    ]
+    table = rows(shown(source)[0])
+    assert table["one"][2].startswith("ok, ")
+    assert table["one"][2].endswith(" s on average")
+    assert table["two"][2] == "not called yet"
+
+
+def test_a_tool_of_the_provider_that_a_user_knows_of_is_listed() -> None:
+    fact: dict[str, object] = {"match": "m", "native_tools": {"moonlight": {"type": "moonlight"}}}
+    environment = {"LLM_INSTANCES": json.dumps([instance("one")])}
+    text, _ = shown(ModelCatalog(Settings(models=ModelSettings(facts=(fact,))), environment))
+    assert rows(text)["one"][0].endswith(", reasoning, moonlight")
+
+
+def test_a_default_that_only_has_a_name_is_marked_too() -> None:
+    text, _ = shown(catalog(instance("one"), TACTICIAN_MODEL="ollama:qwen3"))
+    assert next(line.split("│")[2].strip() for line in text.splitlines() if "→" in line) == "ollama:qwen3"
+    assert "The default is ollama:qwen3, because TACTICIAN_MODEL is set." in text
+
+
+STATUS = DeploymentStatus(instance="one", model="m", requests=1)
+HEALTH = {
+    "no answer yet": replace(STATUS, in_flight=1),
+    "is tried again (server)": replace(STATUS, in_flight=1, failure="server", resting_seconds=inf),
+    "rests 3 s": replace(STATUS, resting_seconds=3.2),
+    "ok, 0.50 s": replace(STATUS, answers=1, latency=0.5, average_latency=0.5),
+    "ok, 0.50 s, 0.75 s on average": replace(STATUS, answers=2, latency=0.5, average_latency=0.75),
+}
+
+
+@pytest.mark.parametrize("expected", HEALTH)
+def test_health_has_words(expected: str) -> None:
+    class Known(ModelCatalog):
+        def health(self) -> Mapping[str, DeploymentStatus]:
+            return {"one:m": HEALTH[expected]}
+
+    source = Known(Settings(), {"LLM_INSTANCES": json.dumps([instance("one")])})
+    assert rows(shown(source)[0])["one"][2] == expected
