@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from tactician.ai import Ai
     from tactician.llm import AssistantMessage, Image, LlmOptions, ModelRouter, UserMessage
     from tactician.platform import Platform
-    from tactician.process import Blackboard, Budget, OperationContext, ProcessOptions, ProcessStatus, UserInput
-    from tactician.runs import RunContext, Runnable, RunResult
+    from tactician.process import Blackboard, OperationContext, ProcessOptions, ProcessStatus, UserInput
+    from tactician.loop import Autonomous, handoff
+    from tactician.runs import Budget, RunContext, Runnable, RunResult, RunStatus, approve, reject
     from tactician.tools import Tool, tool
 
 __version__ = "0.1.0"
@@ -40,8 +41,9 @@ _HOMES = {
     "tactician.ai": ("Ai",),
     "tactician.llm": ("LlmOptions", "Image", "UserMessage", "AssistantMessage", "ModelRouter"),
     "tactician.platform": ("Platform",),
-    "tactician.process": ("Blackboard", "Budget", "OperationContext", "ProcessOptions", "ProcessStatus", "UserInput"),
-    "tactician.runs": ("RunContext", "Runnable", "RunResult"),
+    "tactician.process": ("Blackboard", "OperationContext", "ProcessOptions", "ProcessStatus", "UserInput"),
+    "tactician.runs": ("Budget", "RunContext", "Runnable", "RunResult", "RunStatus", "approve", "reject"),
+    "tactician.loop": ("Autonomous", "handoff"),
     "tactician.tools": ("Tool", "tool"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -73,6 +75,11 @@ __all__ = [
     "ProcessOptions",
     "ProcessStatus",
     "Budget",
+    "Autonomous",
+    "handoff",
+    "RunStatus",
+    "approve",
+    "reject",
 ]
 
 

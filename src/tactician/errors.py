@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tactician.guardrails import GuardrailKind
     from tactician.process import AgentProcess
     from tactician.runs import RunResult
 
@@ -16,6 +17,15 @@ class TacticianError(Exception):
 
 class ConfigurationError(TacticianError):
     """A setting, an environment variable or an argument is wrong or missing."""
+
+
+class AgentFileError(ConfigurationError):
+    """Files that describe agents are wrong. `problems` lists every mistake, each with its file and the place in it."""
+
+    def __init__(self, folder: str, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        lines = "".join(f"\n  - {problem}" for problem in self.problems)
+        super().__init__(f"The agents in {folder} are not described correctly:{lines}")
 
 
 class MissingExtraError(ConfigurationError):
@@ -90,6 +100,10 @@ class ContextLengthError(ModelRequestError):
     """The conversation is longer than the model can read."""
 
 
+class ThinkingRefusedError(ModelRequestError):
+    """The provider cannot read the thinking that an earlier answer brought: another account or model wrote it."""
+
+
 class UnsupportedFeatureError(ModelRequestError):
     """A request needs what the instance cannot do; nothing was sent.
 
@@ -135,8 +149,77 @@ class OutputError(RunError):
         self.last_reply = last_reply
 
 
+class BudgetError(RunError):
+    """The budget of the run, or of a run around it, is used up."""
+
+
+class HandoffError(RunError):
+    """What the agent gave to which the work was handed is not of the type that the handoff promises."""
+
+
+class RoutingError(RunError):
+    """A router found no route for its input, and has no fallback."""
+
+
+class RunNotFoundError(TacticianError):
+    """No run with this id waits in the store."""
+
+
+class RunConflictError(TacticianError):
+    """Somebody else has changed the record of a run, or has taken the run up."""
+
+
+class ConversationConflictError(TacticianError):
+    """Somebody else has changed, made or deleted the conversation in the store; nothing was saved."""
+
+
+class StoredStateError(TacticianError):
+    """What a store holds cannot be read; nothing of it was used."""
+
+
+class GuardrailError(RunError):
+    """A guardrail stopped the run; where it did so by raising, that exception is this error's cause.
+
+    Attributes:
+        guardrail: its name.
+        kind: `"input"`, `"output"`, `"tool_input"` or `"tool_output"`.
+        reason: what it said.
+    """
+
+    def __init__(self, run: str, guardrail: str, kind: GuardrailKind, reason: str, result: RunResult[None]) -> None:
+        label = f"{kind.replace('_', ' ')} guardrail {guardrail!r}"
+        super().__init__(f"{run}: the {label} stopped the run: {reason}", result)
+        self.guardrail = guardrail
+        self.kind = kind
+        self.reason = reason
+
+
 class ToolError(TacticianError):
     """Raise this in a tool to tell the model what went wrong, and nothing more."""
+
+
+class InvalidArgumentsError(ToolError):
+    """The arguments of a tool call do not fit the tool; it did not run."""
+
+
+class MissingPromptVariable(TacticianError):  # noqa: N818 - it says what is wrong
+    """The instructions of an agent have a `{{variable}}` for which a request gives no value.
+
+    Attributes:
+        agent_id: the agent.
+        variable: the name of the variable.
+        provided_keys: the names for which there were values, or `None`.
+    """
+
+    def __init__(self, agent_id: str, variable: str, provided_keys: Sequence[str]) -> None:
+        self.agent_id = agent_id
+        self.variable = variable
+        self.provided_keys = tuple(provided_keys)
+        given = ", ".join(self.provided_keys) or "none"
+        super().__init__(
+            f"{agent_id}: the instructions need a value for {{{{{variable}}}}}; pass variables={{{variable!r}: ...}} "
+            f"(given: {given})"
+        )
 
 
 class AgentNotFoundError(TacticianError):

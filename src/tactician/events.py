@@ -11,15 +11,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from tactician.guardrails import GuardrailKind, GuardrailOutcome
     from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, ToolCall, ToolResult, UsageTally
     from tactician.planning import Plan
     from tactician.process import ProcessStatus
-    from tactician.runs import RunResult
+    from tactician.runs import PendingRequest, RunResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Something that happened in the run `run_id`, whose names from the outermost inwards are `path`."""
+    """Something that happened in the run `run_id`, whose names from the outermost inwards are `path`.
+
+    A router is asked outside of runs too: then its events have an empty `run_id`.
+    """
 
     run_id: str
     path: tuple[str, ...] = ()
@@ -79,6 +83,62 @@ class ToolReturned(Event):
 
     call: ToolCall
     result: ToolResult
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialReceived(Event):
+    """As much of a structured answer as has come (streaming runs only).
+
+    Attributes:
+        value: of a pydantic model, dataclass or mapping, the fields that have come, as JSON values; of a list, the
+            items that have.
+    """
+
+    value: object
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandedOff(Event):
+    """An agent hands the conversation to `target`, which will answer; `message` is what it says to it."""
+
+    target: str
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouteChosen(Event):
+    """A router sends its input to `target`; `fallback` when no route fits."""
+
+    target: str
+    description: str
+    fallback: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextSummarized(Event):
+    """A model was asked to sum up the oldest `messages` of a long conversation; `error` says why it did not."""
+
+    messages: int
+    summary: str = ""
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPaused(Event):
+    """The run ends for now: it waits for these."""
+
+    pending: tuple[PendingRequest, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardrailChecked(Event):
+    """A guardrail has decided; `reason` says why, unless the outcome is `"passed"`."""
+
+    guardrail: str
+    kind: GuardrailKind
+    outcome: GuardrailOutcome
+    reason: str
     seconds: float
 
 
@@ -144,7 +204,10 @@ class RequestRouted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestDelayed(Event):
-    """A request had to wait for its turn; `reason` is `"limits"`, or `"rest"` when every instance was resting."""
+    """A request had to wait for its turn; `reason` is `"limits"`, or `"rest"` when every instance was resting.
+
+    How long a further attempt waited is told by `RequestRetried`.
+    """
 
     model: str
     instance: str

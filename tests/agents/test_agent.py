@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tactician import Agent, RunContext, Runnable, runnable
-from tactician.agents import FunctionRunnable, snake_case
+from tactician.agents import FunctionRunnable
 from tactician.errors import DeclarationError
 from tactician.events import RunCompleted
 from tactician.testing import ScriptedModel, ToolCall
+from tactician.tools import snake_case
 
 
 def system_of(model: ScriptedModel) -> str:

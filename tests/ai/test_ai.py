@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -11,7 +12,22 @@ from pydantic import BaseModel
 from tactician import Ai, AssistantMessage, Image, LlmOptions, UserMessage, tool
 from tactician.config import ModelSettings, Settings
 from tactician.errors import ConfigurationError, DeclarationError, ModelServerError, OutputError, TurnLimitError
-from tactician.llm import Features, Message, ModelCatalog, OneModel, SystemMessage, Text, ToolResult, UsageTally
+from tactician.llm import (
+    EmbeddingModel,
+    EmbeddingOptions,
+    Embeddings,
+    Features,
+    ImageModel,
+    Message,
+    ModelCatalog,
+    OneModel,
+    Pictures,
+    SystemMessage,
+    Text,
+    ToolResult,
+    Usage,
+    UsageTally,
+)
 from tactician.runs import RunContext
 from tactician.testing import ScriptedModel, ToolCall
 
@@ -27,6 +43,52 @@ class Story:
 
 
 ADA = Person(name="Ada", age=36)
+
+
+@dataclass
+class Vectors(EmbeddingModel):
+    """A text's vector is its length."""
+
+    called: str
+
+    @property
+    def name(self) -> str:
+        return self.called
+
+    async def embed(self, texts: Sequence[str], options: EmbeddingOptions = EmbeddingOptions()) -> Embeddings:  # noqa: B008
+        lengths = [len(text) for text in texts]
+        used = Usage(sum(lengths), requests=1, model=self.name)
+        return Embeddings(tuple((float(length),) for length in lengths), self.name, used)
+
+
+@dataclass
+class Painter(ImageModel):
+    """A picture's address is its prompt."""
+
+    called: str
+
+    @property
+    def name(self) -> str:
+        return self.called
+
+    async def generate(self, prompt: str, *, size: str = "", quality: str = "", n: int = 1) -> Pictures:
+        return Pictures((Image(url=f"{self.name}: {prompt}"),), self.name, Usage(3, 5, requests=1, model=self.name))
+
+    async def edit(self, image: Image, prompt: str, *, mask: Image | None = None) -> Pictures:
+        return await self.generate(prompt)
+
+
+class Artists(ModelCatalog):
+    """Makes vectors and pictures without asking anybody."""
+
+    def __init__(self) -> None:
+        super().__init__(Settings(), {})
+
+    def embedder(self, name: str | None = None) -> EmbeddingModel:
+        return Vectors(name or "vectors")
+
+    def painter(self, name: str | None = None) -> ImageModel:
+        return Painter(name or "painter")
 
 
 def system_of(model: ScriptedModel, call: int = 0) -> str:
@@ -242,6 +304,21 @@ class TestModels:
         await ai.with_system_prompt("x").generate_text("hi")
 
         assert tally.total.requests == 2
+
+    async def test_embeddings_and_images_are_counted_in_its_context(self) -> None:
+        ai = Ai(RunContext(Artists()))
+
+        assert await ai.embed("a") == (1.0,)
+        assert await ai.embed_all(["bb", "ccc"], model="other") == ((2.0,), (3.0,))
+        assert await ai.image("a cat") == Image(url="painter: a cat")
+        assert {name: used.total_tokens for name, used in ai.context.tally.by_model.items()} == {
+            "vectors": 1, "other": 5, "painter": 8,
+        }  # fmt: skip
+
+    async def test_language_models_alone_have_no_embeddings_and_no_images(self, scripted_model: ScriptedModel) -> None:
+        for call in (scripted_model.ai().embed("a"), scripted_model.ai().image("a")):
+            with pytest.raises(ConfigurationError, match="OneModel has no embeddings and no images; use a Model"):
+                await call
 
     def test_the_default_comes_from_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
         from tactician.runs import default_models

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from tactician import Agent, RunContext, Runnable, RunResult
-from tactician.errors import TurnLimitError
+from tactician.errors import OutputError
 from tactician.events import (
     Event,
     OutputRejected,
@@ -176,17 +176,17 @@ class TestStreams:
         assert heard == events[:-1]
 
     async def test_a_failure_comes_after_the_events_before_it(self) -> None:
-        model, events = ScriptedModel(ToolCall("double", x=1)), list[Event]()
-        agent = Agent("A", model=model, tools=[double], max_turns=1)
+        model, events = ScriptedModel(ToolCall("double", x=1), "no", "no"), list[Event]()
+        agent = Agent("A", model=model, tools=[double], output_type=Person, max_attempts=2)
 
         async def read() -> None:
             async for event in agent.stream("hi", context=RunContext.over(model)):
                 events.append(event)
 
-        with pytest.raises(TurnLimitError):
+        with pytest.raises(OutputError):
             await read()
 
-        assert [type(event) for event in events][-1] is ToolReturned
+        assert isinstance(events[-1], OutputRejected)
 
     @pytest.mark.parametrize("closing", [True, False])
     async def test_leaving_early_cancels_the_run(self, closing: bool) -> None:

@@ -200,22 +200,6 @@ class TestToolCalls:
 
 
 class TestLimits:
-    async def test_turns_are_limited_and_the_error_holds_what_was_done(self) -> None:
-        def again() -> str:
-            return "more"
-
-        model = ScriptedModel(*[ToolCall("again")] * 3)
-
-        with pytest.raises(TurnLimitError, match="A: no answer within 3 turns; raise max_turns") as raised:
-            await Agent("A", model=model, tools=[again], max_turns=3).run("hi")
-
-        result = raised.value.result
-        assert result.status is RunStatus.FAILED
-        assert result.output is None
-        assert len(result.messages) == 7
-        assert result.usage.requests == 3
-        model.assert_exhausted()
-
     async def test_an_invalid_answer_goes_back_with_the_reason(self) -> None:
         model = ScriptedModel("no idea", '{"name": "A"}', Person(name="A", age=3))
 
@@ -243,10 +227,6 @@ class TestLimits:
 
         with pytest.raises(OutputError, match="it was cut off after max_tokens; it: Invalid JSON"):
             await Agent("A", model=ScriptedModel(cut), output_type=Person, max_attempts=1).run("hi")
-
-    async def test_rejected_answers_count_as_turns(self) -> None:
-        with pytest.raises(TurnLimitError):
-            await Agent("A", model=ScriptedModel("x", "x"), output_type=Person, max_turns=2).run("hi")
 
 
 @dataclass

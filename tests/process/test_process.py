@@ -410,7 +410,7 @@ class TestBudget:
             @action
             async def draft(self, user_input: UserInput, run: RunContext) -> Draft:  # type: ignore[override]
                 for name in ("openai:gpt-4o", "homemade:model"):
-                    run.tally.add(name, Usage(1000, 1000, requests=1))
+                    run.tally.add(Usage(1000, 1000, requests=1, model=name))
                 return Draft("d")
 
         process = await started(Mixed(), "x", options=ProcessOptions(budget=Budget(cost=0.001)))

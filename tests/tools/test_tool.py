@@ -391,4 +391,4 @@ class TestToolbox:
         def fine() -> int:
             return 3
 
-        assert await answer(fine, "find") == "error: There is no tool 'find'. Tools: fine."
+        assert await answer(fine, "find") == "error: There is no tool 'find'. Did you mean 'fine'? Tools: fine."

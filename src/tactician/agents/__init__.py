@@ -1,8 +1,10 @@
 """Agents, and the decorators of planned agents."""
 
 from tactician.agents.agent import Agent
-from tactician.agents.base import BaseRunnable, FunctionRunnable, RunnableTool, runnable, snake_case
+from tactician.agents.base import BaseRunnable, RunnableTool
+from tactician.agents.boundary import Returns
 from tactician.agents.declarations import achieves_goal, action, by_name, condition
+from tactician.agents.function import FunctionRunnable, runnable
 from tactician.agents.planned import PlannedAgent, is_planned, planned_agent, raise_unless_completed
 
 __all__ = [
@@ -17,7 +19,7 @@ __all__ = [
     "BaseRunnable",
     "FunctionRunnable",
     "RunnableTool",
+    "Returns",
     "is_planned",
     "raise_unless_completed",
-    "snake_case",
 ]

@@ -7,20 +7,34 @@ from typing import cast
 
 from typing_extensions import TypeVar
 
-from tactician.agents.base import BaseRunnable, snake_case
+from tactician.agents.base import BaseRunnable
+from tactician.context import ContextStrategy, Conversation
 from tactician.errors import DeclarationError
+from tactician.guardrails import (
+    GuardrailLike,
+    InputGuardrails,
+    as_input_guardrail,
+    as_output_guardrail,
+    as_tool_input_guardrail,
+    as_tool_output_guardrail,
+)
 from tactician.llm import NO_OPTIONS, LanguageModel, LlmOptions
 from tactician.loop import (
     DEFAULT_MAX_ATTEMPTS,
     DEFAULT_MAX_TURNS,
+    NO_GUARDS,
     NO_TOOLS,
+    Autonomous,
+    Guards,
+    Handoff,
     OutputType,
     TurnLoop,
     TurnPolicy,
+    handoff,
     output_type,
 )
-from tactician.runs import Input, RunContext, RunResult, messages_of
-from tactician.tools import Toolbox, ToolLike
+from tactician.runs import Budget, Input, RunContext, Runnable, RunResult, begin, messages_of
+from tactician.tools import Toolbox, ToolLike, snake_case
 
 T = TypeVar("T", default=str)
 
@@ -35,16 +49,25 @@ class Agent(BaseRunnable[T]):
         model: a name, options, or a model; the default model of the run's context when `None`.
         instructions: what it has to know and do.
         tools: what it may use: functions, `@tool` functions, tools, `other_agent.as_tool()`.
+        handoffs: to whom it may hand the conversation on: `handoff(...)`, or simply Runnables.
         output_type: what its answer has to be; text by default.
         description: what it is for, for those who choose between agents; its goal or instructions by default.
         id: how a service finds it; its name as `snake_case` by default.
         role, goal, background: instructions in three parts, instead of or before `instructions`.
-        max_turns: requests to the model in one run, at the most.
+        input_guardrails, output_guardrails: what is checked of the input, and of the answer; see `guardrails`.
+        tool_input_guardrails, tool_output_guardrails: what is checked of tool calls, and of what tools return.
+        context: what of a long conversation the model is shown, such as `SlidingWindow(max_tokens=4000)`; all by
+            default.
+        autonomy: `Autonomous(...)`, for an agent that works on until it says that it is done.
+        max_turns: requests to the model in which it may use tools. After them it is told to answer.
         max_attempts: how often an answer may fail to be a valid `output_type`.
+        max_tool_calls: how many tool calls may be run in all; no limit by default.
+        max_tool_output_tokens: what a tool returns is cut off there; no limit by default.
         parallel_tools: whether tool calls of one turn run concurrently.
+        tool_timeout: seconds for a tool call; no limit by default.
 
     Raises:
-        DeclarationError: when it has neither name nor role, or a tool is not declared correctly.
+        DeclarationError: when it has neither name nor role, or a tool or a guardrail is not declared correctly.
     """
 
     def __init__(
@@ -54,15 +77,25 @@ class Agent(BaseRunnable[T]):
         model: str | LlmOptions | LanguageModel | None = None,
         instructions: str = "",
         tools: Sequence[ToolLike] = (),
+        handoffs: Sequence[Handoff[object] | Runnable] = (),
         output_type: type[T] | None = None,
         description: str | None = None,
         id: str | None = None,
         role: str | None = None,
         goal: str | None = None,
         background: str | None = None,
+        input_guardrails: Sequence[GuardrailLike] = (),
+        output_guardrails: Sequence[GuardrailLike] = (),
+        tool_input_guardrails: Sequence[GuardrailLike] = (),
+        tool_output_guardrails: Sequence[GuardrailLike] = (),
+        context: ContextStrategy | None = None,
+        autonomy: Autonomous | None = None,
         max_turns: int = DEFAULT_MAX_TURNS,
         max_attempts: int = DEFAULT_MAX_ATTEMPTS,
+        max_tool_calls: int | None = None,
+        max_tool_output_tokens: int | None = None,
         parallel_tools: bool = True,
+        tool_timeout: float | None = None,
     ) -> None:
         if not (label := name or role):
             raise DeclarationError("Agent", ["it needs a name or a role"])
@@ -73,33 +106,100 @@ class Agent(BaseRunnable[T]):
             self.instructions = _instructions(role, goal, background, instructions)
         self.description = description or goal or instructions or label
         self.model = model
-        self.tools = Toolbox(tools) if tools else NO_TOOLS
+        self.handoffs = tuple(map(_as_handoff, handoffs)) if handoffs else ()
+        self._tools = Toolbox((*tools, *self.handoffs)) if tools or handoffs else NO_TOOLS
         self.output_type: type[T] | None = output_type
-        self.policy = TurnPolicy(max_turns=max_turns, max_attempts=max_attempts, parallel_tools=parallel_tools)
+        self.guards = NO_GUARDS
+        if input_guardrails or output_guardrails or tool_input_guardrails or tool_output_guardrails:
+            self.guards = Guards(
+                input=InputGuardrails.of(map(as_input_guardrail, input_guardrails)),
+                output=tuple(map(as_output_guardrail, output_guardrails)),
+                tool_input=tuple(map(as_tool_input_guardrail, tool_input_guardrails)),
+                tool_output=tuple(map(as_tool_output_guardrail, tool_output_guardrails)),
+            )
+        self.context = context
+        self.autonomy = autonomy
+        self.policy = TurnPolicy(
+            max_turns=max_turns,
+            max_attempts=max_attempts,
+            max_tool_calls=max_tool_calls,
+            parallel_tools=parallel_tools,
+            tool_timeout=tool_timeout,
+            max_tool_output_tokens=max_tool_output_tokens,
+            window=context,
+            guards=self.guards,
+            autonomy=autonomy,
+        )
 
     @property
     def id(self) -> str:
         """How a service finds it."""
         return self._id or snake_case(self.name)
 
+    @property
+    def tools(self) -> Toolbox:
+        """What it may use, its handoffs included."""
+        return self._tools
+
+    def replace_tools(self, tools: Sequence[ToolLike]) -> None:
+        """Gives the agent other tools, beside its handoffs. Runs that are going on have them from their next turn on.
+
+        Raises:
+            DeclarationError: when one is not declared correctly; then nothing changes.
+        """
+        self._tools = Toolbox((*tools, *self.handoffs))
+
     def __repr__(self) -> str:
         return f"Agent({self.name!r})"
 
-    async def run(self, input: Input, *, context: RunContext | None = None) -> RunResult[T]:
+    async def run(
+        self,
+        input: Input,
+        *,
+        context: RunContext | None = None,
+        budget: Budget | None = None,
+        conversation: Conversation | None = None,
+    ) -> RunResult[T]:
         """Works on the input until it can answer.
+
+        Args:
+            input: a string, a message, a conversation or any object that has a JSON form.
+            context: the surroundings; the models of the environment by default.
+            budget: how much it and all runs inside it may use; no limit by default.
+            conversation: what was said before. It grows with all that is said, and can always be gone on with.
+
+        Returns:
+            The result. Its status is `WAITING` when the run needs an approval or the caller first: see `resume`.
 
         Raises:
             RunError: when it finds no answer; the error holds what was done so far.
             ModelError: when the model cannot be called.
         """
-        child = (context or RunContext.default()).child(self.name)
-        model, options = self._resolve(child)
+
+        async def work(given: Input, child: RunContext) -> RunResult[T]:
+            return await self._loop(child).run(messages_of(given), conversation)
+
+        return await begin(self.name, input, context, budget, work)
+
+    async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
+        return await self._loop(context).run(messages_of(input))
+
+    def _loop(self, context: RunContext) -> TurnLoop[T]:
+        model, options = self._resolve(context)
         # Without an output type T is str, its default.
         wanted = cast("OutputType[T]", output_type(self.output_type or str))
-        loop = TurnLoop(
-            model, wanted, child, instructions=self.instructions, tools=self.tools, options=options, policy=self.policy
+        return TurnLoop(
+            model,
+            wanted,
+            context,
+            instructions=self.instructions,
+            tools=self._current_tools,
+            options=options,
+            policy=self.policy,
         )
-        return await loop.run(messages_of(input))
+
+    def _current_tools(self) -> Toolbox:
+        return self._tools
 
     def _resolve(self, context: RunContext) -> tuple[LanguageModel, LlmOptions]:
         model = self.model
@@ -110,6 +210,10 @@ class Agent(BaseRunnable[T]):
         else:
             return model, NO_OPTIONS
         return context.models.resolve(options), options
+
+
+def _as_handoff(value: Handoff[object] | Runnable) -> Handoff[object]:
+    return value if isinstance(value, Handoff) else handoff(value)
 
 
 def _instructions(role: str | None, goal: str | None, background: str | None, instructions: str) -> str:

@@ -2,32 +2,97 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from typing import Generic
+from collections.abc import AsyncGenerator, Mapping
+from typing import TYPE_CHECKING, Generic
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from typing_extensions import TypeVar
 
-from tactician.errors import ToolError
+from tactician.errors import InvalidArgumentsError
 from tactician.events import Event
 from tactician.llm import ToolSpec
-from tactician.runs import Input, RunContext, Runnable, RunResult, run_blocking, stream_events
-from tactician.tools import Tool, as_text, problems_of
+from tactician.runs import (
+    Budget,
+    Input,
+    PendingRequest,
+    Response,
+    RunContext,
+    Runnable,
+    RunResult,
+    begin,
+    go_on,
+    pending_of,
+    run_blocking,
+    stream_events,
+)
+from tactician.tools import Tool, as_text, problems_of, snake_case
 
+if TYPE_CHECKING:
+    from tactician.agents.boundary import Returns
+
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True, default=str)
 
 
 class BaseRunnable(ABC, Generic[T_co]):
-    """Gives a class with `name`, `description` and `run` the rest of what a Runnable offers."""
+    """Gives a class with `name`, `description` and `_work` all that a Runnable offers.
+
+    `_work` is run again from the beginning after a pause. What it does has to be runs of other Runnables, in an order
+    that depends on their results only: those that had ended give the same results again, without doing anything.
+    """
 
     name: str
     description: str
 
     @abstractmethod
-    async def run(self, input: Input, *, context: RunContext | None = None) -> RunResult[T_co]:
-        """Does the work."""
+    async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
+        """Does the work, in the context of this run."""
+
+    async def run(
+        self, input: Input, *, context: RunContext | None = None, budget: Budget | None = None
+    ) -> RunResult[T_co]:
+        """Does the work.
+
+        Args:
+            input: a string, a message, a conversation or any object that has a JSON form.
+            context: the surroundings; the models of the environment by default.
+            budget: how much it and all runs inside it may use; no limit by default.
+
+        Returns:
+            The result. Its status is `WAITING` when the run needs an approval or the caller first: see `resume`.
+
+        Raises:
+            RunError: when it fails; the error holds what was done so far.
+            ModelError: when a model cannot be called.
+        """
+        return await begin(self.name, input, context, budget, self._work)
+
+    async def resume(
+        self, run_id: str, responses: Mapping[str, Response], *, context: RunContext | None = None
+    ) -> RunResult[T_co]:
+        """Goes on with a run that waits, in this process or another one.
+
+        Args:
+            run_id: `run_id` of the result that the waiting run gave.
+            responses: what it is told, by the ids of its pending requests: `approve()`, `reject("why")`, or what a tool
+                gave. Those left out stay pending.
+            context: the surroundings; they need the store of the run that waits.
+
+        Raises:
+            RunNotFoundError: when no run of this name waits with the id, or not for one of these requests.
+            RunConflictError: when somebody else has taken it up.
+            RunError: when it fails. It still waits then, with what it has done since.
+        """
+        return await go_on(self.name, run_id, responses, context, self._work)
+
+    async def pending(self, run_id: str, *, context: RunContext | None = None) -> tuple[PendingRequest, ...]:
+        """What a run of this waits for.
+
+        Raises:
+            RunNotFoundError: when no run of this name waits with the id.
+        """
+        return await pending_of(self.name, run_id, context)
 
     def run_sync(self, input: Input) -> RunResult[T_co]:
         """`run`, for programs without an event loop.
@@ -37,17 +102,25 @@ class BaseRunnable(ABC, Generic[T_co]):
         """
         return run_blocking(self.run(input))
 
-    def stream(self, input: Input, *, context: RunContext | None = None) -> AsyncGenerator[Event]:
+    def stream(
+        self, input: Input, *, context: RunContext | None = None, budget: Budget | None = None
+    ) -> AsyncGenerator[Event]:
         """The events of a run as they happen, the answer in pieces; the last one is `RunCompleted`."""
 
         async def run(heard: RunContext) -> RunResult[object]:
-            return await self.run(input, context=heard)
+            return await self.run(input, context=heard, budget=budget)
 
         return stream_events(run, context or RunContext.default())
 
     def as_tool(self, name: str | None = None, description: str | None = None) -> Tool:
         """This as a tool with one argument, `request`."""
         return RunnableTool(self, name, description)
+
+    def returns(self, wanted: type[T]) -> Returns[T]:
+        """This, with an answer that is of the wanted type whoever gives it: see `Returns`."""
+        from tactician.agents.boundary import Returns
+
+        return Returns(self, wanted)
 
 
 class RunnableTool(Tool):
@@ -68,47 +141,24 @@ class RunnableTool(Tool):
         """The tool as a model sees it."""
         return self._spec
 
+    @property
+    def runnable(self) -> Runnable:
+        """What is run."""
+        return self._runnable
+
     async def call(self, arguments: str, context: RunContext) -> str:
         """Runs the Runnable, as a child of the run that calls it.
 
         Raises:
-            ToolError: when `request` is missing.
+            InvalidArgumentsError: when `request` is missing.
         """
         try:
             request = _Request.model_validate_json(arguments).request
         except ValidationError as error:
-            raise ToolError(f"The arguments are not valid: {problems_of(error)}") from error
+            raise InvalidArgumentsError(f"The arguments are not valid: {problems_of(error)}") from error
         return as_text((await self._runnable.run(request, context=context)).output)
 
 
 class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid")
     request: str
-
-
-class FunctionRunnable(BaseRunnable[T_co]):
-    """A function as a Runnable. Made by `runnable`."""
-
-    def __init__(self, function: Callable[..., Awaitable[T_co]], name: str, description: str) -> None:
-        self.name = name
-        self.description = description
-        self._function = function
-
-    async def run(self, input: Input, *, context: RunContext | None = None) -> RunResult[T_co]:
-        """Calls the function with the input."""
-        child = (context or RunContext.default()).child(self.name)
-        return RunResult(await self._function(input), tally=child.tally)
-
-
-def runnable(
-    function: Callable[..., Awaitable[T_co]], *, name: str | None = None, description: str | None = None
-) -> FunctionRunnable[T_co]:
-    """Makes a Runnable of any async function of one argument."""
-    own_name = str(getattr(function, "__name__", type(function).__name__))
-    return FunctionRunnable(function, name or own_name, description or (function.__doc__ or own_name).strip())
-
-
-def snake_case(name: str) -> str:
-    """`Code Writer` and `CodeWriter` as `code_writer`: a name that every provider accepts for a tool."""
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
-    return re.sub(r"[^a-z0-9]+", "_", spaced.lower()).strip("_")[:64] or "agent"

@@ -13,7 +13,7 @@ from tactician.agents.compilation import compile_class
 from tactician.errors import DeclarationError, ProcessFailedError, ProcessStuckError
 from tactician.llm import AssistantMessage, SystemMessage, ToolResult, UserMessage, text_of
 from tactician.process import AgentProcess, AgentSpec, Blackboard, ProcessOptions, ProcessStatus, UserInput
-from tactician.runs import Input, RunContext, RunResult, messages_of
+from tactician.runs import Budget, Input, RunContext, RunResult, begin, is_conversation, messages_of
 from tactician.tools import caller_namespace
 
 C = TypeVar("C", bound=type)
@@ -105,7 +105,12 @@ class PlannedAgent(BaseRunnable[object]):
         return AgentProcess(self.spec, Blackboard(*map(_as_object, objects)), child, options)
 
     async def run(
-        self, input: Input, *, context: RunContext | None = None, options: ProcessOptions | None = None
+        self,
+        input: Input,
+        *,
+        context: RunContext | None = None,
+        budget: Budget | None = None,
+        options: ProcessOptions | None = None,
     ) -> RunResult[object]:
         """Runs a process with the input (a tuple is several objects) and returns what its goal gave.
 
@@ -113,11 +118,21 @@ class PlannedAgent(BaseRunnable[object]):
             ProcessStuckError: when no plan reaches a goal.
             ProcessFailedError: when an action raises.
         """
-        several = type(input) is tuple and not _is_conversation(input)  # a NamedTuple is one object
+
+        async def work(given: Input, child: RunContext) -> RunResult[object]:
+            return await self._process(given, child, options)
+
+        return await begin(self.name, input, context, budget, work)
+
+    async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
+        return await self._process(input, context, None)
+
+    async def _process(self, input: Input, context: RunContext, options: ProcessOptions | None) -> RunResult[object]:
+        several = type(input) is tuple and not is_conversation(input)  # a NamedTuple is one object
         objects = cast("tuple[object, ...]", input) if several else (input,)
-        process = await self.process(*objects, context=context, options=options).run()
+        process = await AgentProcess(self.spec, Blackboard(*map(_as_object, objects)), context, options).run()
         raise_unless_completed(process)
-        return RunResult(process.result, tally=process.tally, process_id=process.id)
+        return RunResult(process.result, tally=process.tally, process_id=process.id, run_id=process.id)
 
 
 def is_planned(value: object) -> bool:
@@ -142,13 +157,9 @@ def raise_unless_completed(process: AgentProcess) -> None:
 def _as_object(value: object) -> object:
     if isinstance(value, str):
         return UserInput(value)
-    if isinstance(value, _MESSAGES) or _is_conversation(value):
+    if isinstance(value, _MESSAGES) or is_conversation(value):
         return UserInput(text_of(messages_of(value)))
     return value
-
-
-def _is_conversation(value: object) -> bool:
-    return isinstance(value, list | tuple) and bool(value) and all(isinstance(one, _MESSAGES) for one in value)
 
 
 def _of_planned(method: Callable[..., object]) -> Callable[..., object]:
@@ -166,4 +177,7 @@ _RUNNABLE_METHODS: Mapping[str, Callable[..., object]] = {
     "run_sync": _of_planned(PlannedAgent.run_sync),
     "stream": _of_planned(PlannedAgent.stream),
     "as_tool": _of_planned(PlannedAgent.as_tool),
+    "returns": _of_planned(PlannedAgent.returns),
+    "resume": _of_planned(PlannedAgent.resume),
+    "pending": _of_planned(PlannedAgent.pending),
 }

@@ -8,7 +8,7 @@ from typing import Self, TypeVar
 
 from pydantic_core import to_json
 
-from tactician.errors import OutputError
+from tactician.errors import ConfigurationError, OutputError
 from tactician.llm import (
     AssistantMessage,
     Image,
@@ -16,8 +16,10 @@ from tactician.llm import (
     LlmOptions,
     Message,
     ModelSource,
+    ServiceSource,
     Text,
     UserMessage,
+    Vector,
 )
 from tactician.loop import DEFAULT_POLICY, OutputType, TurnLoop, TurnPolicy, output_type
 from tactician.runs import Input, RunContext, RunResult, messages_of
@@ -135,11 +137,51 @@ class Ai:
         text = (await self._run(output_type(str), conversation)).output
         return AssistantMessage((Text(text),))
 
+    async def embed(self, text: str, *, model: str | None = None) -> Vector:
+        """The vector of a text, by the embedding model of this name, else the default one.
+
+        Raises:
+            ConfigurationError: when there is no such model.
+            ModelError: when it cannot be called.
+        """
+        return (await self.embed_all((text,), model=model))[0]
+
+    async def embed_all(self, texts: Sequence[str], *, model: str | None = None) -> tuple[Vector, ...]:
+        """One vector for each text, in order.
+
+        Raises:
+            ConfigurationError: when there is no such model.
+            ModelError: when it cannot be called.
+        """
+        found = await self._services.embedder(model).embed(texts)
+        self.context.tally.add(found.usage)
+        return found.vectors
+
+    async def image(self, prompt: str, *, model: str | None = None) -> Image:
+        """A picture of what the prompt says, by the image model of this name, else the default one.
+
+        Raises:
+            ConfigurationError: when there is no such model.
+            ModelError: when it cannot be called.
+        """
+        made = await self._services.painter(model).generate(prompt)
+        self.context.tally.add(made.usage)
+        return made.images[0]
+
+    @property
+    def _services(self) -> ServiceSource:
+        if isinstance(models := self.context.models, ServiceSource):
+            return models
+        raise ConfigurationError(
+            f"{type(models).__name__} has no embeddings and no images; use a ModelCatalog, or a source of models that "
+            "has `embedder` and `painter`"
+        )
+
     async def _run(self, output: OutputType[T], prompt: Input) -> RunResult[T]:
         loop = TurnLoop(
             self.context.models.resolve(self.options),
             output,
-            self.context,
+            self.context.step("ai"),
             instructions="\n\n".join((*self._system, *map(_as_instruction, self._examples))),
             tools=Toolbox(map(as_tool, self._tools)),
             options=self.options,

@@ -1,14 +1,11 @@
 """Every conversation with tools runs here."""
 
+from tactician.loop.autonomy import TASK_OVER, Autonomous
+from tactician.loop.guards import NO_GUARDS, Guards
+from tactician.loop.handoff import Handoff, HistoryFilter, handoff, last_messages, without_tools
 from tactician.loop.output import InvalidOutput, OutputType, output_type
-from tactician.loop.turns import (
-    DEFAULT_MAX_ATTEMPTS,
-    DEFAULT_MAX_TURNS,
-    DEFAULT_POLICY,
-    NO_TOOLS,
-    TurnLoop,
-    TurnPolicy,
-)
+from tactician.loop.policy import DEFAULT_MAX_ATTEMPTS, DEFAULT_MAX_TURNS, DEFAULT_POLICY, TurnPolicy
+from tactician.loop.turns import NO_TOOLS, TurnLoop
 
 __all__ = [
     "TurnLoop",
@@ -17,6 +14,15 @@ __all__ = [
     "DEFAULT_MAX_TURNS",
     "DEFAULT_MAX_ATTEMPTS",
     "NO_TOOLS",
+    "Autonomous",
+    "TASK_OVER",
+    "Guards",
+    "NO_GUARDS",
+    "Handoff",
+    "HistoryFilter",
+    "handoff",
+    "last_messages",
+    "without_tools",
     "OutputType",
     "output_type",
     "InvalidOutput",

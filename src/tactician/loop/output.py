@@ -11,7 +11,8 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
 from tactician.llm import OutputSpec, closed, is_strict
-from tactician.tools import problems_of
+from tactician.loop.partial import partial_value
+from tactician.tools import as_text, problems_of
 
 T = TypeVar("T")
 _FENCED = re.compile(r"^\s*```[\w-]*\s*\n(.*?)\n?\s*```\s*$", re.DOTALL)
@@ -27,11 +28,22 @@ class OutputType(Generic[T]):
     Structured output has to be an object at its root: any other type travels as `{"value": ...}`.
     """
 
-    def __init__(self, name: str, spec: OutputSpec | None, parse: Callable[[str], T]) -> None:
+    def __init__(
+        self,
+        name: str,
+        spec: OutputSpec | None,
+        parse: Callable[[str], T],
+        accept: Callable[[object], T],
+        partial: Callable[[str], object],
+    ) -> None:
         self.name = name
         self.spec = spec
         self.parse = parse
         """The answer as an object; raises `InvalidOutput`."""
+        self.accept = accept
+        """An object that is the answer already, or becomes it; raises `InvalidOutput`."""
+        self.partial = partial
+        """As much of an answer as is in the beginning of its text; `None` when there is nothing yet."""
 
 
 def output_type(wanted: type[T]) -> OutputType[T]:
@@ -43,7 +55,7 @@ def output_type(wanted: type[T]) -> OutputType[T]:
 @lru_cache(maxsize=512)
 def _compiled(wanted: Hashable) -> OutputType[object]:
     if wanted is str:
-        return OutputType("str", None, lambda text: text)
+        return OutputType("str", None, lambda text: text, as_text, lambda text: None)
     adapter: TypeAdapter[object] = TypeAdapter(wanted)  # type: ignore[arg-type]  # see output_type
     name = getattr(wanted, "__name__", None) or re.sub(r"[\w.<>]*\.", "", str(wanted))
     schema = adapter.json_schema()
@@ -53,7 +65,22 @@ def _compiled(wanted: Hashable) -> OutputType[object]:
         schema = {"type": "object", "properties": {"value": schema}, **({"$defs": definitions} if definitions else {})}
     complete = closed(schema)
     spec = OutputSpec(re.sub(r"\W+", "_", name).strip("_")[:64] or "output", complete, is_strict(complete))
-    return OutputType(name, spec, lambda text: _parse(text, adapter, wrapped))
+    return OutputType(
+        name,
+        spec,
+        lambda text: _parse(text, adapter, wrapped),
+        lambda value: _accept(value, adapter, wrapped),
+        lambda text: partial_value(text, wanted, wrapped),
+    )
+
+
+def _accept(value: object, adapter: TypeAdapter[object], wrapped: bool) -> object:
+    try:
+        return adapter.validate_python(value)
+    except ValidationError as error:
+        if isinstance(value, str):
+            return _parse(value, adapter, wrapped)
+        raise InvalidOutput(problems_of(error)) from error
 
 
 def _parse(text: str, adapter: TypeAdapter[object], wrapped: bool) -> object:

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
-from time import perf_counter
-from typing import Generic, TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Generic, TypeVar, cast
 
-from tactician.errors import OutputError, TurnLimitError
-from tactician.events import (
-    OutputRejected,
-    TextReceived,
-    ThinkingReceived,
-    ToolCalled,
-    ToolReturned,
-    TurnCompleted,
-    TurnStarted,
-)
+from tactician.context import Conversation, Window, counter_for
+from tactician.errors import BudgetError, OutputError, TurnLimitError
+from tactician.events import HandedOff, OutputRejected
+from tactician.guardrails import CheckedInput, CheckedOutput, any_objection, first_objection
 from tactician.llm import (
     NO_OPTIONS,
     AssistantMessage,
@@ -25,45 +18,36 @@ from tactician.llm import (
     LlmOptions,
     Message,
     ModelRequest,
-    ModelResponse,
     SystemMessage,
-    TextDelta,
-    ThinkingDelta,
+    Text,
     ToolCall,
     ToolResult,
     UserMessage,
-    fit,
 )
+from tactician.loop.asking import ask
+from tactician.loop.autonomy import TaskOver
+from tactician.loop.calls import Refused, ToolRunner
+from tactician.loop.endings import Answer, AutonomousEnding, Ending, ReplyEnding
+from tactician.loop.handoff import Handoff
 from tactician.loop.output import InvalidOutput, OutputType
-from tactician.runs import RunContext, RunResult, RunStatus
-from tactician.tools import Toolbox
+from tactician.loop.policy import DEFAULT_POLICY, TurnPolicy
+from tactician.loop.state import TurnState
+from tactician.runs import Paused, RunContext, RunResult, RunStatus
+from tactician.tools import Tool, Toolbox, as_text
 
 T = TypeVar("T")
-DEFAULT_MAX_TURNS = 10
-DEFAULT_MAX_ATTEMPTS = 3
 NO_TOOLS = Toolbox()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnPolicy:
-    """The limits of a conversation.
-
-    Attributes:
-        max_turns: requests to the model, in all.
-        max_attempts: how often an answer may fail to be a valid object before the run fails.
-        parallel_tools: whether the tool calls of one turn run concurrently.
-    """
-
-    max_turns: int = DEFAULT_MAX_TURNS
-    max_attempts: int = DEFAULT_MAX_ATTEMPTS
-    parallel_tools: bool = True
-
-
-DEFAULT_POLICY = TurnPolicy()
+_MAX_REFUSALS = 3
+_ANSWER_NOW = UserMessage("You have used up what you may do. Answer now, with what you have, and call no tools.")
+_NOT_RUN = "Not run: no tools may be called any more. Answer now, with what you have."
 
 
 class TurnLoop(Generic[T]):
-    """One conversation on its way to an answer. Use an instance once."""
+    """One conversation on its way to an answer. Use an instance once.
+
+    Args:
+        tools: what the model may use; a function is asked before each turn, so that tools can change while it runs.
+    """
 
     def __init__(
         self,
@@ -72,44 +56,268 @@ class TurnLoop(Generic[T]):
         context: RunContext,
         *,
         instructions: str = "",
-        tools: Toolbox = NO_TOOLS,
+        tools: Toolbox | Callable[[], Toolbox] = NO_TOOLS,
         options: LlmOptions = NO_OPTIONS,
         policy: TurnPolicy = DEFAULT_POLICY,
     ) -> None:
+        autonomy = policy.autonomy
         self._model = model
         self._output = output
         self._context = context
-        self._instructions = (SystemMessage(instructions),) if instructions else ()
+        self._instructions = instructions
+        self._system: tuple[SystemMessage, ...] = (SystemMessage(instructions),) if instructions else ()
         self._tools = tools
         self._options = options
         self._policy = policy
-        self._messages: list[Message] = []
-        self._rejections = 0
+        self._ending: Ending[T] = ReplyEnding(output) if autonomy is None else AutonomousEnding(output, autonomy)
+        strategy = policy.window if autonomy is None else autonomy.strategy(policy.window)
+        self._window: Window | None = None if strategy is None else strategy.start(context, counter_for(model.name))
+        self._turn_began: float | None = None
+        self._state: TurnState
+        self._runner: ToolRunner
 
-    async def run(self, messages: Sequence[Message]) -> RunResult[T]:
+    async def run(self, messages: Sequence[Message], conversation: Conversation | None = None) -> RunResult[T]:
         """Takes turns until the model answers.
 
+        Args:
+            messages: what is new.
+            conversation: what was said before. It grows with all that is said, and is complete at the end even if the
+                run fails or is cancelled: input that a guardrail refuses leaves it, and open tool calls are answered.
+
         Raises:
-            TurnLimitError: when it still calls tools after `max_turns`.
+            TurnLimitError: when it still calls tools after all its turns.
             OutputError: when no answer is valid within `max_attempts`.
+            GuardrailError: when a guardrail stops it.
+            BudgetError: when the budget is used up.
+            HandoffError: when the one who took over did not give what was promised.
             ModelError: when the model cannot be called.
+            Paused: when it has to wait for an approval or for the caller.
         """
-        self._messages = list(messages)
-        for turn in range(1, self._policy.max_turns + 1):
-            response = await self._ask(turn)
-            message = response.message
-            self._messages.append(message)
-            if calls := message.tool_calls:
-                self._messages.extend(await self._answers(calls))
-                continue
-            try:
-                return self._result(self._output.parse(message.text))
-            except InvalidOutput as error:
-                cut_off = "it was cut off after max_tokens; " if response.finish_reason == "length" else ""
-                self._reject(message, f"{cut_off}{error}")
-        raise TurnLimitError(
-            f"{self._name}: no answer within {self._policy.max_turns} turns; raise max_turns, or look at what its "
-            f"tools return",
+        self._begin(messages, conversation)
+        try:
+            result = await self._run(messages)
+        except Refused as refused:
+            if conversation is not None and refused.objection.kind == "input":
+                conversation.rewind(self._state.begin - len(messages))
+            self._complete(conversation)
+            raise refused.objection.error(self._name, self._failed()) from refused.objection.result.cause
+        except Paused:
+            raise
+        except BaseException:
+            self._complete(conversation)
+            raise
+        if conversation is not None and result.delegation_path:
+            conversation.append(AssistantMessage((Text(as_text(result.output)),)))
+        return result
+
+    def _begin(self, messages: Sequence[Message], conversation: Conversation | None) -> None:
+        frame = self._context.frame
+        if frame is not None and frame.saved is not None:
+            self._state = TurnState.restored(frame.saved)
+        else:
+            self._state = TurnState(Conversation() if conversation is None else conversation)
+            self._state.begin_with(messages)
+        if frame is not None:
+            frame.progress = self._state
+        self._runner = ToolRunner(self._context, self._policy, self._state)
+
+    def _complete(self, conversation: Conversation | None) -> None:
+        """Answers the calls that are open in the caller's conversation, so that it can be gone on with."""
+        if conversation is not None and (calls := conversation.open_calls):
+            answers = self._state.answers
+            conversation.extend(
+                [answers.get(c.id) or ToolResult(c.id, c.name, "Not run: the run ended.", is_error=True) for c in calls]
+            )
+
+    async def _run(self, new: Sequence[Message]) -> RunResult[T]:
+        state = self._state
+        message = state.unfinished
+        if message is None:
+            message = await (self._next_message() if state.turn else self._first_message(new))
+        while (result := await self._dealt_with(message)) is None:
+            message = await self._next_message()
+        return result
+
+    async def _first_message(self, new: Sequence[Message]) -> AssistantMessage:
+        """The model's first answer, if the input is let in: some guardrails are asked before, some meanwhile."""
+        immediate, concurrent = self._policy.guards.input
+        if not immediate and not concurrent:
+            return await self._next_message()
+        checked = CheckedInput(new, tuple(self._state.conversation.messages))
+        if objection := await first_objection(immediate, checked, self._context):
+            raise Refused(objection)
+        if not concurrent:
+            return await self._next_message()
+        asking = asyncio.ensure_future(self._next_message())
+        try:
+            if objection := await any_objection(concurrent, checked, self._context):
+                raise Refused(objection)
+            return await asking
+        finally:
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+
+    async def _next_message(self) -> AssistantMessage:
+        """What the model says next. When it may not call tools any more, it is told so until it gives in."""
+        while True:
+            is_over = self._is_over()
+            message = await self._asked(is_over)
+            if not (is_over and message.tool_calls):
+                return message
+            self._state.refusals += 1
+            self._runner.refuse(message.tool_calls, _NOT_RUN)
+            if self._state.refusals >= _MAX_REFUSALS:
+                raise self._too_many_turns(self._policy.max_turns)
+
+    def _is_over(self) -> bool:
+        """Whether the model may call no more tools."""
+        policy, state = self._policy, self._state
+        if policy.max_tool_calls is not None and state.calls >= policy.max_tool_calls:
+            return True
+        if policy.autonomy is None:
+            return state.turn >= policy.max_turns
+        limit = policy.autonomy.max_iterations
+        if limit is not None and state.turn >= limit:
+            if state.restarts >= policy.autonomy.retries:
+                raise self._too_many_turns(limit)
+            state.restart()
+        return False
+
+    async def _asked(self, is_over: bool) -> AssistantMessage:
+        await self._throttle()
+        context, state = self._context, self._state
+        if (meter := context.meter) is not None:
+            if (reason := meter.exceeded()) is not None:
+                raise BudgetError(f"{self._name}: {reason}", self._failed())
+            meter.count_turn()
+        state.turn += 1
+        request = await self._request(is_over)
+        response = await ask(self._model, request, context, state.turn, self._output.partial)
+        state.cut_off = response.finish_reason == "length"
+        state.conversation.append(response.message)
+        return response.message
+
+    async def _request(self, is_over: bool) -> ModelRequest:
+        tools, conversation = self._toolbox(), self._state.conversation
+        if self._ending.instructions:
+            self._system = (SystemMessage("\n\n".join(filter(None, (self._instructions, self._ending.instructions)))),)
+        view = conversation.messages if self._window is None else await self._window.view(conversation)
+        if is_over:
+            return ModelRequest(
+                (*self._system, *view, _ANSWER_NOW),
+                tools.specs,
+                "none" if tools.specs else "auto",
+                self._output.spec,
+                self._options,
+            )
+        return ModelRequest((*self._system, *view), tools.specs, "auto", self._ending.spec, self._options)
+
+    def _toolbox(self) -> Toolbox:
+        return self._ending.tools(self._tools if isinstance(self._tools, Toolbox) else self._tools())
+
+    async def _throttle(self) -> None:
+        autonomy, clock = self._policy.autonomy, self._context.clock
+        if autonomy is None or autonomy.min_iteration_interval is None:
+            return
+        if self._turn_began is not None:
+            pause = self._turn_began + autonomy.min_iteration_interval - clock.now()
+            if pause > 0:
+                await clock.sleep(pause)
+        self._turn_began = clock.now()
+
+    async def _dealt_with(self, message: AssistantMessage) -> RunResult[T] | None:
+        """The result, if the message is the end of the run."""
+        if calls := message.tool_calls:
+            tools = self._toolbox()
+            results = self._state.results_of(message) or await self._runner.answer(calls, tools)
+            return await self._ended_by(message, results, tools)
+        try:
+            answer = self._ending.answer(message)
+        except InvalidOutput as error:
+            self._reject(message.text, error)
+            return None
+        if answer is None:
+            self._state.conversation.append(UserMessage(self._ending.nudge))
+            return None
+        return await self._checked(answer.value, message.text)
+
+    async def _ended_by(
+        self, message: AssistantMessage, results: Sequence[ToolResult], tools: Toolbox
+    ) -> RunResult[T] | None:
+        """The result, if one of the tools that were called ends the run."""
+        pairs = zip(message.tool_calls, results, strict=True)
+        ends = [(c, r, t) for c, r in pairs if not r.is_error and (t := tools.find(c.name)) and t.traits.ends_run]
+        for call, result, tool in sorted(ends, key=_precedence):
+            if isinstance(tool, Handoff):
+                return await self._hand_over(tool, call)
+            if isinstance(tool, TaskOver):
+                return await self._accepted(call.arguments)
+            return await self._accepted(result.content if tool.traits.return_direct else message.text or result.content)
+        return None
+
+    async def _accepted(self, text: str) -> RunResult[T] | None:
+        try:
+            value = self._output.parse(text)
+        except InvalidOutput as error:
+            self._reject(text, error)
+            return None
+        return await self._checked(value, text)
+
+    async def _checked(self, value: T, text: str) -> RunResult[T] | None:
+        """The result, if the output guardrails let it out."""
+        guards = self._policy.guards.output
+        if guards and (objection := await first_objection(guards, CheckedOutput(text, value), self._context)):
+            if not objection.wants_retry:
+                raise Refused(objection)
+            self._reject(text, objection.reason)
+            return None
+        messages = tuple(self._state.conversation.messages)
+        return RunResult(value, messages=messages, tally=self._context.tally, run_id=self._context.run_id)
+
+    async def _hand_over(self, handoff: Handoff[object], call: ToolCall) -> RunResult[T]:
+        context, message = self._context, handoff.message(call)
+        if context.sink is not None:
+            context.sink(
+                HandedOff(run_id=context.run_id, path=context.path, target=handoff.target.name, message=message)
+            )
+        given = handoff.conversation(self._name, self._state.conversation.messages, message)
+        result = await handoff.target.run(given, context=context)
+        path = (self._name, *(result.delegation_path or (handoff.target.name,)))
+        delegated = replace(
+            result,
+            output=handoff.accepted(result),
+            delegation_path=path,
+            tally=context.tally,
+            run_id=context.run_id,
+        )
+        return cast("RunResult[T]", delegated)  # what a handoff gives is of the type that the handoff promises
+
+    def _reject(self, text: str, why: InvalidOutput | str) -> None:
+        """Tells the model what is wrong with its answer, or gives up."""
+        state, context, name = self._state, self._context, self._output.name
+        state.rejections += 1
+        cut_off = "it was cut off after max_tokens; " if state.cut_off else ""
+        reason = f"{cut_off}{why}"
+        if context.sink is not None:
+            context.sink(
+                OutputRejected(
+                    run_id=context.run_id,
+                    path=context.path,
+                    attempt=state.rejections,
+                    message=state.last_reply,
+                    reason=reason,
+                )
+            )
+        if state.rejections >= self._policy.max_attempts:
+            raise OutputError(
+                f"{self._name}: no valid {name} in {state.rejections} attempts: {reason}", self._failed(), text
+            )
+        wrong = f"That is not a valid {name}" if isinstance(why, InvalidOutput) else "That answer is not accepted"
+        state.conversation.append(UserMessage(f"{wrong}: {reason}. Answer again with the whole, corrected."))
+
+    def _too_many_turns(self, limit: int) -> TurnLimitError:
+        return TurnLimitError(
+            f"{self._name}: no answer within {limit} turns; raise the limit, or look at what its tools return",
             self._failed(),
         )
 
@@ -117,100 +325,12 @@ class TurnLoop(Generic[T]):
     def _name(self) -> str:
         return self._context.path[-1] if self._context.path else self._model.name
 
-    async def _ask(self, turn: int) -> ModelResponse:
-        context = self._context
-        request = ModelRequest(
-            (*self._instructions, *self._messages), self._tools.specs, "auto", self._output.spec, self._options
-        )
-        fitted, restore = fit(request, self._model.features)
-        if context.sink is None:
-            response = await self._model.generate(fitted)
-        else:
-            response = await self._ask_aloud(turn, request, fitted, streamable=restore is None)
-        context.tally.add(response.served_by or self._model.name, response.usage, response.price)
-        return response if restore is None else restore(response)
-
-    async def _ask_aloud(
-        self, turn: int, request: ModelRequest, fitted: ModelRequest, *, streamable: bool
-    ) -> ModelResponse:
-        """Asks, and tells the listeners."""
-        context, sink = self._context, self._context.sink
-        assert sink is not None
-        sink(TurnStarted(run_id=context.run_id, path=context.path, turn=turn, model=self._model.name, request=request))
-        started = perf_counter()
-        if context.streaming and streamable:
-            response = await self._streamed(fitted)
-        else:
-            response = await self._model.generate(fitted)
-        sink(
-            TurnCompleted(
-                run_id=context.run_id,
-                path=context.path,
-                turn=turn,
-                response=response,
-                seconds=perf_counter() - started,
-            )
-        )
-        return response
-
-    async def _streamed(self, request: ModelRequest) -> ModelResponse:
-        context, sink = self._context, self._context.sink
-        assert sink is not None
-        response = ModelResponse(AssistantMessage())
-        items = self._model.stream(request)
-        try:
-            async for item in items:
-                if isinstance(item, TextDelta):
-                    sink(TextReceived(run_id=context.run_id, path=context.path, text=item.text))
-                elif isinstance(item, ThinkingDelta):
-                    sink(ThinkingReceived(run_id=context.run_id, path=context.path, text=item.text))
-                elif isinstance(item, ModelResponse):
-                    response = item
-        finally:
-            if isinstance(items, AsyncGenerator):  # when a listener fails, the model has to stop
-                await items.aclose()
-        return response
-
-    async def _answers(self, calls: Sequence[ToolCall]) -> Sequence[ToolResult]:
-        if len(calls) == 1 or not self._policy.parallel_tools:
-            return [await self._answer(call) for call in calls]
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._answer(call)) for call in calls]
-        return [task.result() for task in tasks]
-
-    async def _answer(self, call: ToolCall) -> ToolResult:
-        context, sink = self._context, self._context.sink
-        if sink is None:
-            return await self._tools.answer(call, context)
-        sink(ToolCalled(run_id=context.run_id, path=context.path, call=call))
-        started = perf_counter()
-        result = await self._tools.answer(call, context)
-        seconds = perf_counter() - started
-        sink(ToolReturned(run_id=context.run_id, path=context.path, call=call, result=result, seconds=seconds))
-        return result
-
-    def _reject(self, message: AssistantMessage, reason: str) -> None:
-        """Tells the model what is wrong with its answer, or gives up."""
-        self._rejections += 1
-        context = self._context
-        if context.sink is not None:
-            context.sink(
-                OutputRejected(
-                    run_id=context.run_id, path=context.path, attempt=self._rejections, message=message, reason=reason
-                )
-            )
-        if self._rejections >= self._policy.max_attempts:
-            raise OutputError(
-                f"{self._name}: no valid {self._output.name} in {self._rejections} attempts: {reason}",
-                self._failed(),
-                message.text,
-            )
-        self._messages.append(
-            UserMessage(f"That is not a valid {self._output.name}: {reason}. Answer again with the whole, corrected.")
-        )
-
-    def _result(self, output: T) -> RunResult[T]:
-        return RunResult(output, messages=tuple(self._messages), tally=self._context.tally)
-
     def _failed(self) -> RunResult[None]:
-        return RunResult(None, RunStatus.FAILED, tuple(self._messages), self._context.tally)
+        context, messages = self._context, tuple(self._state.conversation.messages)
+        return RunResult(None, RunStatus.FAILED, messages, context.tally, run_id=context.run_id)
+
+
+def _precedence(end: tuple[ToolCall, ToolResult, Tool]) -> int:
+    """Of several tools that end the run: a handoff before the answer of `task_over`, and that before any other."""
+    tool = end[2]
+    return 0 if isinstance(tool, Handoff) else 1 if isinstance(tool, TaskOver) else 2

@@ -2,7 +2,7 @@
 
 from tactician.process.blackboard import DEFAULT_BINDING, Blackboard, UserInput
 from tactician.process.context import OperationContext
-from tactician.process.options import Budget, ProcessOptions
+from tactician.process.options import DEFAULT_BUDGET, ProcessOptions
 from tactician.process.process import ActionRun, AgentProcess
 from tactician.process.spec import ActionSpec, AgentSpec, GoalSpec, Observe, Perform
 from tactician.process.status import TERMINAL, ProcessStatus
@@ -12,7 +12,7 @@ __all__ = [
     "ProcessStatus",
     "TERMINAL",
     "ProcessOptions",
-    "Budget",
+    "DEFAULT_BUDGET",
     "ActionRun",
     "Blackboard",
     "UserInput",

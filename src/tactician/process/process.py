@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from asyncio import CancelledError
 from collections.abc import Awaitable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter, time
 from typing import TypeVar
 
+from tactician.errors import BudgetError
 from tactician.events import ActionCompleted, ActionStarted, PlanMade, ProcessEnded, ProcessStarted
 from tactician.llm import Usage, UsageTally
 from tactician.planning import Action, ConditionValue, Plan, WorldState
@@ -17,7 +18,7 @@ from tactician.process.options import ProcessOptions
 from tactician.process.spec import ActionSpec, AgentSpec, GoalSpec
 from tactician.process.status import ProcessStatus
 from tactician.process.stuck import why_stuck
-from tactician.runs import RunContext
+from tactician.runs import BudgetMeter, Paused, RunContext
 
 T = TypeVar("T")
 
@@ -49,7 +50,7 @@ class ActionRun:
     @property
     def cost(self) -> float | None:
         """US dollars of its model calls; `None` when a price is not known."""
-        return self.tally.cost
+        return self.usage.cost
 
 
 class AgentProcess:
@@ -77,7 +78,9 @@ class AgentProcess:
         self.goal: GoalSpec | None = None
         self.failure: str | None = None
         self.error: Exception | None = None
-        self._context = context
+        self._meter = BudgetMeter(self.options.budget, context.tally, context.clock, context.meter)
+        # Actions are planned anew, not run again in the same order: no frame of theirs would be found again.
+        self._context = replace(context, meter=self._meter, frame=None)
         self._history: list[ActionRun] = []
         self._ran: set[str] = set()
         self._declined: Action | None = None
@@ -110,7 +113,7 @@ class AgentProcess:
     @property
     def cost(self) -> float | None:
         """US dollars of all model calls; `None` when a price is not known."""
-        return self.tally.cost
+        return self.usage.cost
 
     @property
     def result(self) -> object | None:
@@ -176,7 +179,7 @@ class AgentProcess:
         elif not plan.actions:
             self.goal = self.agent.goal(plan.goal.name)
             self._end(ProcessStatus.COMPLETED)
-        elif (limit := self.options.budget.exceeded(len(self._history), self.tally)) is not None:
+        elif (limit := self._meter.exceeded(len(self._history))) is not None:
             self._end(ProcessStatus.TERMINATED, limit)
         else:
             self._follow(plan)
@@ -230,6 +233,12 @@ class AgentProcess:
         self._declined = None
         try:
             outputs = self._record(action, await action.perform(OperationContext(self, context)))
+        except BudgetError as error:
+            self.error = error
+            self._end(ProcessStatus.TERMINATED, str(error))
+        except Paused as paused:
+            waits = ", ".join(request.prompt for request in paused.pending)
+            self._end(ProcessStatus.FAILED, f"{action.name} waits, which actions cannot do yet: {waits}")
         except Exception as error:
             self.error = error
             self._end(ProcessStatus.FAILED, f"{action.name} raised {type(error).__name__}: {error}")

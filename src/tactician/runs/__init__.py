@@ -1,8 +1,13 @@
-"""What is common to everything that runs: the contract, its context and its result."""
+"""What is common to everything that runs: the contract, its context, its result, its budget, and how it waits."""
 
+from tactician.runs.budget import Budget, BudgetMeter
 from tactician.runs.context import RunContext, default_models, new_id
+from tactician.runs.execution import begin, go_on, pending_of
+from tactician.runs.frame import Frame, Progress
+from tactician.runs.pausing import Approval, Paused, PendingKind, PendingRequest, Response, approve, reject, settle
 from tactician.runs.result import RunResult, RunStatus
-from tactician.runs.runnable import Input, Runnable, messages_of, run_blocking, stream_events
+from tactician.runs.runnable import Input, Runnable, is_conversation, messages_of, run_blocking, stream_events
+from tactician.runs.store import MemoryRuns, RunRecord, RunStore, default_store
 
 __all__ = [
     "Runnable",
@@ -10,7 +15,27 @@ __all__ = [
     "RunContext",
     "RunResult",
     "RunStatus",
+    "Budget",
+    "BudgetMeter",
+    "Approval",
+    "approve",
+    "reject",
+    "PendingRequest",
+    "PendingKind",
+    "Response",
+    "Paused",
+    "settle",
+    "RunStore",
+    "RunRecord",
+    "MemoryRuns",
+    "default_store",
+    "Frame",
+    "Progress",
+    "begin",
+    "go_on",
+    "pending_of",
     "default_models",
+    "is_conversation",
     "messages_of",
     "new_id",
     "run_blocking",

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from os import urandom
 
+from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.events import Event, EventSink
 from tactician.llm import LanguageModel, ModelCatalog, ModelSource, UsageTally, source_of
+from tactician.runs.budget import Budget, BudgetMeter
+from tactician.runs.frame import Frame
+from tactician.runs.pausing import Response
+from tactician.runs.store import RunStore, default_store
 
 
 def new_id() -> str:
@@ -27,6 +33,11 @@ class RunContext:
         sink: who listens; `None` when nobody does, and then no event is built.
         streaming: whether answers are to be streamed to the sink as they come.
         tally: what this run and its children used.
+        meter: what of its budget is used; `None` when there is none.
+        frame: what the run has done so far; `None` outside of runs.
+        store: where runs that wait are kept.
+        responses: what a run that goes on was told, by the ids of its requests.
+        clock: the time.
     """
 
     models: ModelSource
@@ -36,6 +47,11 @@ class RunContext:
     sink: EventSink | None = None
     streaming: bool = False
     tally: UsageTally = field(default_factory=UsageTally)
+    meter: BudgetMeter | None = None
+    frame: Frame | None = None
+    store: RunStore = field(default_factory=default_store)
+    responses: Mapping[str, Response] = field(default_factory=dict)
+    clock: Clock = SYSTEM_CLOCK
 
     @classmethod
     def default(cls) -> RunContext:
@@ -47,11 +63,33 @@ class RunContext:
         """A context with the given models, or one model for everything."""
         return cls(source_of(models), sink=sink)
 
-    def child(self, name: str) -> RunContext:
-        """The context of a run inside this one."""
+    def child(self, name: str, budget: Budget | None = None) -> RunContext:
+        """The context of a run inside this one, with a budget of its own if there is one."""
+        tally = UsageTally(self.tally)
+        meter = self.meter if budget is None else BudgetMeter(budget, tally, self.clock, self.meter)
+        frame = Frame(name) if self.frame is None else self.frame.child(name)
         return RunContext(
-            self.models, new_id(), self.run_id, (*self.path, name), self.sink, self.streaming, UsageTally(self.tally)
+            self.models,
+            new_id(),
+            self.run_id,
+            (*self.path, name),
+            self.sink,
+            self.streaming,
+            tally,
+            meter,
+            frame,
+            self.store,
+            self.responses,
+            self.clock,
         )
+
+    def step(self, name: str) -> RunContext:
+        """The same context for a part of the run that is no run itself: it is found again after a pause."""
+        return self if self.frame is None else replace(self, frame=self.frame.child(name))
+
+    def at(self, key: str) -> RunContext:
+        """The same context for what is run under this key, such as a tool call: it is found again after a pause."""
+        return self if self.frame is None else replace(self, frame=self.frame.at(key))
 
     def listening(self, sink: EventSink, *, streaming: bool) -> RunContext:
         """The same context with one more listener."""

@@ -9,15 +9,18 @@ from typing import Generic
 from typing_extensions import TypeVar
 
 from tactician.llm import Message, Usage, UsageTally
+from tactician.runs.pausing import PendingRequest
 
 T_co = TypeVar("T_co", covariant=True, default=str)
 
 
 class RunStatus(StrEnum):
-    """How a run ended."""
+    """How a run stands."""
 
     COMPLETED = "completed"
     FAILED = "failed"
+    WAITING = "waiting"
+    RUNNING = "running"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +28,16 @@ class RunResult(Generic[T_co]):
     """The result of a run.
 
     Attributes:
-        output: the answer: text, or an object of the output type that was asked for.
-        status: how the run ended. A run that failed raises; its error carries a result with this status.
+        output: the answer: text, or an object of the output type that was asked for; `None` while the run waits.
+        status: how the run ended. A run that failed raises; its error carries a result with this status. One that is
+            `WAITING` goes on with `resume(run_id, responses)`.
         messages: the conversation, from the input to the last reply, without the instructions.
         tally: what was used, model by model.
         process_id: the process, when the run was one.
+        run_id: the run's id.
+        delegation_path: who handed the work on, outermost first, and last who answered; empty when nobody did.
+        related: the results of the others, where several worked on the same input.
+        pending: what the run waits for.
     """
 
     output: T_co
@@ -37,6 +45,10 @@ class RunResult(Generic[T_co]):
     messages: tuple[Message, ...] = ()
     tally: UsageTally = field(default_factory=UsageTally)
     process_id: str | None = None
+    run_id: str = ""
+    delegation_path: tuple[str, ...] = ()
+    related: tuple[RunResult[object], ...] = ()
+    pending: tuple[PendingRequest, ...] = ()
 
     @property
     def usage(self) -> Usage:
@@ -46,4 +58,4 @@ class RunResult(Generic[T_co]):
     @property
     def cost(self) -> float | None:
         """US dollars; `None` when the price of a model that was used is not known."""
-        return self.tally.cost
+        return self.usage.cost

@@ -49,10 +49,15 @@ def messages_of(input: Input) -> list[Message]:
         return [UserMessage(input)]
     if _is_message(input):
         return [input]
-    if isinstance(input, Sequence) and input and all(map(_is_message, input)):
+    if is_conversation(input):
         return list(input)
     content = getattr(input, "content", None)
     return [UserMessage(content if isinstance(content, str) else to_json(input).decode())]
+
+
+def is_conversation(value: Input) -> TypeGuard[Sequence[Message]]:
+    """Whether the input is a sequence of messages."""
+    return isinstance(value, list | tuple) and bool(value) and all(map(_is_message, value))
 
 
 def _is_message(value: object) -> TypeGuard[Message]:

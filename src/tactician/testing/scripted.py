@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, is_dataclass
 from typing import TypeAlias
 
@@ -118,7 +118,7 @@ class ScriptedModel:
             raise step
         return self._response(step)
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | ModelResponse]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | ModelResponse]:
         """The same as `generate`, word by word.
 
         Raises:
@@ -156,7 +156,7 @@ class ScriptedModel:
     def _response(self, step: Step) -> ModelResponse:
         if isinstance(step, ModelResponse):
             return step
-        usage = Usage(input_tokens=10, output_tokens=5, requests=1)
+        usage = Usage(input_tokens=10, output_tokens=5, requests=1, model=self.name)
         if (calls := _tool_calls(step)) is not None:
             numbered = enumerate(calls, start=1)
             parts = (CalledTool(f"call_{len(self.calls)}_{n}", c.name, _json(c.arguments)) for n, c in numbered)

@@ -1,14 +1,24 @@
 """What models can use: typed functions and objects as tools."""
 
+from tactician.tools.arguments import repaired_arguments
+from tactician.tools.declared import DeclaredTool, ToolExecutor
 from tactician.tools.function import FunctionTool, problems_of, tool
 from tactician.tools.signature import Docs, caller_namespace, docs_of, resolved_hints
-from tactician.tools.tool import Tool, as_text
+from tactician.tools.tool import Tool, as_text, snake_case
 from tactician.tools.toolbox import Toolbox, ToolLike, as_tool, tools_of
+from tactician.tools.traits import NO_TRAITS, NeedsApproval, ToolTraits
 
 __all__ = [
     "Tool",
     "tool",
     "FunctionTool",
+    "DeclaredTool",
+    "ToolExecutor",
+    "ToolTraits",
+    "NeedsApproval",
+    "NO_TRAITS",
+    "repaired_arguments",
+    "snake_case",
     "Toolbox",
     "ToolLike",
     "as_tool",

@@ -12,11 +12,12 @@ from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 from typing_extensions import TypedDict
 
-from tactician.errors import DeclarationError, ToolError
+from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.llm import ToolSpec
 from tactician.runs import RunContext
 from tactician.tools.signature import caller_namespace, docs_of, resolved_hints
 from tactician.tools.tool import Tool, as_text
+from tactician.tools.traits import NO_TRAITS, NeedsApproval, ToolTraits
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -94,12 +95,20 @@ class FunctionTool(Tool, Generic[P, R]):
     declared `blocking`, which runs it in a thread.
     """
 
-    def __init__(self, function: Callable[P, R], compiled: _Compiled, *, blocking: bool = False) -> None:
+    def __init__(
+        self,
+        function: Callable[P, R],
+        compiled: _Compiled,
+        *,
+        blocking: bool = False,
+        traits: ToolTraits = NO_TRAITS,
+    ) -> None:
         self.__wrapped__ = function
         self.__name__ = compiled.spec.name
         self.__doc__ = function.__doc__
         self._compiled = compiled
         self.blocking = blocking
+        self.traits = traits
 
     @property
     def spec(self) -> ToolSpec:
@@ -114,7 +123,7 @@ class FunctionTool(Tool, Generic[P, R]):
         if instance is None:
             return self
         method = cast(Callable[..., R], self.__wrapped__.__get__(instance, owner))
-        return FunctionTool(method, self._compiled, blocking=self.blocking)
+        return FunctionTool(method, self._compiled, blocking=self.blocking, traits=self.traits)
 
     def __repr__(self) -> str:
         return f"FunctionTool({self.name!r})"
@@ -123,12 +132,12 @@ class FunctionTool(Tool, Generic[P, R]):
         """Validates the arguments, runs the function, and gives its result as text.
 
         Raises:
-            ToolError: when the arguments do not fit the function's types.
+            InvalidArgumentsError: when the arguments do not fit the function's types.
         """
         try:
             values = self._compiled.adapter.validate_json(arguments or "{}")
         except ValidationError as error:
-            raise ToolError(f"The arguments are not valid: {problems_of(error)}") from error
+            raise InvalidArgumentsError(f"The arguments are not valid: {problems_of(error)}") from error
         if (parameter := self._compiled.context_parameter) is not None:
             values[parameter] = context
         function = cast(Callable[..., object], self.__wrapped__)
@@ -150,7 +159,17 @@ def tool(function: Callable[P, R], /) -> FunctionTool[P, R]: ...
 
 @overload
 def tool(
-    *, name: str | None = None, description: str | None = None, blocking: bool = False
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    blocking: bool = False,
+    needs_approval: NeedsApproval = False,
+    client_side: bool = False,
+    ends_turn: bool = False,
+    return_direct: bool = False,
+    repeatable: bool = False,
+    group: str | None = None,
+    timeout: float | None = None,
 ) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
 
 
@@ -161,6 +180,13 @@ def tool(
     name: str | None = None,
     description: str | None = None,
     blocking: bool = False,
+    needs_approval: NeedsApproval = False,
+    client_side: bool = False,
+    ends_turn: bool = False,
+    return_direct: bool = False,
+    repeatable: bool = False,
+    group: str | None = None,
+    timeout: float | None = None,
 ) -> FunctionTool[P, R] | Callable[[Callable[P, R]], FunctionTool[P, R]]:
     """Makes a tool of a typed function or method: `@tool` or `@tool(name=..., ...)`.
 
@@ -172,15 +198,31 @@ def tool(
         name: the name for the model; the function's own by default.
         description: what it is for; the docstring by default.
         blocking: run the function in a thread, because it waits without `await`.
+        needs_approval: whether a run waits until a call is approved; a function decides by the arguments.
+        client_side: whether the caller of the run calls the tool; the function itself is never called.
+        ends_turn: whether a call ends the run, with the model's text or else the tool's result as the answer.
+        return_direct: whether a call ends the run, with the tool's result as the answer.
+        repeatable: whether repeating the same call makes sense, as in polling.
+        group: the group that has to be enabled for a model to see it.
+        timeout: seconds that a call may take.
 
     Raises:
         DeclarationError: when a parameter has no type, or one that has no JSON form.
     """
     namespace = caller_namespace(1)
+    traits = ToolTraits(
+        needs_approval=needs_approval,
+        client_side=client_side,
+        ends_turn=ends_turn,
+        return_direct=return_direct,
+        repeatable=repeatable,
+        group=group,
+        timeout=timeout,
+    )
 
     def make(wrapped: Callable[P, R]) -> FunctionTool[P, R]:
         label = name or str(getattr(wrapped, "__name__", type(wrapped).__name__))
         compiled = _Compiled(wrapped, label, description, resolved_hints(wrapped, namespace))
-        return FunctionTool(wrapped, compiled, blocking=blocking)
+        return FunctionTool(wrapped, compiled, blocking=blocking, traits=traits)
 
     return make if function is None else make(function)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 
 from pydantic_core import to_json
 
 from tactician.llm import ToolSpec
 from tactician.runs import RunContext
+from tactician.tools.traits import NO_TRAITS, ToolTraits
 
 
 class Tool(ABC):
-    """A schema plus an async call: something that a model can use."""
+    """A schema plus an async call: something that a model can use. `traits` says what is special about it."""
+
+    traits: ToolTraits = NO_TRAITS
 
     @property
     @abstractmethod
@@ -33,7 +37,8 @@ class Tool(ABC):
         """Runs the tool with arguments as JSON text and returns what the model is to read.
 
         Raises:
-            ToolError: with a message for the model, when the arguments are not valid.
+            InvalidArgumentsError: when the arguments do not fit; then nothing was done.
+            ToolError: with a message for the model.
         """
 
 
@@ -42,3 +47,9 @@ def as_text(value: object) -> str:
     if isinstance(value, str):
         return value
     return "done" if value is None else to_json(value, fallback=str).decode()
+
+
+def snake_case(name: str) -> str:
+    """`Code Writer` and `CodeWriter` as `code_writer`: a name that every provider accepts for a tool."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
+    return re.sub(r"[^a-z0-9]+", "_", spaced.lower()).strip("_")[:64] or "agent"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
+from difflib import get_close_matches
 from typing import TypeAlias
 
-from tactician.errors import DeclarationError, ToolError
+from tactician.errors import DeclarationError, InvalidArgumentsError, ToolError
 from tactician.llm import ToolCall, ToolResult, ToolSpec
 from tactician.runs import RunContext
+from tactician.tools.arguments import repaired_arguments
 from tactician.tools.function import FunctionTool, tool
 from tactician.tools.tool import Tool
 
@@ -62,16 +64,38 @@ class Toolbox:
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._tools.values())
 
+    def find(self, name: str) -> Tool | None:
+        """The tool of that name."""
+        return self._tools.get(name)
+
+    def showing(self, is_shown: Callable[[Tool], bool], *more: Tool) -> Toolbox:
+        """The same tools and some more, of which a model sees only some; it may call all."""
+        box = Toolbox((*self._tools.values(), *more))
+        box.specs = tuple(one.spec for one in box if is_shown(one))
+        return box
+
     async def answer(self, call: ToolCall, context: RunContext) -> ToolResult:
         """Runs the tool that a model called. Every failure becomes a result that the model can read."""
         found = self._tools.get(call.name)
         if found is None:
+            close = get_close_matches(call.name, self._tools, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
             known = ", ".join(self._tools) or "none"
-            return ToolResult(call.id, call.name, f"There is no tool {call.name!r}. Tools: {known}.", is_error=True)
+            return ToolResult(call.id, call.name, f"There is no tool {call.name!r}.{hint} Tools: {known}.", True)
         try:
-            return ToolResult(call.id, call.name, await found.call(call.arguments, context))
+            return ToolResult(call.id, call.name, await _repairing(found, call.arguments, context))
         except ToolError as error:
             return ToolResult(call.id, call.name, str(error), is_error=True)
         except Exception as error:
             _logger.debug("tool %s failed", call.name, exc_info=True)
             return ToolResult(call.id, call.name, f"{type(error).__name__}: {error}", is_error=True)
+
+
+async def _repairing(found: Tool, arguments: str, context: RunContext) -> str:
+    """Calls the tool. Arguments that are not valid are repaired, where it is clear what the model meant."""
+    try:
+        return await found.call(arguments, context)
+    except InvalidArgumentsError:
+        if (repaired := repaired_arguments(arguments)) is None:
+            raise
+        return await found.call(repaired, context)

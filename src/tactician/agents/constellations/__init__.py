@@ -1,0 +1,16 @@
+"""Several Runnables that work as one. Any Runnable fits into any place of any of them."""
+
+from tactician.agents.constellations.hierarchy import Department, HierarchicalAgents
+from tactician.agents.constellations.network import AgentNetwork
+from tactician.agents.constellations.parallel import ParallelAgents
+from tactician.agents.constellations.router import RouterAgent
+from tactician.agents.constellations.supervisor import SupervisorAgent
+
+__all__ = [
+    "RouterAgent",
+    "SupervisorAgent",
+    "ParallelAgents",
+    "AgentNetwork",
+    "HierarchicalAgents",
+    "Department",
+]

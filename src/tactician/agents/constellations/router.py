@@ -1,0 +1,105 @@
+"""`RouterAgent`: sends its input to the one who can deal with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from operator import getitem
+from typing import Literal, cast
+
+from tactician.agents.agent import Agent
+from tactician.agents.base import BaseRunnable
+from tactician.agents.constellations.results import as_own, failure
+from tactician.errors import DeclarationError, OutputError, RoutingError
+from tactician.events import RouteChosen
+from tactician.llm import LanguageModel, LlmOptions, UserMessage
+from tactician.runs import Input, RunContext, Runnable, RunResult, messages_of
+
+_PROMPT = """Who should deal with the message?
+{routes}
+0. none of them
+
+The message: "{message}"
+
+Answer with the number only; 0 when it is for none of them."""
+
+
+class RouterAgent(BaseRunnable[object]):
+    """Asks a model once who should deal with the input, and gives it to them as it is.
+
+    Args:
+        name: how others call it.
+        model: who is asked; a small and fast model will do.
+        routes: by what they deal with, those among whom is chosen.
+        fallback: who gets what is for none of them.
+        description: what it is for; what its routes deal with by default.
+        instructions: what the model has to know besides the routes.
+
+    Raises:
+        DeclarationError: when there is no route.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        model: str | LlmOptions | LanguageModel | None = None,
+        routes: Mapping[str, Runnable],
+        fallback: Runnable | None = None,
+        description: str | None = None,
+        instructions: str = "",
+    ) -> None:
+        if not routes:
+            raise DeclarationError(f"RouterAgent {name!r}", ["it needs at least one route"])
+        self.name = name
+        self.description = description or "; ".join(routes)
+        self.routes = dict(routes)
+        self.fallback = fallback
+        self._listed = tuple(self.routes.items())
+        # Numbers that are known at runtime only make a type for pydantic, and none for mypy.
+        numbers = cast("type[int]", getitem(Literal, tuple(range(len(routes) + 1))))
+        self.classifier: Agent[int] = Agent(
+            f"{name} classifier", model=model, instructions=instructions, output_type=numbers, max_attempts=1
+        )
+
+    def __repr__(self) -> str:
+        return f"RouterAgent({self.name!r})"
+
+    async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
+        number = await self._number(input, context)
+        description, target = self._listed[number - 1] if number else ("", self.fallback)
+        if target is None:
+            raise RoutingError(
+                f"{self.name}: no route fits, and there is no fallback. Its routes: {'; '.join(self.routes)}",
+                failure(input, context),
+            )
+        if context.sink is not None:
+            chosen = RouteChosen(
+                run_id=context.run_id,
+                path=context.path,
+                target=target.name,
+                description=description,
+                fallback=not number,
+            )
+            context.sink(chosen)
+        result = await target.run(input, context=context)
+        path = (self.name, *(result.delegation_path or (target.name,)))
+        return replace(as_own(result, context), delegation_path=path)
+
+    async def _number(self, input: Input, context: RunContext) -> int:
+        """The number of the route that the model chose; 0 for none, also when the model did not answer with one."""
+        prompt = _PROMPT.format(routes=self._menu(), message=self._message(input, context))
+        try:
+            return (await self.classifier.run(prompt, context=context)).output
+        except OutputError:
+            return 0
+
+    def _menu(self) -> str:
+        numbered = enumerate(self._listed, start=1)
+        return "\n".join(f"{number}. {target.name} - handles: {what}" for number, (what, target) in numbered)
+
+    def _message(self, input: Input, context: RunContext) -> str:
+        said = [message.text for message in messages_of(input) if isinstance(message, UserMessage)]
+        if not said or not said[-1].strip():
+            raise RoutingError(f"{self.name}: there is no text from the user to route by", failure(input, context))
+        return said[-1]

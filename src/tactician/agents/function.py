@@ -1,0 +1,76 @@
+"""Any async function as a Runnable."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from pydantic import JsonValue, TypeAdapter
+from pydantic_core import to_jsonable_python
+from typing_extensions import TypeVar
+
+from tactician.agents.base import BaseRunnable
+from tactician.runs import Input, RunContext, RunResult
+from tactician.tools import caller_namespace, resolved_hints
+
+T_co = TypeVar("T_co", covariant=True, default=str)
+
+
+class FunctionRunnable(BaseRunnable[T_co]):
+    """A function as a Runnable. Made by `runnable`."""
+
+    def __init__(
+        self, function: Callable[..., Awaitable[T_co]], name: str, description: str, hints: Mapping[str, object]
+    ) -> None:
+        self.name = name
+        self.description = description
+        self._function = function
+        self._hints = hints
+        self._parameters = tuple(inspect.signature(function).parameters)
+
+    async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
+        frame = context.frame
+        assert frame is not None
+        if isinstance(saved := frame.saved, dict) and "output" in saved:
+            output: T_co = _validated(self._hints.get("return"), saved["output"])
+        else:
+            output = await self._function(*self._arguments(input, context))
+        frame.progress = _Returned(output)
+        return RunResult(output, tally=context.tally, run_id=context.run_id)
+
+    def _arguments(self, input: Input, context: RunContext) -> tuple[object, ...]:
+        first = self._hints.get(self._parameters[0]) if self._parameters else None
+        if isinstance(input, dict) and first not in (None, dict):  # it was saved while the run waited
+            input = _validated(first, input)
+        takes_context = any(self._hints.get(name) is RunContext for name in self._parameters)
+        return (input, context) if takes_context else (input,)
+
+
+def _validated(wanted: Any, value: object) -> Any:  # what a function is annotated with is known at runtime only
+    return value if wanted is None else TypeAdapter(wanted).validate_python(value)
+
+
+class _Returned:
+    """What the function has returned, so that it need not be called again."""
+
+    def __init__(self, output: object) -> None:
+        self._output = output
+
+    def saved(self) -> JsonValue:
+        """It, as JSON."""
+        return {"output": to_jsonable_python(self._output)}
+
+
+def runnable(
+    function: Callable[..., Awaitable[T_co]], *, name: str | None = None, description: str | None = None
+) -> FunctionRunnable[T_co]:
+    """Makes a Runnable of any async function of one argument, the input.
+
+    With a second parameter of type `RunContext` it gets the context of its run, for the runs inside it:
+    `await agent.run(..., context=context)`. When one of those has to wait, the function is called again afterwards,
+    from its beginning, and the runs that had ended give their results again.
+    """
+    own_name = str(getattr(function, "__name__", type(function).__name__))
+    label = description or (function.__doc__ or own_name).strip()
+    return FunctionRunnable(function, name or own_name, label, resolved_hints(function, caller_namespace(1)))

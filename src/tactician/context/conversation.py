@@ -1,0 +1,248 @@
+"""What was said so far: messages with ids, which grow while a run works on them and may be changed from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import overload
+
+from tactician.context.exchanges import exchange_around, open_calls_of, start_of_unit
+from tactician.context.saved import SavedConversation, read_conversation, written_conversation
+from tactician.errors import StoredStateError
+from tactician.llm import AssistantMessage, Message, SystemMessage, ToolCall, ToolResult, UserMessage
+from tactician.runs import new_id
+
+
+class Messages(Sequence[Message]):
+    """The messages of a conversation, to be read. It is no copy: it grows as the conversation does."""
+
+    __slots__ = ("_list", "conversation")
+
+    def __init__(self, conversation: Conversation, messages: list[Message]) -> None:
+        self.conversation = conversation
+        self._list = messages
+
+    @overload
+    def __getitem__(self, place: int) -> Message: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Message]: ...
+    def __getitem__(self, place: int | slice) -> Message | Sequence[Message]:
+        return self._list[place]
+
+    def __len__(self) -> int:
+        return len(self._list)
+
+    def __iter__(self) -> Iterator[Message]:
+        return iter(self._list)
+
+    def __reversed__(self) -> Iterator[Message]:
+        return reversed(self._list)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Messages):
+            return self._list == other._list
+        return isinstance(other, list | tuple) and self._list == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # it changes
+
+    def __repr__(self) -> str:
+        return f"Messages({self._list!r})"
+
+
+class Conversation:
+    """A list of messages, each with an id that means something in this conversation only.
+
+    A run appends to it. Others may change it meanwhile: `insert`, `remove` and `truncate` never part a tool call from
+    its result. It belongs to one event loop.
+
+    Attributes:
+        messages: what was said, in order; a view, not a copy.
+        version: which version of it a store holds; 0 when none does.
+    """
+
+    __slots__ = ("_changes", "_id", "_list", "_next", "_numbers", "_waiting", "messages", "version")
+
+    def __init__(self, messages: Iterable[Message] = (), id: str | None = None) -> None:
+        self._id = id
+        self._list = list(messages)
+        self._next = len(self._list)
+        self._numbers = list(range(self._next))
+        self._waiting: list[tuple[int, Message]] = []
+        self._changes: list[int] = []
+        self.messages = Messages(self, self._list)
+        self.version = 0
+
+    def __len__(self) -> int:
+        return len(self._list)
+
+    def __repr__(self) -> str:
+        return f"Conversation({len(self._list)} messages, id={self._id!r})"
+
+    @property
+    def id(self) -> str:
+        """Its id; a random one, unless it was given one."""
+        if self._id is None:
+            self._id = new_id()
+        return self._id
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the messages, in their order."""
+        return tuple(map(_name, self._numbers))
+
+    @property
+    def revision(self) -> int:
+        """Counts the changes that were more than a message at the end."""
+        return len(self._changes)
+
+    def changed_since(self, revision: int) -> int:
+        """From which place on the messages may be others than they were at the revision."""
+        return min(self._changes[revision:], default=len(self._list))
+
+    @property
+    def open_calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls of the last assistant message that have no result yet, in order."""
+        return open_calls_of(self._list)
+
+    def append(self, message: Message) -> None:
+        """Adds a message at the end: what a run does."""
+        self._list.append(message)
+        self._numbers.append(self._next)
+        self._next += 1
+        if self._waiting:
+            self._let_in()
+
+    def extend(self, messages: Iterable[Message]) -> None:
+        """Adds messages at the end."""
+        for message in messages:
+            self.append(message)
+
+    def insert(self, message: Message) -> str:
+        """Adds a message from outside of the run, and gives its id.
+
+        While tool calls are open it waits, and goes in right after the last of their results.
+
+        Raises:
+            ValueError: when it is a tool result, or has tool calls: these belong to a run.
+        """
+        if isinstance(message, ToolResult) or (isinstance(message, AssistantMessage) and message.tool_calls):
+            raise ValueError("Tool calls and their results cannot be inserted: the run that makes them appends them.")
+        number = self._next
+        self._next += 1
+        self._waiting.append((number, message))
+        self._let_in()
+        return _name(number)
+
+    def remove(self, message_id: str) -> bool:
+        """Removes a message; with a tool call or a result, all of the message that called and of its results.
+
+        Returns:
+            Whether it is gone: not so when there is no such message, or when calls are open that belong to it.
+        """
+        for waiting in self._waiting:
+            if _name(waiting[0]) == message_id:
+                self._waiting.remove(waiting)
+                return True
+        ids = self.ids
+        if message_id not in ids:
+            return False
+        begin, end = exchange_around(self._list, ids.index(message_id))
+        if begin >= self._open_from():
+            return False
+        del self._list[begin:end], self._numbers[begin:end]
+        self._changes.append(begin)
+        return True
+
+    def truncate(self, keep_last: int) -> None:
+        """Removes the oldest messages, so that at most `keep_last` are left.
+
+        The system messages at the beginning are not counted, and stay. So does an exchange whose calls are open. Calls
+        and results that would be parted go together; what is left begins with a message of the user, the one that came
+        before it if need be, which is not counted either.
+        """
+        head = next((n for n, one in enumerate(self._list) if not isinstance(one, SystemMessage)), len(self._list))
+        place = max(len(self._list) - max(keep_last, 0), head)
+        while place < len(self._list) and isinstance(self._list[place], ToolResult):
+            place += 1
+        place = min(place, self._open_from())
+        if place <= head:
+            return
+        asked = _asked_before(self._list, head, place)
+        kept = slice(head, place) if asked is None else slice(asked + 1, place)
+        del self._list[kept], self._numbers[kept]
+        if asked is not None:
+            del self._list[head:asked], self._numbers[head:asked]
+        self._changes.append(head)
+
+    def rewind(self, length: int) -> None:
+        """Forgets all but the first messages: for a run that begins anew. What waits to be let in is let in."""
+        if length < len(self._list):
+            del self._list[length:], self._numbers[length:]
+            self._changes.append(length)
+        self._let_in()
+
+    def copy(self) -> Conversation:
+        """Another conversation that says the same, with the same ids, and the same version."""
+        other = Conversation(id=self.id)
+        other._list.extend(self._list)
+        other._numbers = self._numbers.copy()
+        other._waiting = self._waiting.copy()
+        other._next = self._next
+        other.version = self.version
+        return other
+
+    def to_json(self) -> str:
+        """All of it as JSON text; only the version is the store's to keep."""
+        return written_conversation(
+            SavedConversation(
+                format=1,
+                id=self.id,
+                next=self._next,
+                ids=self._numbers,
+                messages=tuple(self._list),
+                waiting=[number for number, _ in self._waiting],
+                waiting_messages=tuple(message for _, message in self._waiting),
+            )
+        )
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Conversation:
+        """The conversation of a text that `to_json` wrote, from whoever it came.
+
+        Raises:
+            StoredStateError: when it is none.
+        """
+        saved = read_conversation(text)
+        numbers = [*saved["ids"], *saved["waiting"]]
+        is_whole = len(saved["ids"]) == len(saved["messages"]) and len(saved["waiting"]) == len(saved["waiting_messages"])
+        if not is_whole or len(set(numbers)) != len(numbers) or any(not 0 <= n < saved["next"] for n in numbers):
+            raise StoredStateError("The saved conversation cannot be read: its ids do not fit its messages.")
+        conversation = cls(saved["messages"], saved["id"])
+        conversation._numbers = saved["ids"]
+        conversation._next = saved["next"]
+        conversation._waiting = list(zip(saved["waiting"], saved["waiting_messages"], strict=True))
+        return conversation
+
+    def _let_in(self) -> None:
+        """Puts what waits at the end, unless calls are open."""
+        if self._waiting and not self.open_calls:
+            for number, message in self._waiting:
+                self._numbers.append(number)
+                self._list.append(message)
+            self._waiting.clear()
+
+    def _open_from(self) -> int:
+        """Where the message is whose calls are open; the end when there is none."""
+        if not self.open_calls:
+            return len(self._list)
+        return start_of_unit(self._list, len(self._list) - 1)
+
+
+def _name(number: int) -> str:
+    return f"m{number}"
+
+
+def _asked_before(messages: Sequence[Message], head: int, place: int) -> int | None:
+    """The last message of the user before the place, when what is at the place is not the user's."""
+    if place == len(messages) or isinstance(messages[place], UserMessage):
+        return None
+    return next((n for n in range(place - 1, head - 1, -1) if isinstance(messages[n], UserMessage)), None)

@@ -1,0 +1,102 @@
+"""How to call what a user gives as a guardrail: a function, an object with `check`, or a class of such objects."""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from types import MethodType
+from typing import Annotated, Protocol, TypeAlias, get_args, get_origin
+from weakref import WeakKeyDictionary
+
+from tactician.guardrails.result import GuardrailResult
+
+Check: TypeAlias = Callable[..., GuardrailResult | Awaitable[GuardrailResult]]
+
+
+class Checker(Protocol):
+    """An object whose method `check` is a guardrail."""
+
+    @property
+    def check(self) -> Check:
+        """Called as a guardrail function is."""
+        ...
+
+
+GuardrailLike: TypeAlias = Check | Checker | type[Checker]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function, and what it wants to be given.
+
+    Attributes:
+        function: what to call.
+        parameters: how many arguments it takes by position.
+        reads_text: whether the first of them is declared to be `str`.
+        problems: why it cannot be a guardrail.
+    """
+
+    function: Callable[..., object]
+    parameters: int
+    reads_text: bool
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Signature:
+    parameters: int = 0
+    reads_text: bool = False
+    problems: tuple[str, ...] = ()
+
+
+# They hold no function, so that one that is made for a single run can go with it.
+_functions: WeakKeyDictionary[Callable[..., object], _Signature] = WeakKeyDictionary()
+_methods: WeakKeyDictionary[Callable[..., object], _Signature] = WeakKeyDictionary()
+
+
+def call_of(thing: object) -> Call | None:
+    """How to call it; `None` when it is not callable and has no `check`."""
+    target = getattr(thing, "check", thing)
+    if isinstance(method := getattr(target, "__call__", None), MethodType):  # noqa: B004 - its signature is wanted
+        target = method
+    if not callable(target):
+        return None
+    signature = _signature(target)
+    return Call(target, signature.parameters, signature.reads_text, signature.problems)
+
+
+def _signature(target: Callable[..., object]) -> _Signature:
+    cache, key = (_methods, target.__func__) if isinstance(target, MethodType) else (_functions, target)
+    found = cache.get(key)
+    if found is None:
+        found = cache[key] = _read(target)
+    return found
+
+
+def _read(target: Callable[..., object]) -> _Signature:
+    try:
+        signature = inspect.signature(target)
+    except (TypeError, ValueError):
+        return _Signature(problems=("its parameters cannot be read; wrap it in a function",))
+    given = [p for p in signature.parameters.values() if p.default is p.empty or p.name == "context"]
+    problems = [
+        f"parameter {parameter.name!r}: it is called with values by position; give it plain parameters"
+        for parameter in given
+        if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    ]
+    if given and given[0].name == "self":
+        problems.append("it is a method that belongs to no object; decorate a function, or a class with check()")
+    names = getattr(inspect.unwrap(target), "__globals__", {})
+    if _resolved(signature.return_annotation, names) in (bool, None):
+        problems.append("it has to return guardrails.passed() or guardrails.failed(reason)")
+    reads_text = bool(given) and _resolved(given[0].annotation, names) is str
+    return _Signature(len(given), reads_text, tuple(problems))
+
+
+def _resolved(annotation: object, names: Mapping[str, object]) -> object:
+    """The annotation, also of a name in quotes: only plain names matter here, so nothing is evaluated."""
+    if isinstance(annotation, str):
+        annotation = names.get(annotation, vars(builtins).get(annotation, annotation))
+    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation

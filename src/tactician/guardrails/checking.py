@@ -1,0 +1,95 @@
+"""Several guardrails on one thing: the first that objects decides."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import NamedTuple, TypeVar
+
+from tactician.errors import GuardrailError
+from tactician.events import GuardrailChecked
+from tactician.guardrails.guardrail import Guardrail, GuardrailKind, InputGuardrail
+from tactician.guardrails.result import GuardrailResult
+from tactician.runs import RunContext, RunResult
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """A guardrail that did not let something pass, and what it said."""
+
+    guardrail: str
+    kind: GuardrailKind
+    result: GuardrailResult
+
+    @property
+    def wants_retry(self) -> bool:
+        """Whether the model is to do better, and the run goes on."""
+        return self.result.outcome == "retry"
+
+    @property
+    def reason(self) -> str:
+        """Why it did not pass."""
+        return self.result.reason
+
+    def error(self, run: str, so_far: RunResult[None]) -> GuardrailError:
+        """The error that ends the run of that name; what the guardrail raised is its cause."""
+        error = GuardrailError(run, self.guardrail, self.kind, self.reason, so_far)
+        error.__cause__ = self.result.cause
+        return error
+
+
+class InputGuardrails(NamedTuple):
+    """The input guardrails of an agent: those to pass before the first model call, and those to run beside it."""
+
+    immediate: tuple[InputGuardrail, ...] = ()
+    concurrent: tuple[InputGuardrail, ...] = ()
+
+    @classmethod
+    def of(cls, guardrails: Iterable[InputGuardrail]) -> InputGuardrails:
+        """The guardrails in two parts, each in order."""
+        every = tuple(guardrails)
+        return cls(tuple(g for g in every if not g.concurrent), tuple(g for g in every if g.concurrent))
+
+
+async def first_objection(guardrails: Iterable[Guardrail[V]], value: V, context: RunContext) -> Objection | None:
+    """Checks one after the other, up to the first that does not pass. Guardrails of other tools are left out."""
+    for guardrail in guardrails:
+        if guardrail.applies_to(value) and (objection := await _checked(guardrail, value, context)) is not None:
+            return objection
+    return None
+
+
+async def any_objection(guardrails: Sequence[Guardrail[V]], value: V, context: RunContext) -> Objection | None:
+    """Checks all at once; the first to object decides, and the others are cancelled."""
+    tasks = [asyncio.create_task(first_objection([guardrail], value, context)) for guardrail in guardrails]
+    try:
+        for next_done in asyncio.as_completed(tasks):
+            if (objection := await next_done) is not None:
+                return objection
+        return None
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _checked(guardrail: Guardrail[V], value: V, context: RunContext) -> Objection | None:
+    started = perf_counter()
+    result = await guardrail.check(value, context)
+    if context.sink is not None:
+        context.sink(
+            GuardrailChecked(
+                run_id=context.run_id,
+                path=context.path,
+                guardrail=guardrail.name,
+                kind=guardrail.kind,
+                outcome=result.outcome,
+                reason=result.reason,
+                seconds=perf_counter() - started,
+            )
+        )
+    return None if result.passed else Objection(guardrail.name, guardrail.kind, result)

@@ -1,0 +1,133 @@
+"""Guardrails by name, for those who can only name them: configuration, blueprints and models."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from difflib import get_close_matches
+from types import FunctionType
+from typing import TypeVar
+
+from tactician.errors import ConfigurationError
+from tactician.guardrails.guardrail import (
+    AnyGuardrail,
+    GuardrailKind,
+    InputGuardrail,
+    OutputGuardrail,
+    ToolInputGuardrail,
+    ToolOutputGuardrail,
+    in_words,
+)
+
+G = TypeVar("G", bound=AnyGuardrail)
+
+
+class GuardrailRegistry:
+    """The guardrails of this process that have a name; each kind has names of its own."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[GuardrailKind, str], AnyGuardrail] = {}
+
+    def register(self, name: str, guardrail: G) -> G:
+        """Gives a guardrail a name.
+
+        Raises:
+            ConfigurationError: when another one has it. The same function, loaded again, takes its own place.
+        """
+        known = self._known.get((guardrail.kind, name))
+        if known is not None and not _same(known.source, guardrail.source):
+            raise ConfigurationError(
+                f"The {in_words(guardrail.kind, name)} is registered already, with {_described(known.source)}; choose "
+                f"another name for {_described(guardrail.source)}."
+            )
+        named = replace(guardrail, name=name, registered=name)
+        self._known[guardrail.kind, name] = named
+        return named
+
+    def find(self, kind: type[G], name: str) -> G:
+        """The guardrail of that name.
+
+        Raises:
+            ConfigurationError: when there is none.
+        """
+        found = self._known.get((kind.kind, name))
+        if isinstance(found, kind):
+            return found
+        names = self.names(kind.kind)
+        close = get_close_matches(name, names, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise ConfigurationError(
+            f"There is no {in_words(kind.kind, name)}.{hint} Known: {', '.join(names) or 'none'}. Import the module "
+            f"that declares it with @guardrails.{kind.kind}_guardrail({name!r}) first."
+        )
+
+    def names(self, kind: GuardrailKind) -> tuple[str, ...]:
+        """The names of all guardrails of a kind, in order."""
+        return tuple(sorted(name for known, name in self._known if known == kind))
+
+    def unregister(self, kind: GuardrailKind, name: str) -> None:
+        """Forgets a name; agents that have the guardrail keep it."""
+        self._known.pop((kind, name), None)
+
+    def clear(self) -> None:
+        """Forgets all names."""
+        self._known.clear()
+
+
+registry = GuardrailRegistry()
+
+
+def input(name: str) -> InputGuardrail:  # noqa: A001 - users say guardrails.input("max_length")
+    """The input guardrail that is registered by this name.
+
+    Raises:
+        ConfigurationError: when there is none.
+    """
+    return registry.find(InputGuardrail, name)
+
+
+def output(name: str) -> OutputGuardrail:
+    """The output guardrail that is registered by this name.
+
+    Raises:
+        ConfigurationError: when there is none.
+    """
+    return registry.find(OutputGuardrail, name)
+
+
+def tool_input(name: str) -> ToolInputGuardrail:
+    """The tool input guardrail that is registered by this name.
+
+    Raises:
+        ConfigurationError: when there is none.
+    """
+    return registry.find(ToolInputGuardrail, name)
+
+
+def tool_output(name: str) -> ToolOutputGuardrail:
+    """The tool output guardrail that is registered by this name.
+
+    Raises:
+        ConfigurationError: when there is none.
+    """
+    return registry.find(ToolOutputGuardrail, name)
+
+
+def _same(known: object, new: object) -> bool:
+    """Whether it is the same, or comes from the same place in a module that was loaded again."""
+    if known is new:
+        return True
+    if not isinstance(new, FunctionType | type) or _described(known) != _described(new):
+        return False
+    if isinstance(known, FunctionType) and isinstance(new, FunctionType) and "<" in new.__qualname__:
+        # What an inner function closes over makes it another: max_length(10) is not max_length(20).
+        return _inside(known) == _inside(new)
+    return type(known) is type(new)
+
+
+def _described(source: object) -> str:
+    definition = source if isinstance(source, FunctionType | type) else type(source)
+    return f"{definition.__module__}.{definition.__qualname__}"
+
+
+def _inside(function: FunctionType) -> tuple[object, ...]:
+    return function.__code__, function.__defaults__, function.__closure__

@@ -1,0 +1,88 @@
+"""One request to a model, and what the listeners hear of it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import replace
+from time import perf_counter
+
+from tactician.events import PartialReceived, TextReceived, ThinkingReceived, TurnCompleted, TurnStarted
+from tactician.llm import (
+    AssistantMessage,
+    LanguageModel,
+    ModelRequest,
+    ModelResponse,
+    Observer,
+    TextDelta,
+    ThinkingDelta,
+    fit,
+)
+from tactician.runs import RunContext
+
+
+async def ask(
+    model: LanguageModel, request: ModelRequest, context: RunContext, turn: int, partial: Callable[[str], object]
+) -> ModelResponse:
+    """The model's answer, whose usage is counted.
+
+    Args:
+        partial: what of a structured answer can be shown before it is complete; `None` for nothing new.
+
+    Raises:
+        ModelError: when the model cannot be called.
+    """
+    fitted, restore = fit(request, model.features)
+    if context.sink is None:
+        response = await model.generate(fitted)
+    else:
+        streams = context.streaming and restore is None
+        response = await _ask_aloud(model, request, fitted, context, turn, partial if streams else None)
+    context.tally.add(response.usage.signed(model.name))
+    return response if restore is None else restore(response)
+
+
+async def _ask_aloud(
+    model: LanguageModel,
+    request: ModelRequest,
+    fitted: ModelRequest,
+    context: RunContext,
+    turn: int,
+    partial: Callable[[str], object] | None,
+) -> ModelResponse:
+    run_id, path, sink = context.run_id, context.path, context.sink
+    assert sink is not None
+    sink(TurnStarted(run_id=run_id, path=path, turn=turn, model=model.name, request=request))
+    observed = replace(fitted, observer=Observer(sink, run_id, path))
+    started = perf_counter()
+    if partial is None:
+        response = await model.generate(observed)
+    else:
+        response = await _streamed(model, observed, context, partial if fitted.output is not None else None)
+    sink(TurnCompleted(run_id=run_id, path=path, turn=turn, response=response, seconds=perf_counter() - started))
+    return response
+
+
+async def _streamed(
+    model: LanguageModel, request: ModelRequest, context: RunContext, partial: Callable[[str], object] | None
+) -> ModelResponse:
+    run_id, path, sink = context.run_id, context.path, context.sink
+    assert sink is not None
+    response, text, shown = ModelResponse(AssistantMessage()), "", None
+    items = model.stream(request)
+    try:
+        async for item in items:
+            if isinstance(item, TextDelta):
+                sink(TextReceived(run_id=run_id, path=path, text=item.text))
+                if partial is not None:
+                    text += item.text
+                    if (value := partial(text)) is not None and value != shown:
+                        shown = value
+                        sink(PartialReceived(run_id=run_id, path=path, value=value))
+            elif isinstance(item, ThinkingDelta):
+                sink(ThinkingReceived(run_id=run_id, path=path, text=item.text))
+            elif isinstance(item, ModelResponse):
+                response = item
+    finally:
+        if isinstance(items, AsyncGenerator):  # when a listener fails, the model has to stop
+            await items.aclose()
+    return response

@@ -1,0 +1,103 @@
+"""Agents that work on their own until they say that they are done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+from tactician.context import CompactToolResults, ContextStrategy, SlidingWindow, chain
+from tactician.errors import DeclarationError, InvalidArgumentsError
+from tactician.llm import JsonSchema, ToolSpec
+from tactician.loop.output import InvalidOutput, OutputType
+from tactician.runs import RunContext
+from tactician.tools import Tool, ToolTraits
+
+T = TypeVar("T")
+TASK_OVER = "task_over"
+_NOTHING: JsonSchema = {"type": "object", "properties": {}, "additionalProperties": False}
+_ENDS = ToolTraits(ends_turn=True)
+_DEFAULT_GROUP = "default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Autonomous:
+    """How an agent works on its own: it calls tools and thinks aloud, until it calls one that ends the turn.
+
+    Unless the agent shows a tool that ends the turn, it is given `task_over`, whose arguments are its answer.
+
+    Attributes:
+        max_iterations: requests to the model; no limit, when `None`.
+        end_turn_on_plain_reply: whether a reply without tool calls is the answer; else the model is told to go on.
+        enabled_tool_groups: the groups of tools that the model is shown beside those of no group; all, when `None`.
+        max_tool_output_tokens: what a tool returns is cut off there; no limit, when `None`.
+        compact_after: from this iteration on, old tool results are left out of what the model is shown.
+        keep_last: the iterations whose tool results are never left out.
+        max_conversation_tokens: the oldest messages are left out when the conversation is longer.
+        min_iteration_interval: seconds between the beginnings of two iterations, at least.
+        infinite: never offer `task_over`: only a limit, an error or a cancellation ends the run.
+        retries: how often to begin anew when `max_iterations` was not enough.
+
+    Raises:
+        DeclarationError: when a number is not possible.
+    """
+
+    max_iterations: int | None = 25
+    end_turn_on_plain_reply: bool = False
+    enabled_tool_groups: frozenset[str] | set[str] | None = None
+    max_tool_output_tokens: int | None = None
+    compact_after: int | None = None
+    keep_last: int = 1
+    max_conversation_tokens: int | None = None
+    min_iteration_interval: float | None = None
+    infinite: bool = False
+    retries: int = 1
+
+    def __post_init__(self) -> None:
+        checks = (
+            (self.max_iterations is None or self.max_iterations > 0, "max_iterations has to be at least 1"),
+            (self.keep_last > 0, "keep_last has to be at least 1"),
+            (self.retries >= 0, "retries cannot be negative"),
+        )
+        if problems := [problem for holds, problem in checks if not holds]:
+            raise DeclarationError("Autonomous", problems)
+
+    def strategy(self, window: ContextStrategy | None) -> ContextStrategy | None:
+        """The agent's window, after what is left out here."""
+        compaction = None
+        if self.compact_after is not None:
+            compaction = CompactToolResults(after=self.compact_after, keep_last=self.keep_last)
+        limit = self.max_conversation_tokens
+        strategies = (compaction, None if limit is None else SlidingWindow(limit), window)
+        return chain(*(strategy for strategy in strategies if strategy is not None))
+
+    def shows(self, tool: Tool) -> bool:
+        """Whether the model is shown the tool."""
+        enabled, group = self.enabled_tool_groups, tool.traits.group
+        return enabled is None or not group or group == _DEFAULT_GROUP or group in enabled
+
+
+class TaskOver(Tool, Generic[T]):
+    """The tool by which an autonomous agent ends its run. Its arguments are the answer."""
+
+    traits = _ENDS
+
+    def __init__(self, output: OutputType[T]) -> None:
+        self._output = output
+        schema = _NOTHING if output.spec is None else output.spec.schema
+        self._spec = ToolSpec(TASK_OVER, "Call this when the task is done, with the final result.", schema)
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool as a model sees it."""
+        return self._spec
+
+    async def call(self, arguments: str, context: RunContext) -> str:
+        """Accepts an answer.
+
+        Raises:
+            InvalidArgumentsError: when it is not valid.
+        """
+        try:
+            self._output.parse(arguments)
+        except InvalidOutput as error:
+            raise InvalidArgumentsError(f"This is not a valid {self._output.name}: {error}") from error
+        return "done"

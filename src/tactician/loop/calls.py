@@ -1,0 +1,222 @@
+"""The tool calls of one turn: approved, run, and answered, each exactly once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from time import perf_counter
+
+from pydantic_core import to_json
+
+from tactician.events import ToolCalled, ToolReturned
+from tactician.guardrails import CheckedToolOutput, Objection, first_objection
+from tactician.llm import ToolCall, ToolResult
+from tactician.loop.handoff import Handoff
+from tactician.loop.policy import TurnPolicy
+from tactician.loop.state import TurnState
+from tactician.runs import Approval, Paused, PendingKind, PendingRequest, RunContext, settle
+from tactician.tools import NO_TRAITS, Tool, Toolbox, as_text, repaired_arguments
+
+_CHARACTERS_PER_TOKEN = 4
+
+
+class Refused(Exception):  # noqa: N818 - it says what happened
+    """A guardrail stops the run."""
+
+    def __init__(self, objection: Objection) -> None:
+        super().__init__(objection.reason)
+        self.objection = objection
+
+
+class ToolRunner:
+    """Runs the tool calls of a conversation."""
+
+    __slots__ = ("_context", "_policy", "_state")
+
+    def __init__(self, context: RunContext, policy: TurnPolicy, state: TurnState) -> None:
+        self._context = context
+        self._policy = policy
+        self._state = state
+
+    async def answer(self, calls: Sequence[ToolCall], tools: Toolbox) -> list[ToolResult]:
+        """The results of all calls, in their order, which are in the conversation then.
+
+        Raises:
+            Paused: when a call waits for an approval, or for the caller, once all others have been run.
+            Refused: when a guardrail stops the run.
+        """
+        answers = self._state.answers
+        self._keep_one_handoff(calls, tools)
+        await self._run([call for call in calls if call.id not in answers], tools)
+        results = [answers[call.id] for call in calls]
+        self._state.conversation.extend(results)
+        answers.clear()
+        return results
+
+    def refuse(self, calls: Sequence[ToolCall], reason: str) -> None:
+        """Answers all calls with why they are not run."""
+        self._state.conversation.extend([ToolResult(call.id, call.name, reason, is_error=True) for call in calls])
+
+    def _keep_one_handoff(self, calls: Sequence[ToolCall], tools: Toolbox) -> None:
+        """A conversation can go to one only: the first that is named."""
+        handoffs = [call for call in calls if isinstance(tools.find(call.name), Handoff)]
+        for call in handoffs[1:]:
+            why_not = f"Not done: the conversation goes to {handoffs[0].name} already."
+            self._state.answers[call.id] = ToolResult(call.id, call.name, why_not, is_error=True)
+
+    async def _run(self, calls: Sequence[ToolCall], tools: Toolbox) -> None:
+        if len(calls) > 1 and self._policy.parallel_tools:
+            await settle(*(self._answer(call, tools) for call in calls))
+            return
+        pending: list[PendingRequest] = []
+        for call in calls:
+            try:
+                await self._answer(call, tools)
+            except Paused as paused:
+                pending.extend(paused.pending)
+        if pending:
+            raise Paused(*pending)
+
+    async def _answer(self, call: ToolCall, tools: Toolbox) -> None:
+        found = tools.find(call.name)
+        if self._policy.guards.tool_input or (found is not None and found.traits.needs_approval):
+            call = _as_meant(call)  # what is checked has to be what is run
+        result = self._decided(call, found)
+        if isinstance(result, ToolCall):
+            result = await self._called(result, found, tools)
+        self._state.answers[call.id] = result
+
+    def _decided(self, call: ToolCall, found: Tool | None) -> ToolCall | ToolResult:
+        """The call as it is to be run, or its result when somebody else has run it or forbids it.
+
+        Raises:
+            Paused: when nobody has decided yet.
+        """
+        traits = NO_TRAITS if found is None else found.traits
+        asks = not traits.client_side and traits.needs_approval and traits.approval_is_needed(_mapping(call))
+        if found is None or not (traits.client_side or asks):
+            return call
+        frame = self._context.frame
+        request_id = call.id if frame is None else f"{frame.path}/{call.id}"
+        if request_id not in self._context.responses:
+            shown = f"{call.name}({call.arguments})"
+            kind: PendingKind = "approval" if asks else "tool"
+            prompt = f"May {shown} be called?" if asks else f"Call {shown}, and say what it gives."
+            raise Paused(PendingRequest(request_id, kind, prompt, call, self._context.path, found.spec.parameters))
+        response = self._context.responses[request_id]
+        if isinstance(response, bool) and asks:
+            response = Approval(response)
+        if isinstance(response, Approval) and asks:
+            return _approved(call, response)
+        if isinstance(response, Exception):
+            return ToolResult(call.id, call.name, f"{type(response).__name__}: {response}", is_error=True)
+        return ToolResult(call.id, call.name, as_text(response))
+
+    async def _called(self, call: ToolCall, found: Tool | None, tools: Toolbox) -> ToolResult:
+        context, sink = self._context, self._context.sink
+        if sink is None:
+            return await self._outcome(call, found, tools)
+        sink(ToolCalled(run_id=context.run_id, path=context.path, call=call))
+        started = perf_counter()
+        result = await self._outcome(call, found, tools)
+        seconds = perf_counter() - started
+        sink(ToolReturned(run_id=context.run_id, path=context.path, call=call, result=result, seconds=seconds))
+        return result
+
+    async def _outcome(self, call: ToolCall, found: Tool | None, tools: Toolbox) -> ToolResult:
+        if (why_not := self._why_not(call, found)) is not None:
+            return ToolResult(call.id, call.name, why_not[0], is_error=why_not[1])
+        guards = self._policy.guards
+        if guards.tool_input and (objection := await first_objection(guards.tool_input, call, self._context)):
+            return _refused(call, objection)
+        result = self._trimmed(await self._in_time(call, found, tools))
+        if guards.tool_output and not result.is_error:
+            checked = CheckedToolOutput(call, result.content)
+            if objection := await first_objection(guards.tool_output, checked, self._context):
+                return _refused(call, objection)
+        return result
+
+    def _why_not(self, call: ToolCall, found: Tool | None) -> tuple[str, bool] | None:
+        """Why the call is not run, and whether that is an error."""
+        policy, state = self._policy, self._state
+        if policy.max_tool_calls is not None and state.calls >= policy.max_tool_calls:
+            return f"Not run: all {policy.max_tool_calls} tool calls are used up. Answer now with what you have.", True
+        state.calls += 1
+        if policy.max_repeats is None or (found is not None and found.traits.repeatable):
+            return None
+        excess = state.repeated(call) - policy.max_repeats
+        if excess < 0:
+            return None
+        if excess == 0:
+            return (
+                f"You have called {call.name} with the same arguments {policy.max_repeats} times in a row, and it "
+                "would give the same again. Use what you have, try something else, or answer.",
+                False,
+            )
+        return f"Not run: {call.name} was called with the same arguments again. Do something else, or answer.", True
+
+    async def _in_time(self, call: ToolCall, found: Tool | None, tools: Toolbox) -> ToolResult:
+        limit = self._policy.tool_timeout
+        if found is not None and found.traits.timeout is not None:
+            limit = found.traits.timeout
+        if limit is None:
+            return await self._run_one(call, tools)
+        timer = asyncio.timeout(limit)
+        try:
+            async with timer:
+                return await self._run_one(call, tools)
+        except TimeoutError:
+            if not timer.expired():
+                raise
+            return ToolResult(call.id, call.name, f"{call.name} did not answer within {limit:g} seconds.", True)
+
+    async def _run_one(self, call: ToolCall, tools: Toolbox) -> ToolResult:
+        context = self._context
+        result = await tools.answer(call, context.at(call.id))
+        if context.frame is not None:
+            context.frame.forget(call.id)
+        return result
+
+    def _trimmed(self, result: ToolResult) -> ToolResult:
+        limit = self._policy.tool_output_limit
+        if limit is None or len(result.content) <= limit * _CHARACTERS_PER_TOKEN:
+            return result
+        kept = result.content[: limit * _CHARACTERS_PER_TOKEN]
+        return replace(result, content=f"{kept}... [trimmed: output exceeded {limit} token limit]")
+
+
+def _approved(call: ToolCall, decision: Approval) -> ToolCall | ToolResult:
+    if not decision.granted:
+        why = f": {decision.reason}" if decision.reason else "."
+        return ToolResult(call.id, call.name, f"Not run: the call was rejected{why}", is_error=True)
+    if decision.arguments is None:
+        return call
+    return replace(call, arguments=to_json(decision.arguments).decode())
+
+
+def _refused(call: ToolCall, objection: Objection) -> ToolResult:
+    """The result for the model, where the guardrail only wants it to do something else.
+
+    Raises:
+        Refused: when the run has to stop.
+    """
+    if objection.wants_retry:
+        return ToolResult(call.id, call.name, f"Not accepted: {objection.reason}", is_error=True)
+    raise Refused(objection)
+
+
+def _as_meant(call: ToolCall) -> ToolCall:
+    try:
+        call.parsed_arguments()
+    except ValueError:
+        repaired = repaired_arguments(call.arguments)
+        return call if repaired is None else replace(call, arguments=repaired)
+    return call
+
+
+def _mapping(call: ToolCall) -> Mapping[str, object]:
+    try:
+        return call.parsed_arguments()
+    except ValueError:
+        return {}

@@ -1,0 +1,125 @@
+"""What ends a run: a reply, or a tool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from tactician.llm import AssistantMessage, OutputSpec
+from tactician.loop.autonomy import TASK_OVER, Autonomous, TaskOver
+from tactician.loop.output import InvalidOutput, OutputType
+from tactician.tools import Toolbox
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[T_co]):
+    """The answer of a run."""
+
+    value: T_co
+
+
+class Ending(Protocol[T_co]):
+    """Knows when a model's message is the answer."""
+
+    @property
+    def instructions(self) -> str:
+        """What the model is told about ending, beside the agent's own instructions."""
+        ...
+
+    @property
+    def spec(self) -> OutputSpec | None:
+        """The schema of a reply."""
+        ...
+
+    @property
+    def nudge(self) -> str:
+        """What the model is told when its reply is no answer."""
+        ...
+
+    def tools(self, own: Toolbox) -> Toolbox:
+        """The tools that the model has, of those of the agent and others."""
+        ...
+
+    def answer(self, message: AssistantMessage) -> Answer[T_co] | None:
+        """The answer in a reply; `None` when it is none, and the model has to go on.
+
+        Raises:
+            InvalidOutput: when it is not valid.
+        """
+        ...
+
+
+class ReplyEnding(Generic[T]):
+    """The first reply without tool calls is the answer."""
+
+    instructions = ""
+    nudge = ""
+
+    def __init__(self, output: OutputType[T]) -> None:
+        self._output = output
+        self.spec: OutputSpec | None = output.spec
+
+    def tools(self, own: Toolbox) -> Toolbox:
+        """The tools that the model has."""
+        return own
+
+    def answer(self, message: AssistantMessage) -> Answer[T]:
+        """The answer in a reply.
+
+        Raises:
+            InvalidOutput: when it is not valid.
+        """
+        return Answer(self._output.parse(message.text))
+
+
+class AutonomousEnding(Generic[T]):
+    """A tool that ends the turn brings the answer, or a reply does, if that is how the agent works."""
+
+    spec: OutputSpec | None = None
+
+    def __init__(self, output: OutputType[T], autonomy: Autonomous) -> None:
+        self._output = output
+        self._autonomy = autonomy
+        self._made: tuple[Toolbox, Toolbox] | None = None
+        self.instructions = ""
+
+    def tools(self, own: Toolbox) -> Toolbox:
+        """Those of the agent that are shown, and `task_over` where nothing else ends the turn."""
+        if self._made is None or self._made[0] is not own:
+            self._made = own, self._shown(own)
+        return self._made[1]
+
+    def _shown(self, own: Toolbox) -> Toolbox:
+        is_shown = self._autonomy.shows
+        ends = any(tool.traits.ends_run and is_shown(tool) for tool in own)
+        if ends or self._autonomy.infinite:
+            self.instructions = ""
+            return own.showing(is_shown)
+        self.instructions = f"When the task is done, call the tool `{TASK_OVER}` with the final result."
+        return own.showing(is_shown, TaskOver(self._output))
+
+    def answer(self, message: AssistantMessage) -> Answer[T] | None:
+        """The answer in a reply; `None` when the model was only thinking aloud.
+
+        Raises:
+            InvalidOutput: when the reply ends the turn and is not valid.
+        """
+        is_final = self._autonomy.end_turn_on_plain_reply
+        if self._output.spec is None:
+            return Answer(self._output.parse(message.text)) if is_final else None
+        try:
+            return Answer(self._output.parse(message.text))
+        except InvalidOutput:
+            if is_final:
+                raise
+            return None
+
+    @property
+    def nudge(self) -> str:
+        """What the model is told when it has only thought aloud."""
+        if self.instructions:
+            return f"Continue with the task. When you are done, call the '{TASK_OVER}' function with the final result."
+        return "Continue with the task."

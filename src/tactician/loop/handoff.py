@@ -1,0 +1,157 @@
+"""Handing a conversation on to somebody else, who answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from typing_extensions import TypeVar
+
+from tactician.context import mended
+from tactician.errors import HandoffError, InvalidArgumentsError
+from tactician.llm import (
+    AssistantMessage,
+    Message,
+    SystemMessage,
+    Text,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    UserMessage,
+)
+from tactician.loop.output import InvalidOutput, output_type
+from tactician.runs import RunContext, Runnable, RunResult
+from tactician.tools import Tool, ToolTraits, problems_of, snake_case
+
+T = TypeVar("T", default=object)
+HistoryFilter: TypeAlias = Callable[[Sequence[Message]], Sequence[Message]]
+"""What of a conversation the target is to see. What it leaves incomplete is mended."""
+
+_AWARENESS = "The conversation was handed over to you by {source}. Go on with it; the user does not need to know."
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    message: str | None = None
+
+
+class Handoff(Tool, Generic[T]):
+    """A tool by which a model hands the conversation on. The run ends with what the target answers.
+
+    Args:
+        target: who is to answer.
+        name: `transfer_to_` and the target's name, by default.
+        description: when to hand over; the target's description by default.
+        propagated_output_type: what the target's answer has to be, whatever the agent's own output type is.
+        history: what the target sees of the conversation; all by default.
+        awareness: what the target is told about the handover, as a system message; `{source}` in it is the agent's
+            name. With `None` it is told nothing.
+    """
+
+    traits = ToolTraits(ends_turn=True)
+
+    def __init__(
+        self,
+        target: Runnable,
+        name: str | None = None,
+        description: str | None = None,
+        *,
+        propagated_output_type: type[T] | None = None,
+        history: HistoryFilter | None = None,
+        awareness: str | None = _AWARENESS,
+    ) -> None:
+        self.target = target
+        self.propagated_output_type = propagated_output_type
+        self.history = history
+        self.awareness = awareness
+        message = {"type": "string", "description": "what the one who takes over has to know besides the conversation"}
+        self._spec = ToolSpec(
+            name or f"transfer_to_{snake_case(target.name)}",
+            description or f"Hand the conversation over to {target.name}: {target.description}",
+            {"type": "object", "properties": {"message": message}, "additionalProperties": False},
+        )
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool as a model sees it."""
+        return self._spec
+
+    async def call(self, arguments: str, context: RunContext) -> str:
+        """Accepts the handover; the turn loop does the rest, when all calls of the turn are answered.
+
+        Raises:
+            InvalidArgumentsError: when the message is not text.
+        """
+        self._message(arguments)
+        return f"Handed over to {self.target.name}."
+
+    def message(self, call: ToolCall) -> str | None:
+        """What the model wants the target to know."""
+        return self._message(call.arguments)
+
+    def conversation(self, source: str, messages: Sequence[Message], message: str | None) -> tuple[Message, ...]:
+        """What the target is given."""
+        shown = messages if self.history is None else self.history(messages)
+        told = () if self.awareness is None else (SystemMessage(self.awareness.replace("{source}", source)),)
+        said = () if message is None else (UserMessage(message),)
+        return (*mended(shown), *told, *said)
+
+    def accepted(self, result: RunResult[object]) -> object:
+        """The target's answer, of the type that the handoff promises.
+
+        Raises:
+            HandoffError: when it is of another type.
+        """
+        wanted, output = self.propagated_output_type, result.output
+        if wanted is None:
+            return output
+        try:
+            return output_type(wanted).accept(output)
+        except InvalidOutput as error:
+            name = getattr(wanted, "__name__", str(wanted))
+            failed = RunResult(None, messages=result.messages, tally=result.tally, run_id=result.run_id)
+            raise HandoffError(f"{self.name}: {self.target.name} did not give a {name}: {error}", failed) from error
+
+    def _message(self, arguments: str) -> str | None:
+        try:
+            return _Arguments.model_validate_json(arguments or "{}").message
+        except ValidationError as error:
+            raise InvalidArgumentsError(f"The arguments are not valid: {problems_of(error)}") from error
+
+
+def handoff(
+    target: Runnable,
+    name: str | None = None,
+    description: str | None = None,
+    *,
+    propagated_output_type: type[T] | None = None,
+    history: HistoryFilter | None = None,
+    awareness: str | None = _AWARENESS,
+) -> Handoff[T]:
+    """A way for an agent to hand the conversation on; see `Handoff`."""
+    return Handoff(
+        target,
+        name,
+        description,
+        propagated_output_type=propagated_output_type,
+        history=history,
+        awareness=awareness,
+    )
+
+
+def without_tools(messages: Sequence[Message]) -> Sequence[Message]:
+    """A history filter: what was said, without tool calls and their results."""
+    said = (_said(message) for message in messages if not isinstance(message, ToolResult))
+    return [message for message in said if message is not None]
+
+
+def last_messages(count: int) -> HistoryFilter:
+    """A history filter: the last messages."""
+    return lambda messages: messages[-count:] if count else ()
+
+
+def _said(message: Message) -> Message | None:
+    if not isinstance(message, AssistantMessage):
+        return message
+    return AssistantMessage((Text(message.text),)) if message.text else None

@@ -1,0 +1,52 @@
+"""How a conversation is conducted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tactician.context import ContextStrategy
+from tactician.loop.autonomy import Autonomous
+from tactician.loop.guards import NO_GUARDS, Guards
+
+DEFAULT_MAX_TURNS = 10
+DEFAULT_MAX_ATTEMPTS = 3
+DEFAULT_MAX_REPEATS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnPolicy:
+    """The limits of a conversation, and what else an agent says of how it is to be conducted.
+
+    Attributes:
+        max_turns: requests in which the model may use tools. After them it is told to answer, three times at the most.
+        max_attempts: how often an answer may fail to be a valid object before the run fails.
+        max_tool_calls: how many tool calls may be run in all; no limit, when `None`.
+        max_repeats: the same call with the same arguments is not run when it comes so often in a row; never, when `None`.
+        parallel_tools: whether the tool calls of one turn run concurrently.
+        tool_timeout: seconds for a tool call; no limit, when `None`.
+        max_tool_output_tokens: what is longer is cut off, at about four characters a token; no limit, when `None`.
+        window: what of a long conversation the model is shown; all, when `None`.
+        guards: what is checked.
+        autonomy: how the agent works on its own; when `None`, its first reply without tool calls is its answer.
+    """
+
+    max_turns: int = DEFAULT_MAX_TURNS
+    max_attempts: int = DEFAULT_MAX_ATTEMPTS
+    max_tool_calls: int | None = None
+    max_repeats: int | None = DEFAULT_MAX_REPEATS
+    parallel_tools: bool = True
+    tool_timeout: float | None = None
+    max_tool_output_tokens: int | None = None
+    window: ContextStrategy | None = None
+    guards: Guards = NO_GUARDS
+    autonomy: Autonomous | None = None
+
+    @property
+    def tool_output_limit(self) -> int | None:
+        """Where what a tool returns is cut off, in tokens: by the agent's own limit, or that of its autonomy."""
+        if self.max_tool_output_tokens is None and self.autonomy is not None:
+            return self.autonomy.max_tool_output_tokens
+        return self.max_tool_output_tokens
+
+
+DEFAULT_POLICY = TurnPolicy()

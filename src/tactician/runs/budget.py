@@ -1,0 +1,91 @@
+"""How much a run may use, and what it has used of that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tactician.clock import Clock
+from tactician.llm import UsageTally
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """Limits of a run and everything inside it. `None` is no limit.
+
+    They are checked before each call of a model, and before each action of a process: what has begun is finished.
+
+    Attributes:
+        cost: how many US dollars may be spent, as far as prices are known.
+        tokens: how many tokens may be used, input and output together.
+        turns: how many calls of models there may be.
+        seconds: how long it may take; time in which it waits for a person or for the caller is not counted.
+        actions: how many actions a process may run.
+    """
+
+    cost: float | None = None
+    tokens: int | None = None
+    turns: int | None = None
+    seconds: float | None = None
+    actions: int | None = None
+
+    def exceeded(self, tally: UsageTally, *, turns: int = 0, seconds: float = 0.0, actions: int = 0) -> str | None:
+        """Which limit is reached, in words; `None` when there is room."""
+        if self.actions is not None and actions >= self.actions:
+            return f"the budget of {self.actions} actions is used up"
+        if self.turns is not None and turns >= self.turns:
+            return f"the budget of {self.turns} turns is used up"
+        if self.seconds is not None and seconds >= self.seconds:
+            return f"the budget of {self.seconds:g} seconds is used up"
+        if not tally.by_model:
+            return None
+        used = tally.total
+        if self.tokens is not None and used.total_tokens >= self.tokens:
+            return f"the budget of {self.tokens:,} tokens is used up ({used.total_tokens:,} used)"
+        if self.cost is not None and (spent := used.known_cost) >= self.cost:
+            return f"the budget of ${self.cost:.2f} is used up (${spent:.4f} spent)"
+        return None
+
+
+class BudgetMeter:
+    """What a run with a budget has used. The runs inside it share it, and each may have a tighter one of its own.
+
+    Args:
+        tally: what the run uses; its runs inside add to it.
+        outer: the meter of the run around it.
+        turns, seconds: what was used before a pause.
+    """
+
+    __slots__ = ("_began", "_clock", "_outer", "_tally", "budget", "turns")
+
+    def __init__(
+        self,
+        budget: Budget,
+        tally: UsageTally,
+        clock: Clock,
+        outer: BudgetMeter | None = None,
+        *,
+        turns: int = 0,
+        seconds: float = 0.0,
+    ) -> None:
+        self.budget = budget
+        self.turns = turns
+        self._tally = tally
+        self._clock = clock
+        self._began = clock.now() - seconds
+        self._outer = outer
+
+    @property
+    def seconds(self) -> float:
+        """How long it has run."""
+        return self._clock.now() - self._began
+
+    def exceeded(self, actions: int = 0) -> str | None:
+        """Which limit is reached, here or further out, in words; `None` when there is room."""
+        reason = self.budget.exceeded(self._tally, turns=self.turns, seconds=self.seconds, actions=actions)
+        return reason if reason is not None or self._outer is None else self._outer.exceeded()
+
+    def count_turn(self) -> None:
+        """Counts one call of a model."""
+        self.turns += 1
+        if self._outer is not None:
+            self._outer.count_turn()

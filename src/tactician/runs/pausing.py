@@ -1,0 +1,98 @@
+"""A run that waits: what it waits for, and what it is told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, TypeVar
+
+from tactician.llm import JsonSchema, ToolCall
+
+T = TypeVar("T")
+PendingKind: TypeAlias = Literal["approval", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class PendingRequest:
+    """Something that a waiting run needs from outside.
+
+    Attributes:
+        id: by what a response names it; unique within the run.
+        kind: `"approval"` (may this tool be called?) or `"tool"` (call this tool, and say what it gave).
+        prompt: what is asked, for a person.
+        call: the tool call that waits.
+        path: the names of the runs that led here, outermost first.
+        schema: the JSON schema of the tool's arguments.
+    """
+
+    id: str
+    kind: PendingKind
+    prompt: str
+    call: ToolCall
+    path: tuple[str, ...] = ()
+    schema: JsonSchema | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """The decision about a tool call. Make one with `approve` or `reject`.
+
+    Attributes:
+        granted: whether the tool is to be called.
+        reason: why not; the model is told.
+        arguments: other arguments than the model's.
+    """
+
+    granted: bool
+    reason: str = ""
+    arguments: Mapping[str, object] | None = None
+
+
+def approve(arguments: Mapping[str, object] | None = None) -> Approval:
+    """Lets a tool be called, with the model's arguments or these."""
+    return Approval(True, arguments=arguments)
+
+
+def reject(reason: str = "") -> Approval:
+    """Does not let a tool be called, and tells the model why."""
+    return Approval(False, reason)
+
+
+Response: TypeAlias = object
+"""To an `"approval"`: an `Approval`, or `True` or `False`, or what the tool gave when the caller has called it itself.
+To a `"tool"`: what the tool gave, as text or any object that has a JSON form; an exception tells that it failed."""
+
+
+class Paused(BaseException):
+    """Ends a run that has to wait, on its way out to the outermost run, which saves it. Code of users never sees it:
+    like a cancellation, it is not an `Exception`."""
+
+    def __init__(self, *pending: PendingRequest) -> None:
+        super().__init__(", ".join(request.id for request in pending))
+        self.pending = pending
+
+
+async def settle(*runs: Coroutine[object, object, T]) -> list[T]:
+    """Runs all at once. One that pauses lets the others finish first; one that fails cancels them.
+
+    Raises:
+        Paused: when some have to wait, with what all of them wait for.
+        Exception: the first that one of them raised.
+    """
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(_pausing(run)) for run in runs]
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from errors.exceptions[0].__cause__
+    outcomes = [task.result() for task in tasks]
+    if pauses := [outcome for outcome in outcomes if isinstance(outcome, Paused)]:
+        raise Paused(*(request for pause in pauses for request in pause.pending))
+    return [outcome for outcome in outcomes if not isinstance(outcome, Paused)]
+
+
+async def _pausing(run: Coroutine[object, object, T]) -> T | Paused:
+    try:
+        return await run
+    except Paused as paused:
+        return paused

@@ -1,0 +1,130 @@
+"""Agents of what JSON files say."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+from tactician.agents import Agent
+from tactician.errors import DeclarationError
+from tactician.llm import JsonSchema, LlmOptions
+from tactician.loop import DEFAULT_MAX_ATTEMPTS, TASK_OVER, Autonomous
+from tactician.service.entries import AgentEntry, EntryProblems, FunctionEntry
+from tactician.service.names import NameProblem, Names
+from tactician.tools import DeclaredTool, ToolExecutor, ToolTraits, as_tool
+
+T = TypeVar("T")
+_logger = logging.getLogger(__name__)
+
+
+def build(entry: AgentEntry, names: Names) -> Agent[object]:
+    """The agent.
+
+    Raises:
+        EntryProblems: with every name that stands for nothing, and all else that is wrong.
+    """
+    builder = _Builder(names)
+    agent = builder.agent(entry)
+    if agent is None or builder.problems:
+        raise EntryProblems(builder.problems)
+    return agent
+
+
+class _Builder:
+    """Builds one agent, and collects what is wrong with it."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self.problems: list[str] = []
+
+    def agent(self, entry: AgentEntry) -> Agent[object] | None:
+        tools = [self._tool(function, f"functions[{place}]") for place, function in enumerate(entry.functions)]
+        output = self._named("resultClass", self._names.type, entry.result_class)
+        attempts = entry.retry_config.deserialization_retries
+        _warn_of_retries(entry)
+        try:
+            return Agent(
+                entry.name,
+                id=entry.id,
+                model=_options(entry),
+                instructions=entry.instructions,
+                description=entry.description,
+                output_type=output,
+                tools=tools,
+                autonomy=_autonomy(entry) if entry.autonomous else None,
+                max_attempts=DEFAULT_MAX_ATTEMPTS if attempts is None else attempts + 1,
+            )
+        except DeclarationError as error:
+            self.problems += error.problems
+            return None
+
+    def _tool(self, entry: FunctionEntry, place: str) -> DeclaredTool:
+        execute, own_schema = self._executor(entry, place)
+        schema = entry.parameters or own_schema
+        if entry.parameter_class is not None:
+            schema = self._named(f"{place}.parameterClass", self._names.schema, entry.parameter_class)
+        if entry.name == TASK_OVER and not entry.ends_turn:
+            self.problems.append(f"{place}.name: {TASK_OVER!r} ends the turn; name it otherwise, or set endsTurn")
+        traits = ToolTraits(ends_turn=entry.ends_turn, group=entry.group, client_side=execute is None)
+        return DeclaredTool(entry.name, entry.description, schema, execute=execute, traits=traits)
+
+    def _executor(self, entry: FunctionEntry, place: str) -> tuple[ToolExecutor | None, JsonSchema | None]:
+        """Who executes the function when the caller does not, and the schema of the arguments that he takes."""
+        if entry.executor_class is not None:
+            return self._named(f"{place}.executorClass", self._names.executor, entry.executor_class), None
+        if entry.method_class is None or entry.method_name is None:
+            return None, None
+        owner, name = entry.method_class, entry.method_name
+        method = self._named(f"{place}.methodClass", lambda _: self._names.method(owner, name), owner)
+        if method is None:
+            return None, None
+        return (lambda call: method(**call.parsed_arguments())), as_tool(method).spec.parameters
+
+    def _named(self, place: str, find: Callable[[str], T], name: str | None) -> T | None:
+        try:
+            return None if name is None else find(name)
+        except NameProblem as problem:
+            self.problems.append(f"{place}: {problem}")
+            return None
+
+
+def _warn_of_retries(entry: AgentEntry) -> None:
+    retries = entry.retry_config
+    said = retries.network_retries, retries.max_token_retries, retries.content_filter_retries
+    if any(one is not None for one in said):
+        _logger.warning("%s: how often a model is called is the router's RetryPolicy, not an agent's", entry.id)
+
+
+def _options(entry: AgentEntry) -> LlmOptions:
+    timeout = entry.response_timeout
+    native = (("web_search", entry.web_search), ("code_interpreter", entry.code_interpreter))
+    return LlmOptions(
+        model=entry.model,
+        temperature=entry.temperature,
+        max_tokens=entry.max_tokens,
+        reasoning_effort=entry.reasoning_effort,
+        timeout=None if timeout is None else timeout / 1000,
+        native_tools=tuple(name for name, is_wanted in native if is_wanted),
+        instances=entry.instances or ((entry.instance_id,) if entry.instance_id is not None else ()),
+    )
+
+
+def _autonomy(entry: AgentEntry) -> Autonomous:
+    interval, groups = entry.min_iteration_interval_ms, entry.enabled_tool_groups
+    usual = Autonomous(
+        max_iterations=None if entry.max_iterations_unlimited else entry.max_iterations,
+        end_turn_on_plain_reply=entry.end_turn_on_plain_reply,
+        enabled_tool_groups=None if groups is None else frozenset(groups),
+        max_tool_output_tokens=entry.max_tool_token_output,
+        compact_after=entry.compact_tool_results_after_iteration,
+        keep_last=entry.compact_keep_last_n_iterations,
+        max_conversation_tokens=entry.max_conversation_tokens,
+        min_iteration_interval=None if interval is None else interval / 1000,
+        infinite=entry.infinite_loop or entry.disable_task_over,
+    )
+    retries = entry.retry_config.max_iteration_retries
+    return usual if retries is None else replace(usual, retries=retries)
+
+

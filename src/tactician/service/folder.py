@@ -1,0 +1,53 @@
+"""Agents in a folder: one JSON file for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tactician.agents import Agent
+from tactician.errors import AgentFileError
+from tactician.service.building import build
+from tactician.service.entries import EntryProblems, read_entry
+from tactician.service.names import Names
+
+_LARGEST = 4 * 2**20
+
+
+def load_agents(folder: Path, names: Names, taken: Mapping[str, object]) -> dict[str, Agent[object]]:
+    """The agents that the `*.json` files of a folder describe, by their ids.
+
+    Args:
+        taken: the ids that agents have already.
+
+    Raises:
+        AgentFileError: with every mistake in all files, or when there is no such folder.
+    """
+    if not folder.is_dir():
+        raise AgentFileError(str(folder), ["there is no such folder"])
+    agents: dict[str, Agent[object]] = {}
+    problems: list[str] = []
+    files: dict[str, str] = {}
+    for file in sorted(folder.glob("*.json")):
+        try:
+            agent = _load(file, names)
+        except EntryProblems as found:
+            problems += [f"{file.name}: {problem}" for problem in found.problems]
+            continue
+        if agent.id in taken or agent.id in agents:
+            owner = files.get(agent.id, "an agent that was registered")
+            problems.append(f"{file.name}: id: {agent.id!r} is taken by {owner}; every agent needs its own")
+        agents[agent.id], files[agent.id] = agent, file.name
+    if problems:
+        raise AgentFileError(str(folder), problems)
+    return agents
+
+
+def _load(file: Path, names: Names) -> Agent[object]:
+    try:
+        if file.stat().st_size > _LARGEST:
+            raise EntryProblems([f"it is larger than {_LARGEST // 2**20} MiB"])
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise EntryProblems([f"it cannot be read: {error}"]) from error
+    return build(read_entry(text), names)

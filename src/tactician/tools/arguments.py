@@ -1,0 +1,49 @@
+"""Arguments that a model did not write as JSON, although it is clear what it meant."""
+
+from __future__ import annotations
+
+import re
+
+from pydantic import JsonValue
+from pydantic_core import from_json, to_json
+
+_FENCE = re.compile(r"^\s*```[\w-]*\s*\n(.*?)\n?\s*```\s*$", re.DOTALL)
+
+
+def repaired_arguments(arguments: str) -> str | None:
+    """The arguments as valid JSON, or `None` when there is nothing to repair.
+
+    Code fences go, what is JSON inside a string is taken out of it, and mistakes such as a trailing comma, single
+    quotes or a missing brace are mended. Arguments that break off in the middle of a value are not: nobody knows
+    how they would have gone on.
+    """
+    text = fenced[1] if (fenced := _FENCE.match(arguments)) is not None else arguments
+    try:
+        value: JsonValue = from_json(text)
+    except ValueError:
+        value = _mended(text)
+    unpacked = _unpacked(value)
+    if not isinstance(unpacked, dict):
+        return None
+    unpacked = {name: _unpacked(one) for name, one in unpacked.items()}
+    return None if (repaired := to_json(unpacked).decode()) == arguments else repaired
+
+
+def _mended(text: str) -> JsonValue:
+    if "{" not in text or not text.rstrip().endswith(("}", "]", '"', "'", ",")):
+        return None
+    from json_repair import repair_json
+
+    repaired: JsonValue = from_json(repair_json(text))
+    return repaired
+
+
+def _unpacked(value: JsonValue) -> JsonValue:
+    """An object or a list that was written into a string."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            unpacked: JsonValue = from_json(value)
+        except ValueError:
+            return value
+        return unpacked
+    return value

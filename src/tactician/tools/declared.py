@@ -1,0 +1,58 @@
+"""A tool that is only declared: a schema, and perhaps somebody who executes it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from tactician.errors import ToolError
+from tactician.llm import JsonSchema, ToolCall, ToolSpec
+from tactician.runs import RunContext
+from tactician.tools.tool import Tool, as_text
+from tactician.tools.traits import NO_TRAITS, ToolTraits
+
+ToolExecutor: TypeAlias = Callable[[ToolCall], object | Awaitable[object]]
+"""Runs whatever tool is called, and returns what it gave; it may be async."""
+_ANYTHING: JsonSchema = {"type": "object", "properties": {}}
+
+
+class DeclaredTool(Tool):
+    """A tool made of a name, a description and the JSON schema of its arguments.
+
+    Args:
+        execute: runs it. Without one, and unless its traits say `client_side`, a call is an error for the model.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        description: str,
+        parameters: JsonSchema | None = None,
+        *,
+        execute: ToolExecutor | None = None,
+        traits: ToolTraits = NO_TRAITS,
+    ) -> None:
+        self._spec = ToolSpec(name, description, parameters or _ANYTHING)
+        self._execute = execute
+        self.traits = traits
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool as a model sees it."""
+        return self._spec
+
+    def executed_by(self, execute: ToolExecutor) -> DeclaredTool:
+        """The same tool, executed by this."""
+        spec = self._spec
+        return DeclaredTool(spec.name, spec.description, spec.parameters, execute=execute, traits=self.traits)
+
+    async def call(self, arguments: str, context: RunContext) -> str:
+        """Has the tool executed.
+
+        Raises:
+            ToolError: when nobody executes it.
+        """
+        if self._execute is None:
+            raise ToolError(f"Nobody executes the tool {self.name!r}")
+        result = self._execute(ToolCall(context.run_id, self.name, arguments))
+        return as_text(await result if isinstance(result, Awaitable) else result)

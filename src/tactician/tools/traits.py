@@ -1,0 +1,45 @@
+"""How a tool wants to be treated by the turn loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+NeedsApproval: TypeAlias = bool | Callable[[Mapping[str, object]], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolTraits:
+    """What is special about a tool.
+
+    Attributes:
+        needs_approval: whether the run waits for somebody to approve each call; a function decides by the arguments.
+        client_side: whether the run waits for the caller to call the tool.
+        ends_turn: whether a call ends the run, with the model's text or else the tool's result as the answer.
+        return_direct: whether a call ends the run, with the tool's result as the answer.
+        repeatable: whether calling it again and again with the same arguments makes sense, as in polling.
+        group: the group that has to be enabled for a model to see it; `None` and `"default"` always are.
+        timeout: seconds that a call may take; the agent's own limit, when `None`.
+    """
+
+    needs_approval: NeedsApproval = False
+    client_side: bool = False
+    ends_turn: bool = False
+    return_direct: bool = False
+    repeatable: bool = False
+    group: str | None = None
+    timeout: float | None = None
+
+    @property
+    def ends_run(self) -> bool:
+        """Whether a call ends the run."""
+        return self.ends_turn or self.return_direct
+
+    def approval_is_needed(self, arguments: Mapping[str, object]) -> bool:
+        """Whether a call with these arguments has to be approved."""
+        needs = self.needs_approval
+        return needs(arguments) if callable(needs) else needs
+
+
+NO_TRAITS = ToolTraits()
