@@ -314,3 +314,16 @@ class TestSettings:
         monkeypatch.setenv("TACTICIAN_CONFIG", str(tmp_path / "other.toml"))
         with pytest.raises(ConfigurationError, match=r"other\.toml: the configuration file does not exist"):
             load_settings()
+
+
+class TestEnabledProviders:
+    ENVIRONMENT: ClassVar = {**KEYS, "ENABLED_PROVIDERS": "anthropic"}
+
+    def test_single_keys_of_other_providers_are_as_if_they_were_not_set(self) -> None:
+        providers = {entry.provider for entry in catalog(self.ENVIRONMENT).entries()}
+
+        assert providers - {"this process"} == {"anthropic"}
+
+    def test_naming_one_says_why_not(self) -> None:
+        with pytest.raises(ConfigurationError, match="openai is not among the providers that ENABLED_PROVIDERS names"):
+            find(catalog(self.ENVIRONMENT), "openai:gpt-5.4")

@@ -15,6 +15,7 @@ from tactician.llm import (
     Image,
     LlmOptions,
     ModelRequest,
+    ModelResponse,
     OutputSpec,
     RemoteEmbeddingModel,
     RemoteImageModel,
@@ -281,3 +282,14 @@ class TestWhatIsNotDeclared:
 
         assert response.message.text == '{"x": 1}'
         assert "matches this JSON schema" in json.dumps(server.bodies[0]["messages"])
+
+
+async def test_a_provider_without_streaming_gives_its_answer_in_one_piece() -> None:
+    custom = spec(features={"streaming": False})
+    async with ChatServer(answers(completion("hello"))) as server:
+        items = [item async for item in instance(custom, server.url).stream(ModelRequest((HI,)))]
+
+    (response,) = items
+    assert isinstance(response, ModelResponse)
+    assert response.message.text == "hello"
+    assert "stream" not in server.received[0].body

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Self, cast
 
 from typing_extensions import TypeVar
 
@@ -34,7 +35,7 @@ from tactician.loop import (
     output_type,
 )
 from tactician.runs import Budget, Input, RunContext, Runnable, RunResult, begin, messages_of
-from tactician.tools import Toolbox, ToolLike, snake_case
+from tactician.tools import Tool, Toolbox, ToolLike, snake_case
 
 T = TypeVar("T", default=str)
 
@@ -131,6 +132,8 @@ class Agent(BaseRunnable[T]):
             autonomy=autonomy,
         )
 
+    _view: Callable[[], Toolbox] | None = None
+
     @property
     def id(self) -> str:
         """How a service finds it."""
@@ -139,7 +142,7 @@ class Agent(BaseRunnable[T]):
     @property
     def tools(self) -> Toolbox:
         """What it may use, its handoffs included."""
-        return self._tools
+        return self._current_tools()
 
     def replace_tools(self, tools: Sequence[ToolLike]) -> None:
         """Gives the agent other tools, beside its handoffs. Runs that are going on have them from their next turn on.
@@ -148,6 +151,22 @@ class Agent(BaseRunnable[T]):
             DeclarationError: when one is not declared correctly; then nothing changes.
         """
         self._tools = Toolbox((*tools, *self.handoffs))
+
+    def variant(
+        self,
+        *,
+        instructions: str | None = None,
+        options: LlmOptions = NO_OPTIONS,
+        tools: Callable[[Tool], Tool] | None = None,
+    ) -> Self:
+        """A copy with other instructions, more options, or its tools made into others. `replace_tools` of the agent
+        itself reaches the copy too. Options do not change a model that was given as an object."""
+        changed = copy(self)
+        changed.instructions = self.instructions if instructions is None else instructions
+        if self.model is None or isinstance(self.model, str | LlmOptions):
+            changed.model = options.over(_as_options(self.model))
+        changed._view = self._current_tools if tools is None else _Changed(self._current_tools, tools)
+        return changed
 
     def __repr__(self) -> str:
         return f"Agent({self.name!r})"
@@ -199,17 +218,35 @@ class Agent(BaseRunnable[T]):
         )
 
     def _current_tools(self) -> Toolbox:
-        return self._tools
+        return self._tools if self._view is None else self._view()
 
     def _resolve(self, context: RunContext) -> tuple[LanguageModel, LlmOptions]:
         model = self.model
-        if model is None or isinstance(model, LlmOptions):
-            options = model or NO_OPTIONS
-        elif isinstance(model, str):
-            options = LlmOptions(model=model)
-        else:
+        if model is not None and not isinstance(model, str | LlmOptions):
             return model, NO_OPTIONS
+        options = _as_options(model)
         return context.models.resolve(options), options
+
+
+class _Changed:
+    """Tools made of those that an agent has at the time; the same as long as it has the same."""
+
+    __slots__ = ("_change", "_made", "_source")
+
+    def __init__(self, source: Callable[[], Toolbox], change: Callable[[Tool], Tool]) -> None:
+        self._source = source
+        self._change = change
+        self._made: tuple[Toolbox, Toolbox] | None = None
+
+    def __call__(self) -> Toolbox:
+        own = self._source()
+        if self._made is None or self._made[0] is not own:
+            self._made = own, Toolbox(map(self._change, own))
+        return self._made[1]
+
+
+def _as_options(model: str | LlmOptions | None) -> LlmOptions:
+    return LlmOptions(model=model) if isinstance(model, str) else model or NO_OPTIONS
 
 
 def _as_handoff(value: Handoff[object] | Runnable) -> Handoff[object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
 
-from tactician.context.exchanges import exchange_around, open_calls_of, start_of_unit
+from tactician.context.exchanges import exchange_around, last_answer, open_calls_of
 from tactician.context.saved import SavedConversation, read_conversation, written_conversation
 from tactician.errors import StoredStateError
 from tactician.llm import AssistantMessage, Message, SystemMessage, ToolCall, ToolResult, UserMessage
@@ -148,36 +148,29 @@ class Conversation:
         begin, end = exchange_around(self._list, ids.index(message_id))
         if begin >= self._open_from():
             return False
-        del self._list[begin:end], self._numbers[begin:end]
-        self._changes.append(begin)
+        self._cut(begin, end)
         return True
 
     def truncate(self, keep_last: int) -> None:
         """Removes the oldest messages, so that at most `keep_last` are left.
 
-        The system messages at the beginning are not counted, and stay. So does an exchange whose calls are open. Calls
-        and results that would be parted go together; what is left begins with a message of the user, the one that came
-        before it if need be, which is not counted either.
+        The system messages at the beginning are not counted, and stay. Calls and results that would be parted go
+        together, and an exchange whose calls are open stays. What is left begins with a message of the user: the one
+        that it follows stays too, and is not counted.
         """
-        head = next((n for n, one in enumerate(self._list) if not isinstance(one, SystemMessage)), len(self._list))
-        place = max(len(self._list) - max(keep_last, 0), head)
-        while place < len(self._list) and isinstance(self._list[place], ToolResult):
+        messages = self._list
+        head = next((n for n, one in enumerate(messages) if not isinstance(one, SystemMessage)), len(messages))
+        place = max(len(messages) - max(keep_last, 0), head)
+        while place < len(messages) and isinstance(messages[place], ToolResult):
             place += 1
         place = min(place, self._open_from())
-        if place <= head:
-            return
-        asked = _asked_before(self._list, head, place)
-        kept = slice(head, place) if asked is None else slice(asked + 1, place)
-        del self._list[kept], self._numbers[kept]
-        if asked is not None:
-            del self._list[head:asked], self._numbers[head:asked]
-        self._changes.append(head)
+        asked = place if keep_last <= 0 and place == len(messages) else _asked_at(messages, head, place)
+        self._cut(asked + 1, place)
+        self._cut(head, asked)
 
     def rewind(self, length: int) -> None:
         """Forgets all but the first messages: for a run that begins anew. What waits to be let in is let in."""
-        if length < len(self._list):
-            del self._list[length:], self._numbers[length:]
-            self._changes.append(length)
+        self._cut(length, len(self._list))
         self._let_in()
 
     def copy(self) -> Conversation:
@@ -222,6 +215,11 @@ class Conversation:
         conversation._waiting = list(zip(saved["waiting"], saved["waiting_messages"], strict=True))
         return conversation
 
+    def _cut(self, begin: int, end: int) -> None:
+        if begin < end:
+            del self._list[begin:end], self._numbers[begin:end]
+            self._changes.append(begin)
+
     def _let_in(self) -> None:
         """Puts what waits at the end, unless calls are open."""
         if self._waiting and not self.open_calls:
@@ -232,17 +230,16 @@ class Conversation:
 
     def _open_from(self) -> int:
         """Where the message is whose calls are open; the end when there is none."""
-        if not self.open_calls:
-            return len(self._list)
-        return start_of_unit(self._list, len(self._list) - 1)
+        place = last_answer(self._list) if self.open_calls else None
+        return len(self._list) if place is None else place
 
 
 def _name(number: int) -> str:
     return f"m{number}"
 
 
-def _asked_before(messages: Sequence[Message], head: int, place: int) -> int | None:
-    """The last message of the user before the place, when what is at the place is not the user's."""
-    if place == len(messages) or isinstance(messages[place], UserMessage):
-        return None
-    return next((n for n in range(place - 1, head - 1, -1) if isinstance(messages[n], UserMessage)), None)
+def _asked_at(messages: Sequence[Message], head: int, place: int) -> int:
+    """Where the user last spoke, at the place or before it; the place itself, when the user did not."""
+    if place < len(messages) and isinstance(messages[place], UserMessage):
+        return place
+    return next((n for n in range(place - 1, head - 1, -1) if isinstance(messages[n], UserMessage)), place)

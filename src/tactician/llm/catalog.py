@@ -23,7 +23,7 @@ from tactician.llm.remote import RemoteModel
 from tactician.llm.routing import Deployment, DeploymentStatus, ModelRouter
 from tactician.llm.routing.deployment import full_name
 from tactician.llm.service_catalog import EMBEDDINGS, IMAGES, ServiceFinder
-from tactician.llm.single_keys import single_key
+from tactician.llm.single_keys import is_enabled, single_key
 from tactician.llm.vectors import EmbeddingModel
 
 MODEL_VARIABLE = "TACTICIAN_MODEL"
@@ -172,11 +172,12 @@ class ModelCatalog:
         for instance in self.instances:
             for model in instance.models:
                 yield ModelEntry(model, instance.id, f"{VARIABLE} lists it")
-        if base_url := self._environment.get("OPENAI_BASE_URL"):
+        base_url = self._environment.get("OPENAI_BASE_URL")
+        if base_url and is_enabled("openai", self._environment):
             default = PROVIDERS["openai"].default_model
             yield ModelEntry(f"openai:{default}", "openai", f"OPENAI_BASE_URL is set to {_without_secrets(base_url)}")
         for provider in PROVIDERS.values():
-            if provider.name == "openai" and base_url:
+            if (provider.name == "openai" and base_url) or not is_enabled(provider.name, self._environment):
                 continue
             if provider.key_variable and provider.default_model and self._environment.get(provider.key_variable):
                 yield ModelEntry(

@@ -173,6 +173,7 @@ def _provider(spec: _Spec, path: str) -> Provider:
         declared=_declared(spec.features),
         on_unsupported=spec.on_unsupported_feature,
         endpoints=spec.endpoints,
+        streams=spec.features.get("streaming", True),
         prices={name: ModelPrice(**price.model_dump()) for name, price in spec.model_pricing.items()},
     )
 

@@ -70,7 +70,7 @@ def parse_instances(
         ConfigurationError: with every mistake in the list. No message holds a key.
     """
     mistakes = Mistakes()
-    providers = _enabled_providers(environment)
+    providers = enabled_providers(environment)
     mistakes.found += [
         f"{PROVIDERS_VARIABLE}: there is no provider {name!r}; known are {', '.join(KNOWN_PROVIDERS)}"
         for name in sorted((providers or frozenset()) - {*KNOWN_PROVIDERS})
@@ -88,7 +88,8 @@ def parse_instances(
     return tuple(_instance(entry, facts, prices) for entry in entries)
 
 
-def _enabled_providers(environment: Mapping[str, str]) -> frozenset[str] | None:
+def enabled_providers(environment: Mapping[str, str]) -> frozenset[str] | None:
+    """The only providers that may be used; `None` when all may."""
     named = environment.get(PROVIDERS_VARIABLE, "").split(",")
     return frozenset(one.strip().lower() for one in named if one.strip()) or None
 

@@ -93,6 +93,7 @@ _GEMINI: Rows = {
     "gemini-2.5-pro*": {"reasoning_effort": ("low", "medium", "high")},
     "gemini-2.5-flash*": {"reasoning_effort": ("none", "low", "medium", "high")},
     "gemini-3*": {"reasoning_effort": ("minimal", "low", "medium", "high"), "unsigned_call": _UNSIGNED},
+    "gemini-4*": {"reasoning_effort": ("minimal", "low", "medium", "high"), "unsigned_call": _UNSIGNED},
 }
 
 # Anthropic: "Models overview", "Thinking", "Structured outputs", "Code execution tool", and the pages "What's new in

@@ -32,6 +32,7 @@ class Provider:
         sends_api_version: whether an instance's `apiVersion` goes into the query.
         needs_api_version: whether an instance has to have an `apiVersion`.
         declared: the features that a specification declares; those of `features` and `dialect` when `None`.
+        streams: whether answers can be had in pieces.
         on_unsupported: what happens to a request that asks for more.
         endpoints: the paths of what it serves beside conversations, by the names of a specification.
         prices: prices of one's own, by the beginning of a model's name.
@@ -53,6 +54,7 @@ class Provider:
     sends_api_version: bool = False
     needs_api_version: bool = False
     declared: frozenset[str] | None = None
+    streams: bool = True
     on_unsupported: OnUnsupported = "throw"
     endpoints: Mapping[str, str] = field(default_factory=dict)
     prices: Mapping[str, ModelPrice] = field(default_factory=dict, repr=False)
@@ -85,6 +87,7 @@ class Provider:
             prices=spoken.prices,
             usual_prices=prices,
             gate=Gate(called, spoken.supported(features, dialect), spoken.on_unsupported),
+            streams=spoken.streams,
         )
 
     def at(self, base_url: str | None) -> Provider:

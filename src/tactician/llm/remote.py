@@ -31,6 +31,7 @@ class Endpoint:
         prices: its own prices, by the beginning of a model's name.
         usual_prices: prices of one's own where it has none, by the beginning of `model` or `instance:model`.
         gate: stops a request that asks for what is not there, before it is sent.
+        streams: whether answers can be had in pieces; else a stream is one whole answer.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Endpoint:
     prices: Mapping[str, ModelPrice] = field(default_factory=dict)
     usual_prices: Mapping[str, ModelPrice] = field(default_factory=dict, repr=False)
     gate: Gate | None = None
+    streams: bool = True
 
     def price(self, model: str) -> ModelPrice | None:
         """What a model costs here; `None` when that is for the price list to say."""
@@ -83,6 +85,9 @@ class RemoteModel:
         Raises:
             ModelError: of the kind that fits the failure.
         """
+        if not self.endpoint.streams:
+            yield await self.generate(request)
+            return
         request, restore = self._gated(request)
         response: ModelResponse | None = None
         asked = request

@@ -17,7 +17,7 @@ from tactician.llm.provider import Provider
 from tactician.llm.providers import PROVIDERS
 from tactician.llm.routing import RetryPolicy
 from tactician.llm.services import check_served
-from tactician.llm.single_keys import single_key
+from tactician.llm.single_keys import is_enabled, single_key
 from tactician.llm.vectors import (
     DEFAULT_EMBEDDING_MODEL,
     EMBEDDING_PROVIDERS,
@@ -170,6 +170,8 @@ class ServiceFinder(Generic[M]):
         yield from self._listed()
         for provider, model in service.defaults.items():
             variable = PROVIDERS[provider].key_variable
+            if not is_enabled(provider, environment):
+                continue
             if (variable and environment.get(variable)) or environment.get(f"{provider.upper()}_BASE_URL"):
                 yield f"{provider}:{model}"
         if service.local is not None and embedded.is_available():

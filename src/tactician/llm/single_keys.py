@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tactician.errors import ConfigurationError
-from tactician.llm.instances import VARIABLE
+from tactician.llm.instances import PROVIDERS_VARIABLE, VARIABLE, enabled_providers
 from tactician.llm.provider import Provider
 from tactician.llm.providers import PROVIDERS
 
@@ -20,13 +20,21 @@ class SingleKey:
     base_url: str | None = None
 
 
+def is_enabled(name: str, environment: Mapping[str, str]) -> bool:
+    """Whether `ENABLED_PROVIDERS` lets the provider be used."""
+    enabled = enabled_providers(environment)
+    return enabled is None or name in enabled
+
+
 def single_key(name: str, model: str, environment: Mapping[str, str]) -> SingleKey:
     """The access to a provider for one of its models.
 
     Raises:
-        ConfigurationError: when the provider has no address, or its key is not set.
+        ConfigurationError: when the provider has no address, is not enabled, or its key is not set.
     """
     provider = PROVIDERS[name]
+    if not is_enabled(name, environment):
+        raise ConfigurationError(f"{name}:{model}: {name} is not among the providers that {PROVIDERS_VARIABLE} names")
     base_url = environment.get(f"{name.upper().replace('-', '_')}_BASE_URL") or None
     key = environment.get(provider.key_variable) if provider.key_variable else None
     if provider.base_url is None:

@@ -120,8 +120,8 @@ class TurnState:
         return value
 
     @classmethod
-    def restored(cls, saved: JsonValue) -> TurnState:
-        """What was saved.
+    def restored(cls, saved: JsonValue, conversation: Conversation | None = None) -> TurnState:
+        """What was saved, with the caller's conversation as it was left then, if he has one.
 
         Raises:
             StoredStateError: when it is not the state of a conversation.
@@ -130,7 +130,7 @@ class TurnState:
             read = _adapter().validate_json(to_json(saved))
         except ValidationError as error:
             raise StoredStateError(f"The saved state of a conversation cannot be read: {error}") from error
-        state = cls(Conversation.from_json(read["conversation"]))
+        state = cls(Conversation.from_json(read["conversation"]) if conversation is None else conversation)
         state.begin, state.turn, state.calls = read["begin"], read["turn"], read["calls"]
         state.rejections, state.refusals, state.restarts = read["rejections"], read["refusals"], read["restarts"]
         state.answers = read["answers"]

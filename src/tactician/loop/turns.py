@@ -113,7 +113,7 @@ class TurnLoop(Generic[T]):
     def _begin(self, messages: Sequence[Message], conversation: Conversation | None) -> None:
         frame = self._context.frame
         if frame is not None and frame.saved is not None:
-            self._state = TurnState.restored(frame.saved)
+            self._state = TurnState.restored(frame.saved, conversation)
         else:
             self._state = TurnState(Conversation() if conversation is None else conversation)
             self._state.begin_with(messages)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TypeAlias
 
 from tactician.errors import ToolError
@@ -43,8 +44,8 @@ class DeclaredTool(Tool):
 
     def executed_by(self, execute: ToolExecutor) -> DeclaredTool:
         """The same tool, executed by this."""
-        spec = self._spec
-        return DeclaredTool(spec.name, spec.description, spec.parameters, execute=execute, traits=self.traits)
+        spec, traits = self._spec, replace(self.traits, client_side=False)
+        return DeclaredTool(spec.name, spec.description, spec.parameters, execute=execute, traits=traits)
 
     async def call(self, arguments: str, context: RunContext) -> str:
         """Has the tool executed.

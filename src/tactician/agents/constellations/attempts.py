@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from pydantic import JsonValue
 
-from tactician.errors import BudgetError
+from tactician.agents.constellations.results import failure
+from tactician.errors import BudgetError, RunError
 from tactician.runs import Input, RunContext, Runnable, RunResult, RunStatus
 
 
@@ -50,6 +51,11 @@ class Attempts:
         for key in keys:
             if key not in self._reasons:
                 self._fail(key, reason)
+
+    def all_failed(self, name: str, input: Input, contributions: Iterable[str]) -> RunError:
+        """The error of a run in which nobody has succeeded."""
+        why = "; ".join(contributions)
+        return RunError(f"{name}: nobody succeeded: {why}", failure(input, self._context))
 
     def saved(self) -> JsonValue:
         """Why those failed that did, as JSON."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from asyncio import Task
+from collections.abc import Iterable, Mapping, Sequence
 
 from tactician.agents.base import BaseRunnable
 from tactician.agents.constellations.attempts import Attempts
-from tactician.agents.constellations.results import as_own, briefing, contribution, failure
-from tactician.errors import DeclarationError, RunError
-from tactician.runs import Budget, Input, Paused, PendingRequest, RunContext, Runnable, RunResult, RunStatus, settle
+from tactician.agents.constellations.results import as_own, briefing, contribution
+from tactician.errors import DeclarationError
+from tactician.runs import Budget, Input, Paused, RunContext, Runnable, RunResult, RunStatus, settle
 
 
 class ParallelAgents(BaseRunnable[object]):
@@ -29,31 +29,33 @@ class ParallelAgents(BaseRunnable[object]):
 
     def __init__(self, name: str, members: Sequence[Runnable], *, description: str | None = None) -> None:
         if not members:
-            raise DeclarationError(f"{type(self).__name__} {name!r}", ["it needs at least one member"])
+            raise DeclarationError(f"ParallelAgents {name!r}", ["it needs at least one member"])
         self.name = name
         self.members = tuple(members)
-        self.description = description or f"{', '.join(member.name for member in members)} at once"
+        self.description = description or f"{', '.join(member.name for member in members)}, all at once"
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r})"
+        return f"ParallelAgents({self.name!r})"
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
-        runs = (member.run(input, context=context.at(f"{n}")) for n, member in enumerate(self.members, start=1))
+        runs = (member.run(input, context=context.at(key)) for key, member in _numbered(self.members))
         primary, *others = await settle(*runs)
         return as_own(primary, context, others)
 
     def first(self) -> FirstOf:
-        """The same members, of whom the first to succeed wins: a Runnable."""
-        return FirstOf(f"{self.name} (first)", self.members)
+        """The same members as a Runnable of which the first to succeed gives the answer."""
+        return FirstOf(self)
 
     def synthesized_by(self, synthesizer: Runnable) -> Synthesis:
-        """The same members, and one who makes one answer of theirs: a Runnable."""
-        return Synthesis(f"{self.name} (synthesis)", self.members, synthesizer)
+        """The same members as a Runnable with one who makes one answer of theirs."""
+        return Synthesis(self, synthesizer)
 
     async def run_first(
         self, input: Input, *, context: RunContext | None = None, budget: Budget | None = None
     ) -> RunResult[object]:
-        """The result of the first to succeed. A run that waits goes on with `first().resume(...)`.
+        """The result of the first to succeed; the others are cancelled.
+
+        A run that waits goes on with `first().resume(...)`.
 
         Raises:
             RunError: when all fail; its message says why each did.
@@ -63,34 +65,86 @@ class ParallelAgents(BaseRunnable[object]):
     async def run_and_synthesize(
         self, input: Input, *, synthesizer: Runnable, context: RunContext | None = None, budget: Budget | None = None
     ) -> RunResult[object]:
-        """What the synthesizer makes of all answers. A run that waits goes on with `synthesized_by(...).resume(...)`.
+        """What the synthesizer makes of the answers of all, which are `related`; it is told who failed, and why.
+
+        A run that waits goes on with `synthesized_by(synthesizer).resume(...)`.
 
         Raises:
-            RunError: when the synthesizer fails; a member that fails does not fail the run.
+            RunError: when the synthesizer fails.
         """
         return await self.synthesized_by(synthesizer).run(input, context=context, budget=budget)
 
 
-class FirstOf(ParallelAgents):
-    """All members work on the input at once. The first to succeed wins, and the others are cancelled."""
+class FirstOf(BaseRunnable[object]):
+    """All members of a group work at once, and the first to succeed gives the answer. Made by `ParallelAgents.first`.
+
+    Args:
+        group: whose members work.
+    """
+
+    def __init__(self, group: ParallelAgents) -> None:
+        self.name = f"{group.name} (first)"
+        self.description = group.description
+        self.group = group
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
-        attempts = Attempts(context)
-        numbered = {f"{n}": member for n, member in enumerate(self.members, start=1)}
-        failed: dict[str, str] = {}
-        pending: list[PendingRequest] = []
+        attempts, members = Attempts(context), dict(_numbered(self.group.members))
+        tasks = {key: asyncio.create_task(attempts.run(key, member, input)) for key, member in members.items()}
+        try:
+            winner = await _winner(tasks)
+        finally:
+            for task in tasks.values():
+                task.cancel()
+            await asyncio.gather(*tasks.values(), return_exceptions=True)
+        if winner is None:
+            told = (contribution(members[key], task.result()) for key, task in tasks.items())
+            raise attempts.all_failed(self.name, input, told) from attempts.last_error
+        attempts.give_up((key for key in tasks if key != winner), "another one was first")
+        return as_own(tasks[winner].result(), context)
 
-        async def attempt(key: str) -> RunResult[object] | None:
-            result = await attempts.run(key, numbered[key], input)
-            if result.status is not RunStatus.FAILED:
-                return result
-            failed[key] = contribution(numbered[key], result)
-            return None
 
-        async with _at_once(*map(attempt, numbered)) as outcomes:
-            async for outcome in outcomes:
-                if isinstance(outcome, Paused):
-                    pending.extend(outcome.pending)
-                elif outcome is not None:
-                    ...
-        raise RunError
+class Synthesis(BaseRunnable[object]):
+    """All members of a group work at once, and somebody makes one answer of theirs. Made by `synthesized_by`.
+
+    Args:
+        group: whose members work.
+        synthesizer: who is given the input and what all have said, and answers.
+    """
+
+    def __init__(self, group: ParallelAgents, synthesizer: Runnable) -> None:
+        self.name = f"{group.name} (synthesis)"
+        self.description = group.description
+        self.group = group
+        self.synthesizer = synthesizer
+
+    async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
+        attempts, members = Attempts(context), self.group.members
+        results = await settle(*(attempts.run(key, member, input) for key, member in _numbered(members)))
+        task = briefing(input, map(contribution, members, results))
+        return as_own(await self.synthesizer.run(task, context=context), context, results)
+
+
+def _numbered(members: Sequence[Runnable]) -> Iterable[tuple[str, Runnable]]:
+    """Members by their places: names need not be unique."""
+    return ((f"{number}", member) for number, member in enumerate(members, start=1))
+
+
+async def _winner(tasks: Mapping[str, Task[RunResult[object]]]) -> str | None:
+    """The first to succeed; `None` when all have failed.
+
+    Raises:
+        Paused: when none has succeeded, and some have to wait.
+    """
+    running = set(tasks.values())
+    while running:
+        _, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+        for key, task in tasks.items():
+            if task.done() and not _has_paused(task) and task.result().status is not RunStatus.FAILED:
+                return key
+    if pauses := [error for task in tasks.values() if isinstance(error := task.exception(), Paused)]:
+        raise Paused(*(request for pause in pauses for request in pause.pending))
+    return None
+
+
+def _has_paused(task: Task[RunResult[object]]) -> bool:
+    return isinstance(task.exception(), Paused)

@@ -1,0 +1,116 @@
+"""`HierarchicalAgents`: an executive over departments, each a manager with workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+
+from typing_extensions import TypeVar
+
+from tactician.agents.agent import Agent
+from tactician.agents.base import BaseRunnable
+from tactician.agents.constellations.results import as_own
+from tactician.agents.constellations.supervisor import invocations, leading
+from tactician.errors import AgentNotFoundError, DeclarationError
+from tactician.loop import DEFAULT_MAX_TURNS, Handoff
+from tactician.runs import Budget, Input, RunContext, Runnable, RunResult
+
+T = TypeVar("T", default=str)
+
+
+@dataclass(frozen=True, slots=True)
+class Department:
+    """A manager, and those who work for them.
+
+    Attributes:
+        manager: who leads; keeps their own model, instructions, tools, guardrails and options.
+        workers: who does the work; the manager knows them by their descriptions.
+    """
+
+    manager: Agent[object]
+    workers: Sequence[Runnable]
+
+
+class HierarchicalAgents(BaseRunnable[T]):
+    """An executive lets managers work, and managers let their workers work.
+
+    Args:
+        executive: who answers; keeps their own model, instructions, tools, guardrails and options.
+        departments: by their names.
+        max_turns: of the executive and of each manager, instead of their own.
+        name: how others call it; `<executive>_Hierarchy` by default.
+        description: what it is for; the executive's by default.
+
+    Raises:
+        DeclarationError: when there is no department, one has no workers, or two managers have the same name.
+    """
+
+    def __init__(
+        self,
+        *,
+        executive: Agent[T],
+        departments: Mapping[str, Department],
+        max_turns: int = DEFAULT_MAX_TURNS,
+        name: str | None = None,
+        description: str | None = None,
+    ) -> None:
+        self.name = name or f"{executive.name}_Hierarchy"
+        problems = [f"the department {label!r} has no workers" for label, one in departments.items() if not one.workers]
+        if problems or not departments:
+            raise DeclarationError(f"HierarchicalAgents {self.name!r}", problems or ["it needs at least one department"])
+        self.description = description or executive.description
+        self.executive = executive
+        self.departments = dict(departments)
+        self.max_turns = max_turns
+        self._supervisors = {label: _supervisor(one, max_turns) for label, one in departments.items()}
+        reports = [(f"{label}: {one.description}", one) for label, one in self._supervisors.items()]
+        self._root = _leading(executive, f"{executive.name}_Executive", reports, max_turns)
+
+    def __repr__(self) -> str:
+        return f"HierarchicalAgents({self.name!r})"
+
+    async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
+        return as_own(await self._root.run(input, context=context), context)
+
+    def department(self, name: str) -> Agent[object]:
+        """The manager of a department, who leads its workers.
+
+        Raises:
+            AgentNotFoundError: when there is no such department.
+        """
+        if (found := self._supervisors.get(name)) is not None:
+            return found
+        close = get_close_matches(name, self._supervisors, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise AgentNotFoundError(
+            f"{self.name} has no department {name!r}.{hint} Departments: {', '.join(self._supervisors)}."
+        )
+
+    async def send_to_department(
+        self, name: str, input: Input, *, context: RunContext | None = None, budget: Budget | None = None
+    ) -> RunResult[object]:
+        """Lets one department work, without the executive. A run that waits goes on with `department(name).resume(...)`.
+
+        Raises:
+            AgentNotFoundError: when there is no such department.
+            RunError: when it fails.
+        """
+        return await self.department(name).run(input, context=context, budget=budget)
+
+
+def _supervisor(department: Department, max_turns: int) -> Agent[object]:
+    workers = [(worker.description, worker) for worker in department.workers]
+    return _leading(department.manager, f"{department.manager.name}_Supervisor", workers, max_turns)
+
+
+def _leading(agent: Agent[T], name: str, workers: Iterable[tuple[str, Runnable]], max_turns: int) -> Agent[T]:
+    """The agent under another name, with workers, and in everything else as it is."""
+    invoked = invocations(workers)
+    leader = copy(agent)
+    leader.name = name
+    leader.instructions = leading(agent.instructions, invoked)
+    leader.policy = replace(agent.policy, max_turns=max_turns)
+    leader.replace_tools((*(tool for tool in agent.tools if not isinstance(tool, Handoff)), *invoked))
+    return leader

@@ -1,0 +1,165 @@
+"""`AgentNetwork`: peers discuss something, round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tactician.agents.base import BaseRunnable
+from tactician.agents.constellations.attempts import Attempts
+from tactician.agents.constellations.results import as_own, briefing, contribution
+from tactician.context import mended
+from tactician.errors import DeclarationError
+from tactician.llm import AssistantMessage, Message, SystemMessage, Text, UserMessage
+from tactician.runs import Budget, Input, RunContext, Runnable, RunResult, RunStatus, messages_of, settle
+
+DEFAULT_MAX_ROUNDS = 2
+
+
+class AgentNetwork(BaseRunnable[object]):
+    """Peers speak in turn, and each hears what was said before: as `[Peer]: text`, after the input.
+
+    Without a synthesizer the last contribution is the answer. All contributions, in their order, are `related`; one
+    that failed is among them, with the status `FAILED`, and nobody hears it.
+
+    Args:
+        name: how others call it.
+        peers: who speaks, in this order.
+        synthesizer: who is given the input and all contributions, and answers.
+        max_rounds: how often each speaks.
+        concurrent: whether the peers of a round speak at once, and hear the rounds before only.
+        description: what they are for; their names by default.
+
+    Raises:
+        DeclarationError: when there are not two peers, or no rounds.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        peers: Sequence[Runnable],
+        *,
+        synthesizer: Runnable | None = None,
+        max_rounds: int = DEFAULT_MAX_ROUNDS,
+        concurrent: bool = False,
+        description: str | None = None,
+    ) -> None:
+        checks = (
+            (len(peers) > 1, "it needs at least two peers"),
+            (max_rounds > 0, "max_rounds has to be at least 1"),
+        )
+        if problems := [problem for holds, problem in checks if not holds]:
+            raise DeclarationError(f"AgentNetwork {name!r}", problems)
+        self.name = name
+        self.peers = tuple(peers)
+        self.synthesizer = synthesizer
+        self.max_rounds = max_rounds
+        self.concurrent = concurrent
+        self.description = description or f"a discussion between {', '.join(peer.name for peer in peers)}"
+
+    def __repr__(self) -> str:
+        return f"AgentNetwork({self.name!r})"
+
+    async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
+        discussion = Discussion(self, input, context)
+        for number in range(1, self.max_rounds + 1):
+            await discussion.round(number)
+        answer = discussion.last_answer()
+        if self.synthesizer is not None:
+            task = briefing(input, discussion.said)
+            answer = await self.synthesizer.run(task, context=context)
+        return as_own(answer, context, discussion.contributions)
+
+    def everyone(self) -> Broadcast:
+        """The same peers as a Runnable that asks each of them once, for themselves."""
+        return Broadcast(self)
+
+    async def broadcast(
+        self, input: Input, *, context: RunContext | None = None, budget: Budget | None = None
+    ) -> RunResult[object]:
+        """What each peer says to the input, at once and without hearing the others; their results are `related`.
+
+        A run that waits goes on with `everyone().resume(...)`.
+
+        Raises:
+            RunError: when all fail.
+        """
+        return await self.everyone().run(input, context=context, budget=budget)
+
+
+class Discussion:
+    """A discussion that goes on.
+
+    Attributes:
+        said: the contributions as the others heard them.
+        contributions: the results of all, also of those who failed.
+    """
+
+    def __init__(self, network: AgentNetwork, input: Input, context: RunContext) -> None:
+        self.said: list[str] = []
+        self.contributions: list[RunResult[object]] = []
+        self._network = network
+        self._input = input
+        self._attempts = Attempts(context)
+        self._shared: list[Message] = list(mended(messages_of(input)))
+
+    async def round(self, number: int) -> None:
+        """Lets everybody speak once."""
+        peers = list(enumerate(self._network.peers, start=1))
+        groups = [peers] if self._network.concurrent else [[peer] for peer in peers]
+        for group in groups:
+            speeches = (self._attempts.run(f"{number}.{n}", peer, self._heard(peer, number)) for n, peer in group)
+            for (_, peer), result in zip(group, await settle(*speeches), strict=True):
+                self._add(peer, result)
+
+    def last_answer(self) -> RunResult[object]:
+        """The last contribution that did not fail.
+
+        Raises:
+            RunError: when all failed.
+        """
+        answers = [result for result in self.contributions if result.status is not RunStatus.FAILED]
+        if answers:
+            return replace(answers[-1], messages=tuple(self._shared))
+        peers = self._network.peers * self._network.max_rounds
+        told = map(contribution, peers, self.contributions)
+        raise self._attempts.all_failed(self._network.name, self._input, told) from self._attempts.last_error
+
+    def _add(self, peer: Runnable, result: RunResult[object]) -> None:
+        self.contributions.append(result)
+        if result.status is not RunStatus.FAILED:
+            self.said.append(contribution(peer, result))
+            self._shared.append(AssistantMessage((Text(self.said[-1]),)))
+
+    def _heard(self, peer: Runnable, number: int) -> tuple[Message, ...]:
+        """The discussion as a peer hears it. It ends with the user's words: not every model goes on with its own."""
+        names = ", ".join(one.name for one in self._network.peers)
+        role = f"You are {peer.name}, in a discussion between {names}."
+        turn = f"Round {number} of {self._network.max_rounds}: {peer.name}, it is your turn."
+        return (SystemMessage(role), *self._shared, UserMessage(turn))
+
+
+class Broadcast(BaseRunnable[object]):
+    """The peers of a network, each asked once, at once and for themselves. Made by `AgentNetwork.everyone`.
+
+    Its answer is what they said; their results are `related`.
+
+    Args:
+        network: whose peers are asked.
+    """
+
+    def __init__(self, network: AgentNetwork) -> None:
+        self.name = f"{network.name} (broadcast)"
+        self.description = network.description
+        self.network = network
+
+    async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
+        attempts, peers = Attempts(context), self.network.peers
+        results = await settle(*(attempts.run(f"{n}", peer, input) for n, peer in enumerate(peers, start=1)))
+        told = list(map(contribution, peers, results))
+        answered = [text for text, result in zip(told, results, strict=True) if result.status is not RunStatus.FAILED]
+        if not answered:
+            raise attempts.all_failed(self.name, input, told) from attempts.last_error
+        text = "\n\n".join(answered)
+        messages = (*messages_of(input), AssistantMessage((Text(text),)))
+        return as_own(RunResult(text, messages=messages), context, results)

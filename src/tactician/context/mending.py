@@ -1,0 +1,99 @@
+"""Conversations as every provider accepts them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import count
+
+from tactician.llm import (
+    AssistantMessage,
+    AssistantPart,
+    Message,
+    ProviderItem,
+    SystemMessage,
+    Text,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
+
+NO_RESULT = "(no result)"
+BEGINNING = UserMessage("Continue.")
+
+
+def mended(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages, changed where a provider would refuse them; a valid conversation comes back as it is.
+
+    - Each tool call has one result, right after the message that made it. Where there is none, it gets an error that
+      says so; results of no call, and further ones, are left out.
+    - The ids of the calls differ: what comes again is numbered.
+    - Messages that say nothing are left out, thinking alone too.
+    - What follows the system messages begins with the user.
+    """
+    whole: list[Message] = []
+    seen: set[str] = set()
+    for place, message in enumerate(messages):
+        if isinstance(message, ToolResult) or not _says_something(message):
+            continue
+        if isinstance(message, AssistantMessage) and message.tool_calls:
+            whole += _answered(message, _results_after(messages, place), seen)
+        else:
+            whole.append(message)
+    first = next((n for n, one in enumerate(whole) if not isinstance(one, SystemMessage)), None)
+    if first is not None and not isinstance(whole[first], UserMessage):
+        whole.insert(first, BEGINNING)
+    return tuple(whole)
+
+
+def _says_something(message: Message) -> bool:
+    if isinstance(message, AssistantMessage):
+        return any(_is_shown(part) for part in message.parts)
+    if isinstance(message, UserMessage):
+        return any(not isinstance(part, Text) or part.text.strip() for part in message.parts)
+    return not isinstance(message, SystemMessage) or bool(message.text.strip())
+
+
+def _is_shown(part: AssistantPart) -> bool:
+    return isinstance(part, ToolCall | ProviderItem) or (isinstance(part, Text) and bool(part.text.strip()))
+
+
+def _results_after(messages: Sequence[Message], place: int) -> list[ToolResult | None]:
+    """The results that come before the model speaks again."""
+    results: list[ToolResult | None] = []
+    for n in range(place + 1, len(messages)):
+        message = messages[n]
+        if isinstance(message, AssistantMessage):
+            break
+        if isinstance(message, ToolResult):
+            results.append(message)
+    return results
+
+
+def _answered(message: AssistantMessage, results: list[ToolResult | None], seen: set[str]) -> Iterable[Message]:
+    """The message, and one result for each of its calls, in the order in which they came."""
+    calls = {n: part for n, part in enumerate(message.parts) if isinstance(part, ToolCall)}
+    ids = {n: _new(call.id, seen) for n, call in calls.items()}
+    answers = sorted(((_answer(call, results), ids[n]) for n, call in calls.items()), key=lambda answer: answer[0][0])
+    parts = tuple(replace(calls[n], id=ids[n]) if n in calls else part for n, part in enumerate(message.parts))
+    told = (result if result.call_id == id else replace(result, call_id=id) for (_, result), id in answers)
+    return (message if parts == message.parts else replace(message, parts=parts), *told)
+
+
+def _answer(call: ToolCall, results: list[ToolResult | None]) -> tuple[int, ToolResult]:
+    """The first result of the call that no other call has taken, and where it stood."""
+    for place, result in enumerate(results):
+        if result is not None and result.call_id == call.id:
+            results[place] = None
+            return place, result
+    return len(results), ToolResult(call.id, call.name, NO_RESULT, is_error=True)
+
+
+def _new(id: str, seen: set[str]) -> str:
+    """The id, or one with a number where it is taken."""
+    id = id or "call"
+    numbered = (f"{id}_{n}" for n in count(2))
+    while id in seen:
+        id = next(numbered)
+    seen.add(id)
+    return id

@@ -1,0 +1,63 @@
+"""A conversation as JSON text."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Literal
+
+from typing_extensions import TypedDict
+
+from tactician.errors import StoredStateError
+from tactician.llm import Message
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+MAX_CHARACTERS = 256 * 1024 * 1024
+MAX_MESSAGES = 1_000_000
+_MAX_ID = 512
+
+
+class SavedConversation(TypedDict):
+    """All of a conversation. `ids` are those of the `messages`, `waiting` those of the `waiting_messages`."""
+
+    format: Literal[1]
+    id: str
+    next: int
+    ids: list[int]
+    messages: tuple[Message, ...]
+    waiting: list[int]
+    waiting_messages: tuple[Message, ...]
+
+
+def written_conversation(saved: SavedConversation) -> str:
+    """The conversation as text."""
+    return _adapter().dump_json(saved).decode()
+
+
+def read_conversation(text: str | bytes) -> SavedConversation:
+    """The conversation of an untrusted text.
+
+    Raises:
+        StoredStateError: when it is none, or when it is too large.
+    """
+    from pydantic import ValidationError
+
+    if len(text) > MAX_CHARACTERS:
+        raise StoredStateError(f"The saved conversation cannot be read: it has more than {MAX_CHARACTERS:,} characters.")
+    try:
+        saved = _adapter().validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or "the text"
+        raise StoredStateError(f"The saved conversation cannot be read: {where}: {first['msg']}") from error
+    if len(saved["messages"]) > MAX_MESSAGES or len(saved["id"]) > _MAX_ID:
+        raise StoredStateError(f"The saved conversation cannot be read: more than {MAX_MESSAGES:,} messages, or a long id.")
+    return saved
+
+
+@cache
+def _adapter() -> TypeAdapter[SavedConversation]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(SavedConversation)

@@ -1,0 +1,76 @@
+"""Pictures as callers have them: an `Image`, its bytes, base64, or a URL."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+from tactician.llm import Image, Message, UserMessage
+
+Picture: TypeAlias = Image | str | bytes
+"""An image, its bytes, or a text: base64, or a URL (`https:`, `http:` or `data:`)."""
+
+_KINDS = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"RIFF", "image/webp"),
+)
+
+
+def as_image(picture: Picture) -> Image:
+    """The picture as an image. What kind it is follows from how its bytes begin.
+
+    Raises:
+        ValueError: when a text is neither a URL nor base64, or the bytes are no PNG, JPEG, GIF or WebP.
+    """
+    if isinstance(picture, Image):
+        return picture
+    if isinstance(picture, bytes):
+        return Image.from_bytes(picture, _kind_of(picture))
+    if picture.startswith(("https://", "http://")):
+        return Image(url=picture)
+    if picture.startswith("data:"):
+        return _inline(picture)
+    content = _decoded(picture)
+    return Image(data=picture, media_type=_kind_of(content))
+
+
+def with_pictures(messages: Sequence[Message], pictures: Iterable[Picture]) -> tuple[Message, ...]:
+    """The messages, with the pictures in the last one of the user; without one, they are one.
+
+    Raises:
+        ValueError: when a picture is none.
+    """
+    images = tuple(map(as_image, pictures))
+    if not images:
+        return tuple(messages)
+    for position in reversed(range(len(messages))):
+        if isinstance(said := messages[position], UserMessage):
+            return (*messages[:position], UserMessage((*said.parts, *images)), *messages[position + 1 :])
+    return (*messages, UserMessage(images))
+
+
+def _inline(url: str) -> Image:
+    head, comma, data = url.removeprefix("data:").partition(",")
+    media_type, _, encoding = head.partition(";")
+    if not comma or encoding != "base64" or not media_type.startswith("image/"):
+        raise ValueError("a picture as a data URL begins with data:image/...;base64,")
+    _decoded(data)
+    return Image(data=data, media_type=media_type)
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise ValueError("a picture as text is a URL or base64, and this is neither") from error
+
+
+def _kind_of(content: bytes) -> str:
+    for beginning, kind in _KINDS:
+        if content.startswith(beginning):
+            return kind
+    raise ValueError("this is no PNG, JPEG, GIF or WebP; make an Image with its media type instead")
