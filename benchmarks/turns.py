@@ -11,9 +11,13 @@ from benchmarks.report import Section, judge
 BUDGETS = {
     "a run of one turn against an in-process model": 40.0,
     "each further turn, with a tool call": 40.0,
+    "the same with guardrails, a window and a listener that have nothing to do": 40.0,
     "constructing an Agent whose tools exist": 5.0,
     "planning overhead per tick, 20 actions": 100.0,
 }  # microseconds
+LENGTHS = (10, 100, 1000)
+LONG = ("all is shown", "with a sliding window", "with a window and compaction, autonomous")
+GROWTH = 1.5  # a turn of the longest conversation, as a multiple of one of the shortest
 
 
 def measure(environments: Mapping[str, Environment], *, quick: bool) -> list[Section]:
@@ -32,4 +36,21 @@ def measure(environments: Mapping[str, Environment], *, quick: bool) -> list[Sec
         spread = Spread.of(section.raw[what])
         section.add(what, spread.show(1e6, 1), judge(spread.median * 1e6, limit, " µs"))
     section.notes.append("Processor time; medians (lowest-highest).")
-    return [section]
+    return [section, _long_conversations(environment, quick=quick)]
+
+
+def _long_conversations(environment: Environment, *, quick: bool) -> Section:
+    """What a turn costs in conversations of some lengths: all that is said is in each request."""
+    section = Section("Long conversations", ("what", *(f"{n} turns, µs a turn" for n in LENGTHS), "growth"), raw={})
+    for what in LONG:
+        progress(f"long conversations: {what}")
+        try:
+            arguments = ["-m", "benchmarks.clients.tactician_turns", what, "3" if quick else "7"]
+            section.raw[what] = measured = json_from(environment.python, arguments)
+        except ChildError as error:
+            section.add_failure(what, str(error))
+            continue
+        medians = [Spread.of(values).median * 1e6 for values in zip(*measured, strict=True)]
+        growth = judge(medians[-1] / medians[0], GROWTH, " x")
+        section.add(what, *(f"{value:,.1f}" for value in medians), growth)
+    return section

@@ -8,14 +8,15 @@ import tactician
 
 PUBLIC = {
     "tactician": """
-        Agent Ai AssistantMessage Blackboard Budget Image LlmOptions ModelRouter OperationContext PlannedAgent Platform
-        ProcessOptions ProcessStatus RunContext RunResult Runnable Tool UserInput UserMessage achieves_goal action
-        by_name condition
-        planned_agent runnable tool
+        Agent AgentNetwork Ai AssistantMessage Autonomous Blackboard Budget Department Handoff HierarchicalAgents Image
+        LlmOptions ModelRouter OperationContext ParallelAgents PlannedAgent Platform ProcessOptions ProcessStatus
+        RouterAgent RunContext RunResult RunStatus Runnable SupervisorAgent Tool UserInput UserMessage achieves_goal action
+        approve by_name condition handoff planned_agent reject runnable tool
     """,
     "tactician.agents": """
-        Agent BaseRunnable FunctionRunnable PlannedAgent RunnableTool achieves_goal action by_name condition is_planned
-        planned_agent raise_unless_completed runnable snake_case
+        Agent AgentNetwork BaseRunnable Department FunctionRunnable HierarchicalAgents ParallelAgents PlannedAgent
+        Returns RouterAgent RunnableTool SupervisorAgent achieves_goal action by_name condition is_planned
+        planned_agent raise_unless_completed runnable
     """,
     "tactician.ai": "Ai",
     "tactician.cli": "main",

@@ -14,8 +14,9 @@ from pydantic import BaseModel, create_model
 
 from benchmarks import scenario
 from benchmarks.clients.harness import get_weather
-from benchmarks.turns import BUDGETS
-from tactician import Agent, Platform, achieves_goal, action, planned_agent, tool
+from benchmarks.turns import BUDGETS, LENGTHS, LONG
+from tactician import Agent, Autonomous, Platform, RunContext, achieves_goal, action, guardrails, planned_agent, tool
+from tactician.context import SlidingWindow
 from tactician.llm import AssistantMessage, Delta, Features, ModelRequest, ModelResponse, Text, ToolCall
 
 RUNS = 500
@@ -23,9 +24,12 @@ TURNS = 20
 ACTIONS = 20
 TICKED_RUNS = 20
 
-CALL = ModelResponse(
-    AssistantMessage((ToolCall("call_1", scenario.TOOL, json.dumps({"city": scenario.CITY})),)),
-    finish_reason="tool_calls",
+CALLS = tuple(
+    ModelResponse(
+        AssistantMessage((ToolCall(f"call_{n}", scenario.TOOL, json.dumps({"city": scenario.CITY})),)),
+        finish_reason="tool_calls",
+    )
+    for n in range(max(LENGTHS))
 )
 ANSWER = ModelResponse(AssistantMessage((Text(scenario.TOOL_ANSWER),)))
 
@@ -43,7 +47,7 @@ class InstantModel:
     async def generate(self, request: ModelRequest) -> ModelResponse:
         if self.asked < self.turns:
             self.asked += 1
-            return CALL
+            return CALLS[self.asked - 1]
         self.asked = 0
         return ANSWER
 
@@ -57,19 +61,68 @@ def stopwatch() -> Callable[[], float]:
     return lambda: time.process_time() - started
 
 
-async def run_seconds(turns: int) -> float:
+async def run_seconds(
+    turns: int, runs: int = RUNS, run_context: RunContext | None = None, **options: Any  # noqa: ANN401
+) -> float:
     """Return the seconds of one run that uses a tool `turns` times."""
-    agent = Agent(
-        "Bench", model=InstantModel(turns), instructions=scenario.INSTRUCTIONS, tools=[WEATHER], max_turns=turns + 1
+    agent: Agent = Agent(
+        "Bench",
+        model=InstantModel(turns),
+        instructions=scenario.INSTRUCTIONS,
+        tools=[WEATHER],
+        max_turns=turns + 1,
+        **options,
     )
-    for _ in range(RUNS // 10):
-        await agent.run(scenario.PROMPT)
+    for _ in range(max(runs // 10, 1)):
+        await agent.run(scenario.PROMPT, context=run_context)
     elapsed = stopwatch()
-    for _ in range(RUNS):
-        result = await agent.run(scenario.PROMPT)
-    seconds = elapsed() / RUNS
+    for _ in range(runs):
+        result = await agent.run(scenario.PROMPT, context=run_context)
+    seconds = elapsed() / runs
     assert result.output == scenario.TOOL_ANSWER
     return seconds
+
+
+async def further_turn_with_all() -> float:
+    def fine_input(text: str) -> guardrails.GuardrailResult:
+        return guardrails.passed()
+
+    def fine_call(call: ToolCall) -> guardrails.GuardrailResult:
+        return guardrails.passed()
+
+    def fine_result(call: ToolCall, content: str) -> guardrails.GuardrailResult:
+        return guardrails.passed()
+
+    options = {
+        "input_guardrails": [fine_input],
+        "output_guardrails": [fine_input],
+        "tool_input_guardrails": [fine_call],
+        "tool_output_guardrails": [fine_result],
+        "context": SlidingWindow(1_000_000),
+    }
+    context = RunContext.over(InstantModel(0), sink=lambda event: None)
+    longer = await run_seconds(TURNS, RUNS, context, **options)
+    return (longer - await run_seconds(0, RUNS, context, **options)) / TURNS
+
+
+async def long_conversations(**options: Any) -> list[float]:  # noqa: ANN401
+    """Return the seconds of a turn in conversations of each length."""
+    return [await run_seconds(turns, 2000 // turns, **options) / turns for turns in LENGTHS]
+
+
+async def shown_whole() -> list[float]:
+    return await long_conversations()
+
+
+async def windowed() -> list[float]:
+    return await long_conversations(context=SlidingWindow(2000))
+
+
+async def compacted() -> list[float]:
+    autonomy = Autonomous(
+        max_iterations=None, end_turn_on_plain_reply=True, compact_after=5, keep_last=3, max_conversation_tokens=2000
+    )
+    return await long_conversations(autonomy=autonomy)
 
 
 async def one_turn() -> float:
@@ -120,9 +173,13 @@ async def tick() -> float:
     return seconds
 
 
-WEATHER = tool(get_weather)
-MEASURES: dict[str, Callable[[], Awaitable[float]]] = dict(
-    zip(BUDGETS, (one_turn, further_turn, construction, tick), strict=True)
+WEATHER = tool(repeatable=True)(get_weather)
+MEASURES: dict[str, Callable[[], Awaitable[float | list[float]]]] = dict(
+    zip(
+        (*BUDGETS, *LONG),
+        (one_turn, further_turn, further_turn_with_all, construction, tick, shown_whole, windowed, compacted),
+        strict=True,
+    )
 )
 
 

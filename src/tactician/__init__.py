@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tactician.agents import (
         Agent,
+        AgentNetwork,
+        Department,
+        HierarchicalAgents,
+        ParallelAgents,
         PlannedAgent,
+        RouterAgent,
+        SupervisorAgent,
         achieves_goal,
         action,
         by_name,
@@ -19,9 +25,9 @@ if TYPE_CHECKING:
     )
     from tactician.ai import Ai
     from tactician.llm import AssistantMessage, Image, LlmOptions, ModelRouter, UserMessage
+    from tactician.loop import Autonomous, Handoff, handoff
     from tactician.platform import Platform
     from tactician.process import Blackboard, OperationContext, ProcessOptions, ProcessStatus, UserInput
-    from tactician.loop import Autonomous, handoff
     from tactician.runs import Budget, RunContext, Runnable, RunResult, RunStatus, approve, reject
     from tactician.tools import Tool, tool
 
@@ -30,6 +36,12 @@ __version__ = "0.1.0"
 _HOMES = {
     "tactician.agents": (
         "Agent",
+        "RouterAgent",
+        "SupervisorAgent",
+        "ParallelAgents",
+        "AgentNetwork",
+        "HierarchicalAgents",
+        "Department",
         "PlannedAgent",
         "planned_agent",
         "action",
@@ -40,10 +52,10 @@ _HOMES = {
     ),
     "tactician.ai": ("Ai",),
     "tactician.llm": ("LlmOptions", "Image", "UserMessage", "AssistantMessage", "ModelRouter"),
+    "tactician.loop": ("Autonomous", "Handoff", "handoff"),
     "tactician.platform": ("Platform",),
     "tactician.process": ("Blackboard", "OperationContext", "ProcessOptions", "ProcessStatus", "UserInput"),
     "tactician.runs": ("Budget", "RunContext", "Runnable", "RunResult", "RunStatus", "approve", "reject"),
-    "tactician.loop": ("Autonomous", "handoff"),
     "tactician.tools": ("Tool", "tool"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -56,12 +68,24 @@ __all__ = [
     "UserMessage",
     "AssistantMessage",
     "Agent",
+    "handoff",
+    "Handoff",
+    "Autonomous",
+    "RouterAgent",
+    "SupervisorAgent",
+    "ParallelAgents",
+    "AgentNetwork",
+    "HierarchicalAgents",
+    "Department",
     "tool",
     "Tool",
     "runnable",
     "Runnable",
     "RunResult",
+    "RunStatus",
     "RunContext",
+    "approve",
+    "reject",
     "planned_agent",
     "PlannedAgent",
     "action",
@@ -75,11 +99,6 @@ __all__ = [
     "ProcessOptions",
     "ProcessStatus",
     "Budget",
-    "Autonomous",
-    "handoff",
-    "RunStatus",
-    "approve",
-    "reject",
 ]
 
 

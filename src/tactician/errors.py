@@ -173,6 +173,10 @@ class ConversationConflictError(TacticianError):
     """Somebody else has changed, made or deleted the conversation in the store; nothing was saved."""
 
 
+class ConversationNotFoundError(TacticianError):
+    """There is no conversation with this id."""
+
+
 class StoredStateError(TacticianError):
     """What a store holds cannot be read; nothing of it was used."""
 

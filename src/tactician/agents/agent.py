@@ -37,10 +37,10 @@ from tactician.loop import (
 from tactician.runs import Budget, Input, RunContext, Runnable, RunResult, begin, messages_of
 from tactician.tools import Tool, Toolbox, ToolLike, snake_case
 
-T = TypeVar("T", default=str)
+T_co = TypeVar("T_co", covariant=True, default=str)
 
 
-class Agent(BaseRunnable[T]):
+class Agent(BaseRunnable[T_co]):
     """An agent that works with tools until it can answer.
 
     An agent holds no state of a run: the same object may run many times at once.
@@ -79,7 +79,7 @@ class Agent(BaseRunnable[T]):
         instructions: str = "",
         tools: Sequence[ToolLike] = (),
         handoffs: Sequence[Handoff[object] | Runnable] = (),
-        output_type: type[T] | None = None,
+        output_type: type[T_co] | None = None,
         description: str | None = None,
         id: str | None = None,
         role: str | None = None,
@@ -109,7 +109,7 @@ class Agent(BaseRunnable[T]):
         self.model = model
         self.handoffs = tuple(map(_as_handoff, handoffs)) if handoffs else ()
         self._tools = Toolbox((*tools, *self.handoffs)) if tools or handoffs else NO_TOOLS
-        self.output_type: type[T] | None = output_type
+        self.output_type: type[T_co] | None = output_type
         self.guards = NO_GUARDS
         if input_guardrails or output_guardrails or tool_input_guardrails or tool_output_guardrails:
             self.guards = Guards(
@@ -178,7 +178,7 @@ class Agent(BaseRunnable[T]):
         context: RunContext | None = None,
         budget: Budget | None = None,
         conversation: Conversation | None = None,
-    ) -> RunResult[T]:
+    ) -> RunResult[T_co]:
         """Works on the input until it can answer.
 
         Args:
@@ -195,18 +195,18 @@ class Agent(BaseRunnable[T]):
             ModelError: when the model cannot be called.
         """
 
-        async def work(given: Input, child: RunContext) -> RunResult[T]:
+        async def work(given: Input, child: RunContext) -> RunResult[T_co]:
             return await self._loop(child).run(messages_of(given), conversation)
 
         return await begin(self.name, input, context, budget, work)
 
-    async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
+    async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
         return await self._loop(context).run(messages_of(input))
 
-    def _loop(self, context: RunContext) -> TurnLoop[T]:
+    def _loop(self, context: RunContext) -> TurnLoop[T_co]:
         model, options = self._resolve(context)
-        # Without an output type T is str, its default.
-        wanted = cast("OutputType[T]", output_type(self.output_type or str))
+        # Without an output type T_co is str, its default.
+        wanted = cast("OutputType[T_co]", output_type(self.output_type or str))
         return TurnLoop(
             model,
             wanted,

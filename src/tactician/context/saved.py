@@ -44,7 +44,9 @@ def read_conversation(text: str | bytes) -> SavedConversation:
     from pydantic import ValidationError
 
     if len(text) > MAX_CHARACTERS:
-        raise StoredStateError(f"The saved conversation cannot be read: it has more than {MAX_CHARACTERS:,} characters.")
+        raise StoredStateError(
+            f"The saved conversation cannot be read: it has more than {MAX_CHARACTERS:,} characters."
+        )
     try:
         saved = _adapter().validate_json(text)
     except ValidationError as error:
@@ -52,7 +54,9 @@ def read_conversation(text: str | bytes) -> SavedConversation:
         where = ".".join(map(str, first["loc"])) or "the text"
         raise StoredStateError(f"The saved conversation cannot be read: {where}: {first['msg']}") from error
     if len(saved["messages"]) > MAX_MESSAGES or len(saved["id"]) > _MAX_ID:
-        raise StoredStateError(f"The saved conversation cannot be read: more than {MAX_MESSAGES:,} messages, or a long id.")
+        raise StoredStateError(
+            f"The saved conversation cannot be read: more than {MAX_MESSAGES:,} messages, or a long id."
+        )
     return saved
 
 

@@ -17,7 +17,7 @@ from tactician.errors import AgentNotFoundError, DeclarationError
 from tactician.loop import DEFAULT_MAX_TURNS, Handoff
 from tactician.runs import Budget, Input, RunContext, Runnable, RunResult
 
-T = TypeVar("T", default=str)
+T_co = TypeVar("T_co", covariant=True, default=str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Department:
     workers: Sequence[Runnable]
 
 
-class HierarchicalAgents(BaseRunnable[T]):
+class HierarchicalAgents(BaseRunnable[T_co]):
     """An executive lets managers work, and managers let their workers work.
 
     Args:
@@ -50,16 +50,17 @@ class HierarchicalAgents(BaseRunnable[T]):
     def __init__(
         self,
         *,
-        executive: Agent[T],
+        executive: Agent[T_co],
         departments: Mapping[str, Department],
         max_turns: int = DEFAULT_MAX_TURNS,
         name: str | None = None,
         description: str | None = None,
     ) -> None:
         self.name = name or f"{executive.name}_Hierarchy"
-        problems = [f"the department {label!r} has no workers" for label, one in departments.items() if not one.workers]
-        if problems or not departments:
-            raise DeclarationError(f"HierarchicalAgents {self.name!r}", problems or ["it needs at least one department"])
+        problems = [] if departments else ["it needs at least one department"]
+        problems += [f"the department {label!r} has no workers" for label, one in departments.items() if not one.workers]
+        if problems:
+            raise DeclarationError(f"HierarchicalAgents {self.name!r}", problems)
         self.description = description or executive.description
         self.executive = executive
         self.departments = dict(departments)
@@ -71,7 +72,7 @@ class HierarchicalAgents(BaseRunnable[T]):
     def __repr__(self) -> str:
         return f"HierarchicalAgents({self.name!r})"
 
-    async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
+    async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
         return as_own(await self._root.run(input, context=context), context)
 
     def department(self, name: str) -> Agent[object]:
@@ -91,7 +92,9 @@ class HierarchicalAgents(BaseRunnable[T]):
     async def send_to_department(
         self, name: str, input: Input, *, context: RunContext | None = None, budget: Budget | None = None
     ) -> RunResult[object]:
-        """Lets one department work, without the executive. A run that waits goes on with `department(name).resume(...)`.
+        """Lets one department work, without the executive.
+
+        A run that waits goes on with `department(name).resume(...)`.
 
         Raises:
             AgentNotFoundError: when there is no such department.
@@ -105,12 +108,13 @@ def _supervisor(department: Department, max_turns: int) -> Agent[object]:
     return _leading(department.manager, f"{department.manager.name}_Supervisor", workers, max_turns)
 
 
-def _leading(agent: Agent[T], name: str, workers: Iterable[tuple[str, Runnable]], max_turns: int) -> Agent[T]:
+def _leading(agent: Agent[T_co], name: str, workers: Iterable[tuple[str, Runnable]], max_turns: int) -> Agent[T_co]:
     """The agent under another name, with workers, and in everything else as it is."""
     invoked = invocations(workers)
     leader = copy(agent)
     leader.name = name
     leader.instructions = leading(agent.instructions, invoked)
     leader.policy = replace(agent.policy, max_turns=max_turns)
-    leader.replace_tools((*(tool for tool in agent.tools if not isinstance(tool, Handoff)), *invoked))
+    own = (tool for tool in agent.tools if not isinstance(tool, Handoff))
+    Agent.replace_tools(leader, (*own, *invoked))  # a supervisor's own way would add its workers once more
     return leader

@@ -17,7 +17,7 @@ from tactician.loop import Autonomous, Handoff
 from tactician.runs import Runnable
 from tactician.tools import Tool, ToolLike, snake_case
 
-T = TypeVar("T", default=str)
+T_co = TypeVar("T_co", covariant=True, default=str)
 _LONGEST_NAME = 64
 
 
@@ -41,7 +41,7 @@ class AgentOptions(TypedDict, total=False):
     tool_timeout: float | None
 
 
-class SupervisorAgent(Agent[T]):
+class SupervisorAgent(Agent[T_co]):
     """An agent that has workers as tools: `invoke_` and the worker's name, with what the worker is to do.
 
     A worker sees that request only. Where it fails, the supervisor is told why.
@@ -67,7 +67,7 @@ class SupervisorAgent(Agent[T]):
         model: str | LlmOptions | LanguageModel | None = None,
         instructions: str = "",
         tools: Sequence[ToolLike] = (),
-        output_type: type[T] | None = None,
+        output_type: type[T_co] | None = None,
         **options: Unpack[AgentOptions],
     ) -> None:
         if not workers:

@@ -1,0 +1,90 @@
+"""Leaves out what tools returned long ago."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tactician.context.conversation import Conversation
+from tactician.context.strategy import ContextStrategy, Window
+from tactician.context.tokens import TokenCounter
+from tactician.errors import DeclarationError
+from tactician.llm import AssistantMessage, Message, ToolResult
+from tactician.runs import RunContext
+
+COMPACTED = "[compacted]"
+
+
+@dataclass(frozen=True, slots=True)
+class CompactToolResults(ContextStrategy):
+    """Shows `[compacted]` in place of what tools returned before the model's last messages.
+
+    What was called, and with which arguments, is still shown.
+
+    Attributes:
+        after: the turn of the run, counted from 1, from which on it does so. A run that goes on after a pause counts anew.
+        keep_last: the results of so many of the model's last messages are shown whole.
+
+    Raises:
+        DeclarationError: when a number is not possible.
+    """
+
+    after: int
+    keep_last: int = 1
+
+    def __post_init__(self) -> None:
+        checks = ((self.after >= 0, "after cannot be negative"), (self.keep_last > 0, "keep_last has to be at least 1"))
+        if problems := [problem for holds, problem in checks if not holds]:
+            raise DeclarationError("CompactToolResults", problems)
+
+    def start(self, run: RunContext, counter: TokenCounter) -> Window:
+        """The window of a run."""
+        return _CompactView(self)
+
+
+class _CompactView:
+    """Follows a conversation with one that has the old results compacted."""
+
+    __slots__ = ("_answers", "_done", "_revision", "_shown", "_source", "_strategy", "_turn")
+
+    def __init__(self, strategy: CompactToolResults) -> None:
+        self._strategy = strategy
+        self._source: Conversation | None = None
+        self._shown = Conversation()
+        self._answers: list[int] = []
+        self._turn = self._done = self._revision = 0
+
+    async def view(self, conversation: Conversation) -> Sequence[Message]:
+        """The conversation with its old results compacted."""
+        self._turn += 1
+        if self._turn < self._strategy.after:
+            return conversation.messages
+        self._follow(conversation)
+        if len(self._answers) >= self._strategy.keep_last:
+            self._compact(self._answers[-self._strategy.keep_last])
+        return self._shown.messages
+
+    def _follow(self, conversation: Conversation) -> None:
+        """Shows what is new; all of it anew, when something else has changed."""
+        if conversation is not self._source or conversation.revision != self._revision:
+            self._source, self._revision = conversation, conversation.revision
+            self._shown.rewind(0)
+            self._answers.clear()
+            self._done = 0
+        for place in range(len(self._shown), len(conversation)):
+            message = conversation.messages[place]
+            if isinstance(message, AssistantMessage):
+                self._answers.append(place)
+            self._shown.append(message)
+
+    def _compact(self, end: int) -> None:
+        """Compacts the results up to there that are not yet."""
+        if (begin := self._done) < end:
+            self._done = end
+            rest = [_compacted(m) if n < end else m for n, m in enumerate(self._shown.messages[begin:], begin)]
+            self._shown.rewind(begin)
+            self._shown.extend(rest)
+
+
+def _compacted(message: Message) -> Message:
+    return replace(message, content=COMPACTED) if isinstance(message, ToolResult) else message

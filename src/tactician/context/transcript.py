@@ -1,0 +1,42 @@
+"""A conversation as text, for a model that is to sum it up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tactician.llm import AssistantMessage, Document, Message, Text, ToolCall, ToolResult, UserMessage, UserPart
+
+_MAX_CHARACTERS = 4_000
+_CUT = " [...] "
+
+
+def transcript(messages: Iterable[Message]) -> str:
+    """What was said, a paragraph for each message; long texts are cut in the middle, pictures only named."""
+    return "\n\n".join(filter(None, map(_paragraph, messages)))
+
+
+def _paragraph(message: Message) -> str:
+    if isinstance(message, ToolResult):
+        kind = "Error" if message.is_error else "Result"
+        return f"{kind} of {message.name}: {_short(message.content)}"
+    if isinstance(message, UserMessage):
+        return f"User: {_short(' '.join(map(_named, message.parts)))}"
+    if isinstance(message, AssistantMessage):
+        said = [f"Assistant: {_short(message.text)}"] if message.text else []
+        return "\n".join([*said, *map(_call, message.tool_calls)])
+    return f"System: {_short(message.text)}"
+
+
+def _call(call: ToolCall) -> str:
+    return f"Assistant calls {call.name}({_short(call.arguments)})"
+
+
+def _named(part: UserPart) -> str:
+    if isinstance(part, Text):
+        return part.text
+    return f"[document {part.name}]" if isinstance(part, Document) else "[picture]"
+
+
+def _short(text: str) -> str:
+    half = _MAX_CHARACTERS // 2
+    return text if len(text) <= _MAX_CHARACTERS else f"{text[:half]}{_CUT}{text[-half:]}"

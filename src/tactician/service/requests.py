@@ -1,0 +1,148 @@
+"""What a service is asked: by whom it is to be answered, and with what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from pydantic import TypeAdapter
+from typing_extensions import TypedDict
+
+from tactician.agents import Agent
+from tactician.llm import NO_OPTIONS, LlmOptions, Message
+from tactician.runs import Budget, Input, Runnable, messages_of
+from tactician.service.pictures import Picture, with_pictures
+from tactician.tools import DeclaredTool, Tool, ToolExecutor, ToolLike
+
+
+class RequestOptions(TypedDict, total=False):
+    """What may come with any request.
+
+    Attributes:
+        conversation_id: the conversation that the message is a part of; it grows with the message and the answer.
+        history: what was said before, for callers who keep that themselves.
+        images: pictures beside the message: images, bytes, base64 or URLs.
+        budget: how much the request and all that it leads to may use.
+        execute: runs the functions that agents declare and do not execute themselves, and those that they do.
+    """
+
+    conversation_id: str | None
+    history: Sequence[Message]
+    images: Sequence[Picture]
+    budget: Budget | None
+    execute: ToolExecutor | None
+
+
+class AgentOptions(RequestOptions, total=False):
+    """What may come with a request to an agent.
+
+    Attributes:
+        variables: the values of the `{{variables}}` in its instructions.
+    """
+
+    variables: Mapping[str, object]
+
+
+class ModelOptions(RequestOptions, total=False):
+    """What may come with a request to a model.
+
+    Attributes:
+        instructions: what it has to know and do.
+        tools: what it may use.
+        web_search, code_interpreter: tools that the provider runs itself.
+        temperature, max_tokens, reasoning_effort, timeout, instances: see `LlmOptions`.
+    """
+
+    instructions: str
+    tools: Sequence[ToolLike]
+    web_search: bool
+    code_interpreter: bool
+    temperature: float | None
+    max_tokens: int | None
+    reasoning_effort: str | None
+    timeout: float | None
+    instances: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request as it is kept while its run waits.
+
+    Attributes:
+        agent: the id of who is to answer.
+        messages: what is new.
+        history: what was said before, where that is no conversation of the service.
+        conversation: the id of the conversation.
+        instructions: those of the agent, with values in the place of their variables.
+        is_for_model: whether a model itself is asked, which no registered agent stands for.
+    """
+
+    agent: str
+    messages: tuple[Message, ...]
+    history: tuple[Message, ...] = ()
+    conversation: str | None = None
+    instructions: str | None = None
+    is_for_model: bool = False
+
+    @classmethod
+    def of(cls, input: Input) -> Request:
+        """The request that a run is given, or has been given before it waited."""
+        return input if isinstance(input, cls) else _adapter().validate_python(input)
+
+
+@cache
+def _adapter() -> TypeAdapter[Request]:
+    return TypeAdapter(Request)
+
+
+def request_for(
+    agent: str,
+    message: Input,
+    options: RequestOptions,
+    *,
+    instructions: str | None = None,
+    is_for_model: bool = False,
+) -> Request:
+    """The request that a caller makes.
+
+    Raises:
+        ValueError: when a picture is none, or there is a conversation and a history.
+    """
+    conversation, history = options.get("conversation_id"), tuple(options.get("history") or ())
+    if conversation is not None and history:
+        raise ValueError("A request has a conversation_id or a history: the conversation is the history.")
+    messages = with_pictures(messages_of(message), options.get("images") or ())
+    return Request(agent, messages, history, conversation, instructions, is_for_model)
+
+
+def model_options(model: str, options: ModelOptions) -> LlmOptions:
+    """The options for the model itself."""
+    native = (("web_search", options.get("web_search")), ("code_interpreter", options.get("code_interpreter")))
+    return LlmOptions(
+        model=model,
+        temperature=options.get("temperature"),
+        max_tokens=options.get("max_tokens"),
+        reasoning_effort=options.get("reasoning_effort"),
+        timeout=options.get("timeout"),
+        native_tools=tuple(name for name, is_wanted in native if is_wanted),
+        instances=tuple(options.get("instances") or ()),
+    )
+
+
+def prepared(agent: Runnable, request: Request, execute: ToolExecutor | None) -> Runnable:
+    """The agent for this request: itself, unless the request changes something."""
+    if not isinstance(agent, Agent):
+        return agent
+    options = NO_OPTIONS if request.conversation is None else LlmOptions(session=request.conversation)
+    if request.instructions is None and execute is None and options is NO_OPTIONS:
+        return agent
+    return agent.variant(
+        instructions=request.instructions,
+        options=options,
+        tools=None if execute is None else lambda tool: _executed(tool, execute),
+    )
+
+
+def _executed(tool: Tool, execute: ToolExecutor) -> Tool:
+    return tool.executed_by(execute) if isinstance(tool, DeclaredTool) else tool

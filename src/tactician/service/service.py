@@ -1,0 +1,372 @@
+"""`AgentService`: agents by id, conversations by id."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, TypeAlias, cast
+
+from typing_extensions import TypeVar, Unpack
+
+from tactician.agents import Agent
+from tactician.context import Conversation, ConversationStore, MemoryConversations
+from tactician.events import Event, EventSink
+from tactician.llm import (
+    AssistantMessage,
+    Image,
+    LanguageModel,
+    Message,
+    ModelSource,
+    ServiceSource,
+    SystemMessage,
+    Text,
+    UserMessage,
+    Vector,
+    source_of,
+)
+from tactician.prompts import rendered, variables_of
+from tactician.runs import (
+    Input,
+    Response,
+    RunContext,
+    Runnable,
+    RunResult,
+    RunStore,
+    default_models,
+    default_store,
+    run_blocking,
+    stream_events,
+)
+from tactician.service.answering import Answering
+from tactician.service.conversations import Conversations
+from tactician.service.names import Names
+from tactician.service.pictures import Picture, as_image
+from tactician.service.registry import Registry
+from tactician.service.requests import AgentOptions, ModelOptions, model_options, request_for
+from tactician.service.waiting import WaitingRuns
+from tactician.tools import ToolExecutor, ToolLike
+
+T = TypeVar("T", default=str)
+Role: TypeAlias = Literal["user", "assistant", "system"]
+_NOTHING: Mapping[str, object] = MappingProxyType({})
+
+
+class AgentService:
+    """Agents by id and conversations by id: what a program needs that serves many users.
+
+    Args:
+        models: a router, another source of models, or one model for everything; those of the environment by default.
+        folder: where JSON files describe agents, one in each; `reload` reads them again.
+        names: what these files may name: classes and functions by name.
+        packages: modules whose public classes and functions these files may name too, such as `acme.tools`.
+        conversations: where conversations are kept; in memory by default.
+        runs: where runs that wait are kept; in memory by default.
+        on_event: called with every event of every request.
+
+    Raises:
+        AgentFileError: with every mistake in all files of the folder.
+        ImportError: when a package cannot be imported.
+    """
+
+    def __init__(
+        self,
+        models: ModelSource | LanguageModel | None = None,
+        *,
+        folder: str | Path | None = None,
+        names: Mapping[str, object] = _NOTHING,
+        packages: Sequence[str] = (),
+        conversations: ConversationStore | None = None,
+        runs: RunStore | None = None,
+        on_event: EventSink | None = None,
+    ) -> None:
+        self._models = default_models() if models is None else source_of(models)
+        self._registry = Registry(self._models, None if folder is None else Path(folder), Names(names, packages))
+        self._conversations = Conversations(MemoryConversations() if conversations is None else conversations)
+        self._runs = default_store() if runs is None else runs
+        self._on_event = on_event
+        self._answering = Answering(self._conversations, self._registry.find)
+
+    @property
+    def agents(self) -> Mapping[str, Runnable]:
+        """What is registered, by id."""
+        return self._registry.agents
+
+    def context(self) -> RunContext:
+        """A context for a run beside the service, with its models: `await agent.run(..., context=service.context())`."""
+        return RunContext(self._models, sink=self._on_event, store=self._runs)
+
+    def register(self, *agents: object, replace: bool = False) -> AgentService:
+        """Registers Runnables and instances of `@planned_agent` classes, by their `id`, else their name in snake case.
+
+        Args:
+            replace: whether an agent takes the place of one with its id. What that one has begun it goes on with.
+
+        Returns:
+            The service.
+
+        Raises:
+            DeclarationError: when one is no Runnable or its id is taken; with every mistake of all of them. Then none
+                is registered.
+        """
+        self._registry.register(agents, replace=replace)
+        return self
+
+    def unregister(self, agent_id: str) -> None:
+        """Forgets an agent. What it has begun it goes on with.
+
+        Raises:
+            AgentNotFoundError: when there is none.
+        """
+        self._registry.unregister(agent_id)
+
+    def reload(self) -> tuple[str, ...]:
+        """Reads the folder again: what is new is registered, what is gone is forgotten. On a mistake nothing changes.
+
+        Returns:
+            The ids of the folder's agents.
+
+        Raises:
+            AgentFileError: with every mistake in all files.
+            ConfigurationError: when the service has no folder.
+        """
+        return self._registry.reload()
+
+    def update_tools(self, agent_id: str, tools: Sequence[ToolLike]) -> int:
+        """Gives a registered agent other tools. Requests that it is answering have them from their next turn on.
+
+        Returns:
+            How many requests these are.
+
+        Raises:
+            AgentNotFoundError: when there is no such `Agent`.
+            DeclarationError: when a tool is not declared correctly; then nothing changes.
+        """
+        self._registry.agent(agent_id).replace_tools(tools)
+        return self._answering.going[agent_id]
+
+    async def request_agent(self, agent_id: str, message: Input, **options: Unpack[AgentOptions]) -> RunResult[object]:
+        """An agent's answer.
+
+        Args:
+            agent_id: its id; or the name of a model, with `-websearch` or `-codeinterpreter` behind it if need be.
+            message: what is said to it.
+            options: see `AgentOptions`.
+
+        Returns:
+            The result. Its status is `WAITING` when the run needs an approval or the caller first: see `resume`.
+
+        Raises:
+            AgentNotFoundError: when there is neither such an agent nor such a model.
+            ConversationNotFoundError: when there is no such conversation.
+            RunConflictError: when the conversation waits for another run.
+            MissingPromptVariable: when a variable of the instructions has no value.
+            ValueError: when a picture is none, or there is a conversation and a history.
+            RunError: when it fails; the error holds what was done so far.
+            ModelError: when a model cannot be called.
+        """
+        return await self._request(agent_id, message, options, self.context())
+
+    def request_agent_sync(self, agent_id: str, message: Input, **options: Unpack[AgentOptions]) -> RunResult[object]:
+        """`request_agent`, for programs without an event loop.
+
+        Raises:
+            RuntimeError: when called inside a running event loop.
+        """
+        return run_blocking(self.request_agent(agent_id, message, **options))
+
+    def stream_agent(self, agent_id: str, message: Input, **options: Unpack[AgentOptions]) -> AsyncGenerator[Event]:
+        """The events of a request to an agent, the answer in pieces; the last one is `RunCompleted`."""
+        return stream_events(lambda heard: self._request(agent_id, message, options, heard), self.context())
+
+    async def request_model(
+        self, model: str, message: Input, *, output_type: type[T] | None = None, **options: Unpack[ModelOptions]
+    ) -> RunResult[T]:
+        """A model's answer, without an agent.
+
+        Args:
+            model: its name.
+            message: what is said to it.
+            output_type: what the answer has to be; text by default.
+            options: see `ModelOptions`.
+
+        Raises:
+            ConfigurationError: when there is no such model.
+            Exception: all else that `request_agent` raises.
+        """
+        agent = Agent(
+            model,
+            id=model,
+            model=model_options(model, options),
+            instructions=options.get("instructions") or "",
+            tools=options.get("tools") or (),
+            output_type=output_type,
+        )
+        request = request_for(model, message, options, is_for_model=True)
+        result = await self._answering.answer(
+            request, agent, self.context(), budget=options.get("budget"), execute=options.get("execute")
+        )
+        return cast("RunResult[T]", result)  # it is what the agent gives
+
+    def request_model_sync(
+        self, model: str, message: Input, *, output_type: type[T] | None = None, **options: Unpack[ModelOptions]
+    ) -> RunResult[T]:
+        """`request_model`, for programs without an event loop.
+
+        Raises:
+            RuntimeError: when called inside a running event loop.
+        """
+        return run_blocking(self.request_model(model, message, output_type=output_type, **options))
+
+    async def resume(
+        self, run_id: str, responses: Mapping[str, Response], *, execute: ToolExecutor | None = None
+    ) -> RunResult[object]:
+        """Goes on with a request whose run waits, in its conversation if it has one.
+
+        A request to a model can only be gone on with by the service that it was made to.
+
+        Args:
+            run_id: `run_id` of the result that the waiting run gave.
+            responses: what it is told, by the ids of its pending requests: `approve()`, `reject("why")`, or what a tool
+                gave.
+            execute: runs the functions of agents, as in the request.
+
+        Raises:
+            RunNotFoundError: when no request waits with the id, or not for one of these responses.
+            RunConflictError: when somebody else has taken it up.
+            ConversationNotFoundError: when its conversation was deleted.
+            Exception: all else that `request_agent` raises. It still waits then, with what it has done since.
+        """
+        return await self._answering.resume(run_id, responses, self.context(), execute)
+
+    def create_conversation(self) -> str:
+        """The id of a new conversation."""
+        return self._conversations.create()
+
+    async def conversation(self, conversation_id: str) -> Conversation:
+        """What has been said in a conversation so far; a copy.
+
+        Raises:
+            ConversationNotFoundError: when there is none.
+        """
+        async with self._conversations.look(conversation_id) as conversation:
+            return conversation.copy()
+
+    async def delete_conversation(self, conversation_id: str) -> None:
+        """Forgets a conversation, if there is one. A run that is going on in it is not disturbed; one that waits is
+        given up."""
+        await self._conversations.delete(conversation_id)
+        await WaitingRuns(self._runs).end(conversation_id)
+
+    async def insert_message(self, conversation_id: str, role: Role, content: str) -> str:
+        """Adds a message to a conversation. An agent that is working in it sees it in its next turn.
+
+        Returns:
+            The id of the message, for `remove_message`.
+
+        Raises:
+            ConversationNotFoundError: when there is none.
+            ValueError: when there is no such role.
+        """
+        message = _message(role, content)
+        async with self._conversations.change(conversation_id) as conversation:
+            return conversation.insert(message)
+
+    async def remove_message(self, conversation_id: str, message_id: str) -> bool:
+        """Removes a message; a tool call goes with its results.
+
+        Returns:
+            Whether it is gone: not so when there is none, or when it belongs to a call that is still open.
+
+        Raises:
+            ConversationNotFoundError: when there is no such conversation.
+        """
+        async with self._conversations.change(conversation_id) as conversation:
+            return conversation.remove(message_id)
+
+    async def truncate_conversation(self, conversation_id: str, keep_last: int) -> None:
+        """Removes all but the last messages, and those that they cannot be without.
+
+        Raises:
+            ConversationNotFoundError: when there is none.
+        """
+        async with self._conversations.change(conversation_id) as conversation:
+            conversation.truncate(keep_last)
+
+    async def embed(self, text: str, *, model: str | None = None) -> Vector:
+        """The vector of a text, by the embedding model of this name, else the default one.
+
+        Raises:
+            ConfigurationError: when there is no such model.
+            ModelError: when it cannot be called.
+        """
+        return (await self.embed_all((text,), model=model))[0]
+
+    async def embed_all(self, texts: Sequence[str], *, model: str | None = None) -> tuple[Vector, ...]:
+        """One vector for each text, in order.
+
+        Raises:
+            ConfigurationError: when there is no such model.
+            ModelError: when it cannot be called.
+        """
+        return (await self._services.embedder(model).embed(texts)).vectors
+
+    async def image(
+        self, prompt: str, *, model: str | None = None, size: str = "1024x1024", quality: str = "standard"
+    ) -> Image:
+        """A picture of what the prompt says.
+
+        Args:
+            prompt: what to show.
+            model: the name of an image model; the default one by default.
+            size: width x height in pixels.
+            quality: `"standard"` or `"hd"`, or a word of the model's own.
+
+        Raises:
+            ConfigurationError: when there is no such model.
+            ModelError: when it cannot be called.
+        """
+        made = await self._services.painter(model).generate(prompt, size=size, quality=quality)
+        return made.images[0]
+
+    async def edit_image(
+        self, image: Picture, prompt: str, *, mask: Picture | None = None, model: str | None = None
+    ) -> Image:
+        """A picture, changed as the prompt says; only where the mask is transparent, when there is one.
+
+        Raises:
+            ConfigurationError: when there is no such model.
+            ValueError: when a picture is none.
+            ModelError: when the model cannot be called.
+        """
+        painter = self._services.painter(model)
+        made = await painter.edit(as_image(image), prompt, mask=None if mask is None else as_image(mask))
+        return made.images[0]
+
+    @property
+    def _services(self) -> ServiceSource:
+        """Where embeddings and images come from: the environment, where the service's models have none."""
+        return self._models if isinstance(self._models, ServiceSource) else default_models()
+
+    async def _request(
+        self, agent_id: str, message: Input, options: AgentOptions, context: RunContext
+    ) -> RunResult[object]:
+        agent = self._registry.find(agent_id)
+        instructions = None
+        if isinstance(agent, Agent) and variables_of(agent.instructions):
+            variables = options.get("variables") or {}
+            instructions = rendered(agent.instructions, variables, agent_id=agent_id)
+        request = request_for(agent_id, message, options, instructions=instructions)
+        return await self._answering.answer(
+            request, agent, context, budget=options.get("budget"), execute=options.get("execute")
+        )
+
+
+def _message(role: Role, content: str) -> Message:
+    if role == "assistant":
+        return AssistantMessage((Text(content),))
+    if role == "user":
+        return UserMessage(content)
+    if role == "system":
+        return SystemMessage(content)
+    raise ValueError(f"A message comes from the user, the assistant or the system, not from {role!r}")

@@ -1,0 +1,60 @@
+"""Agents with scripts of their own, and what can be said of results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tactician import Agent, RunContext, RunResult, tool
+from tactician.events import Event, EventSink
+from tactician.llm import SystemMessage, source_of
+from tactician.runs import MemoryRuns
+from tactician.testing import ScriptedModel, Step, ToolCall
+from tactician.tools import ToolLike
+
+
+def surroundings(sink: EventSink | None = None) -> RunContext:
+    """A context with no model of its own and a store of its own."""
+    return RunContext(source_of(ScriptedModel()), sink=sink, store=MemoryRuns())
+
+
+def says(name: str, *steps: Step, tools: Sequence[ToolLike] = (), instructions: str = "") -> Agent:
+    """An agent with a script."""
+    return Agent(name, model=ScriptedModel(*steps), tools=tools, instructions=instructions)
+
+
+def script_of(agent: Agent[object]) -> ScriptedModel:
+    """The agent's script."""
+    assert isinstance(agent.model, ScriptedModel)
+    return agent.model
+
+
+def prompts_of(agent: Agent[object]) -> list[str]:
+    """What the agent's model was asked."""
+    return [call.prompt for call in script_of(agent).calls]
+
+
+def payer(name: str = "Payer", *, asks: bool = True) -> Agent:
+    """An agent that pays, which needs an approval if it `asks`."""
+
+    @tool(needs_approval=asks)
+    def pay(amount: int) -> str:
+        """Pays."""
+        return f"paid {amount}"
+
+    return says(name, ToolCall("pay", amount=7), f"{name} is done", tools=[pay])
+
+
+def facts_of(result: RunResult[object]) -> list[object]:
+    """Everything about a result but its ids."""
+    facts = [result.output, result.status, result.messages, result.delegation_path]
+    return [*facts, *map(facts_of, result.related)]
+
+
+def told(events: list[Event], kind: type[Event]) -> list[tuple[str, ...]]:
+    """The paths of all events of a kind."""
+    return [event.path for event in events if isinstance(event, kind)]
+
+
+def system_of(agent: Agent[object], call: int = 0) -> str:
+    """The instructions with which the agent's model was called."""
+    return "\n".join(m.text for m in script_of(agent).calls[call].messages if isinstance(m, SystemMessage))
