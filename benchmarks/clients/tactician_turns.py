@@ -62,7 +62,10 @@ def stopwatch() -> Callable[[], float]:
 
 
 async def run_seconds(
-    turns: int, runs: int = RUNS, run_context: RunContext | None = None, **options: Any  # noqa: ANN401
+    turns: int,
+    runs: int = RUNS,
+    run_context: RunContext | None = None,
+    **options: Any,  # noqa: ANN401
 ) -> float:
     """Return the seconds of one run that uses a tool `turns` times."""
     agent: Agent = Agent(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tactician.agents import (
         Agent,
+        AgentDefinition,
         AgentNetwork,
         Department,
         HierarchicalAgents,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from tactician.platform import Platform
     from tactician.process import Blackboard, OperationContext, ProcessOptions, ProcessStatus, UserInput
     from tactician.runs import Budget, RunContext, Runnable, RunResult, RunStatus, approve, reject
+    from tactician.service import AgentService
     from tactician.tools import Tool, tool
 
 __version__ = "0.1.0"
@@ -36,6 +38,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "tactician.agents": (
         "Agent",
+        "AgentDefinition",
         "RouterAgent",
         "SupervisorAgent",
         "ParallelAgents",
@@ -56,6 +59,7 @@ _HOMES = {
     "tactician.platform": ("Platform",),
     "tactician.process": ("Blackboard", "OperationContext", "ProcessOptions", "ProcessStatus", "UserInput"),
     "tactician.runs": ("Budget", "RunContext", "Runnable", "RunResult", "RunStatus", "approve", "reject"),
+    "tactician.service": ("AgentService",),
     "tactician.tools": ("Tool", "tool"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -96,6 +100,8 @@ __all__ = [
     "OperationContext",
     "Blackboard",
     "Platform",
+    "AgentService",
+    "AgentDefinition",
     "ProcessOptions",
     "ProcessStatus",
     "Budget",

@@ -174,7 +174,9 @@ class TestClientSideTools:
         waiting = await agent.run("where am I?", context=over(model, store))
         assert waiting.pending[0].kind == "tool"
 
-        result = await agent.resume(waiting.run_id, {waiting.pending[0].id: {"city": "Paris"}}, context=over(model, store))
+        result = await agent.resume(
+            waiting.run_id, {waiting.pending[0].id: {"city": "Paris"}}, context=over(model, store)
+        )
 
         assert results_of(result) == ['{"city":"Paris"}']
 

@@ -160,7 +160,7 @@ class TestIterations:
         assert result.usage.requests == 61
 
     def test_numbers_that_are_not_possible(self) -> None:
-        with pytest.raises(DeclarationError, match="max_iterations has to be at least 1\n.*keep_last has to be"):
+        with pytest.raises(DeclarationError, match=r"max_iterations has to be at least 1\n.*keep_last has to be"):
             Autonomous(max_iterations=0, keep_last=0)
 
 
@@ -190,7 +190,7 @@ class TestToolGroups:
 
         result = await Agent("R", model=model, tools=[write_file], autonomy=autonomy).run("go")
 
-        assert [m.content for m in result.messages if isinstance(m, ToolResult)][0] == "written"
+        assert next(m.content for m in result.messages if isinstance(m, ToolResult)) == "written"
 
 
 class TestLiveTools:

@@ -11,9 +11,10 @@ import pytest
 from tactician import Agent, RunContext, guardrails
 from tactician.context import Conversation
 from tactician.guardrails import GuardrailResult
-from tactician.llm import Delta, Message, ModelRequest, ModelResponse, ToolCall as Called
+from tactician.llm import Delta, ModelRequest, ModelResponse
+from tactician.llm import ToolCall as Called
 from tactician.testing import ScriptedModel, ToolCall
-from tests.support.validity import problems_of
+from tests.support.validity import check_valid
 
 
 class Steps:
@@ -119,13 +120,12 @@ async def test_cancelling_at_each_step(way: Way) -> None:
     for cancel_at in range(1, count + 1):
         steps, conversation = Steps(cancel_at), Conversation()
         agent, model = agent_of(steps)
-        steps.task = asyncio.ensure_future(way(agent, RunContext.over(model), conversation))  # type: ignore[assignment]
+        steps.task = asyncio.ensure_future(way(agent, RunContext.over(model), conversation))
 
         with pytest.raises(asyncio.CancelledError):
             await steps.task
 
         assert asyncio.all_tasks() == before, f"cancelled at {cancel_at}: a task is left"
         assert steps.open == 0, f"cancelled at {cancel_at}: something is still open"
-        messages: tuple[Message, ...] = tuple(conversation.messages)
-        assert not problems_of(messages), f"cancelled at {cancel_at}: {problems_of(messages)}"
+        check_valid(conversation.messages)
         assert not conversation.open_calls

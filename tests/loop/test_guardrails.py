@@ -12,7 +12,8 @@ from tactician.context import Conversation
 from tactician.errors import GuardrailError, OutputError
 from tactician.events import Event, GuardrailChecked, TurnStarted
 from tactician.guardrails import GuardrailResult
-from tactician.llm import ModelRequest, ModelResponse, ToolCall as Called, ToolResult, UserMessage
+from tactician.llm import ModelRequest, ModelResponse, ToolResult, UserMessage
+from tactician.llm import ToolCall as Called
 from tactician.testing import ScriptedModel, ToolCall
 
 
@@ -38,7 +39,9 @@ class TestInput:
         model = ScriptedModel("x")
         agent = Agent("A", model=model, input_guardrails=[no_secrets])
 
-        with pytest.raises(GuardrailError, match="A: the input guardrail 'no_secrets' stopped the run: secrets") as raised:
+        with pytest.raises(
+            GuardrailError, match="A: the input guardrail 'no_secrets' stopped the run: secrets"
+        ) as raised:
             await agent.run("a secret")
 
         assert (raised.value.guardrail, raised.value.kind, raised.value.reason) == ("no_secrets", "input", "secrets")
@@ -193,7 +196,9 @@ class TestTools:
             return "a secret"
 
         with pytest.raises(GuardrailError, match="tool output guardrail 'clean'"):
-            await Agent("A", model=ScriptedModel(ToolCall("leak")), tools=[leak], tool_output_guardrails=[clean]).run("x")
+            await Agent("A", model=ScriptedModel(ToolCall("leak")), tools=[leak], tool_output_guardrails=[clean]).run(
+                "x"
+            )
 
     async def test_failures_of_tools_are_not_checked(self) -> None:
         def never(call: Called, content: str) -> GuardrailResult:

@@ -90,8 +90,14 @@ class TestDelegation:
 
     async def test_the_note_can_be_another_or_none(self) -> None:
         desk, heard = billing("ok", "ok")
-        silent = Agent("F", model=ScriptedModel(ToolCall("transfer_to_billing_desk")), handoffs=[handoff(desk, awareness=None)])
-        telling = Agent("F", model=ScriptedModel(ToolCall("transfer_to_billing_desk")), handoffs=[handoff(desk, awareness="From {source}.")])
+        silent = Agent(
+            "F", model=ScriptedModel(ToolCall("transfer_to_billing_desk")), handoffs=[handoff(desk, awareness=None)]
+        )
+        telling = Agent(
+            "F",
+            model=ScriptedModel(ToolCall("transfer_to_billing_desk")),
+            handoffs=[handoff(desk, awareness="From {source}.")],
+        )
 
         await silent.run("x")
         await telling.run("x")

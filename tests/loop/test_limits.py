@@ -274,7 +274,7 @@ class TestArguments:
             "{'n': 1}",
             '```json\n{"n": 1}\n```',
             '"{\\"n\\": 1}"',
-            '{n: 1}',
+            "{n: 1}",
         ],
     )
     async def test_arguments_are_repaired_where_it_is_clear_what_is_meant(self, written: str) -> None:

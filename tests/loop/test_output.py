@@ -52,7 +52,7 @@ CASES: tuple[tuple[object, str, object], ...] = (
     (Person, '{"name": "A", "age": 3, "mood": "bad"}', Person(name="A", age=3, mood=Mood.BAD)),
     (Person, '{"name": "A"}', Person(name="A")),
     (Point, '{"x": 1, "tags": ["a"]}', Point(1, ["a"])),
-    (Tree, '{"value": {"value": 1, "children": [{"value": 2}]}}', Tree(value=1, children=[Tree(value=2)])),
+    (Tree, '{"value": 1, "children": [{"value": 2}]}', Tree(value=1, children=[Tree(value=2)])),
     (Mood, '{"value": "good"}', Mood.GOOD),
     (Mood, '"good"', Mood.GOOD),
     (int, '{"value": 7}', 7),

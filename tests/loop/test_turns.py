@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from tactician import Agent, LlmOptions, RunContext, RunResult, UserMessage, runnable, tool
-from tactician.errors import ModelServerError, OutputError, ToolError, TurnLimitError
+from tactician.errors import ModelServerError, OutputError, ToolError
 from tactician.llm import (
     AssistantMessage,
     Features,

@@ -12,11 +12,15 @@ from tactician.agents.constellations import (
     SupervisorAgent,
 )
 from tactician.agents.declarations import achieves_goal, action, by_name, condition
+from tactician.agents.definition import AgentDefinition, ContextDefinition, HandoffDefinition
 from tactician.agents.function import FunctionRunnable, runnable
 from tactician.agents.planned import PlannedAgent, is_planned, planned_agent, raise_unless_completed
 
 __all__ = [
     "Agent",
+    "AgentDefinition",
+    "HandoffDefinition",
+    "ContextDefinition",
     "RouterAgent",
     "SupervisorAgent",
     "ParallelAgents",

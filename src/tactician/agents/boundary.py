@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from tactician.agents.base import BaseRunnable
 from tactician.errors import OutputError
@@ -33,7 +33,8 @@ class Returns(BaseRunnable[T], Generic[T]):
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
         result = await self.inner.run(input, context=context)
         try:
-            return replace(result, output=self._wanted.accept(result.output))
+            output = self._wanted.accept(result.output)
+            return cast("RunResult[T]", replace(result, output=output))  # mypy takes replace to keep the type
         except InvalidOutput as error:
             text = as_text(result.output)
             failed = RunResult(None, RunStatus.FAILED, result.messages, context.tally, run_id=context.run_id)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import cast
 
-from pydantic import JsonValue, TypeAdapter
+from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 from typing_extensions import TypeVar
 
 from tactician.agents.base import BaseRunnable
+from tactician.loop import output_type
 from tactician.runs import Input, RunContext, RunResult
 from tactician.tools import caller_namespace, resolved_hints
 
@@ -33,7 +34,7 @@ class FunctionRunnable(BaseRunnable[T_co]):
         frame = context.frame
         assert frame is not None
         if isinstance(saved := frame.saved, dict) and "output" in saved:
-            output: T_co = _validated(self._hints.get("return"), saved["output"])
+            output = cast("T_co", _as(self._hints.get("return"), saved["output"]))
         else:
             output = await self._function(*self._arguments(input, context))
         frame.progress = _Returned(output)
@@ -41,14 +42,15 @@ class FunctionRunnable(BaseRunnable[T_co]):
 
     def _arguments(self, input: Input, context: RunContext) -> tuple[object, ...]:
         first = self._hints.get(self._parameters[0]) if self._parameters else None
-        if isinstance(input, dict) and first not in (None, dict):  # it was saved while the run waited
-            input = _validated(first, input)
+        was_saved = isinstance(input, dict) and first is not dict
+        given = _as(first, input) if was_saved else input
         takes_context = any(self._hints.get(name) is RunContext for name in self._parameters)
-        return (input, context) if takes_context else (input,)
+        return (given, context) if takes_context else (given,)
 
 
-def _validated(wanted: Any, value: object) -> Any:  # what a function is annotated with is known at runtime only
-    return value if wanted is None else TypeAdapter(wanted).validate_python(value)
+def _as(hint: object, value: object) -> object:
+    """What was saved, as what the function declares."""
+    return value if hint is None else output_type(cast("type[object]", hint)).accept(value)
 
 
 class _Returned:

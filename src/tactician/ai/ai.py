@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self, TypeVar
+from typing import Self, TypeVar, cast
 
 from pydantic_core import to_json
 
+from tactician.ai.items import ItemReader
 from tactician.errors import ConfigurationError, OutputError
 from tactician.llm import (
     AssistantMessage,
@@ -18,11 +19,12 @@ from tactician.llm import (
     ModelSource,
     ServiceSource,
     Text,
+    Thinking,
     UserMessage,
     Vector,
 )
 from tactician.loop import DEFAULT_POLICY, OutputType, TurnLoop, TurnPolicy, output_type
-from tactician.runs import Input, RunContext, RunResult, messages_of
+from tactician.runs import Input, RunContext, RunResult, messages_of, stream_events
 from tactician.tools import Toolbox, ToolLike, as_tool, tools_of
 
 T = TypeVar("T")
@@ -127,6 +129,22 @@ class Ai:
             ModelError: when the model cannot be called.
         """
         return await self.create(bool, f"Is this condition true: {condition}?\n\n<subject>\n{subject}\n</subject>")
+
+    def stream_objects(self, wanted: type[T], prompt: Input) -> AsyncGenerator[Thinking | T]:
+        """Objects of the wanted type, each as soon as the model has written it, and what it thinks meanwhile.
+
+        Models without JSON schemas of their own give all objects at the end.
+
+        Raises:
+            OutputError: when no answer was valid.
+            ModelError: when the model cannot be called.
+        """
+        whole = cast("OutputType[object]", output_type(list[wanted]))  # type: ignore[valid-type]  # known at runtime only
+
+        async def run(heard: RunContext) -> RunResult[object]:
+            return await replace(self, context=heard)._run(whole, prompt)
+
+        return ItemReader(output_type(wanted), self.context.run_id).read(stream_events(run, self.context))
 
     async def respond(self, conversation: Sequence[Message]) -> AssistantMessage:
         """The next message of a conversation.

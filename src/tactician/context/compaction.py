@@ -22,7 +22,7 @@ class CompactToolResults(ContextStrategy):
     What was called, and with which arguments, is still shown.
 
     Attributes:
-        after: the turn of the run, counted from 1, from which on it does so. A run that goes on after a pause counts anew.
+        after: from this turn of the run on, counted from 1. A run that goes on after a pause counts anew.
         keep_last: the results of so many of the model's last messages are shown whole.
 
     Raises:

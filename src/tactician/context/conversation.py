@@ -206,9 +206,8 @@ class Conversation:
         """
         saved = read_conversation(text)
         numbers = [*saved["ids"], *saved["waiting"]]
-        is_whole = len(saved["ids"]) == len(saved["messages"]) and len(saved["waiting"]) == len(
-            saved["waiting_messages"]
-        )
+        pairs = (saved["ids"], saved["messages"]), (saved["waiting"], saved["waiting_messages"])
+        is_whole = all(len(ids) == len(messages) for ids, messages in pairs)
         if not is_whole or len(set(numbers)) != len(numbers) or any(not 0 <= n < saved["next"] for n in numbers):
             raise StoredStateError("The saved conversation cannot be read: its ids do not fit its messages.")
         conversation = cls(saved["messages"], saved["id"])

@@ -76,7 +76,7 @@ def _answered(message: AssistantMessage, results: list[ToolResult | None], seen:
     ids = {n: _new(call.id, seen) for n, call in calls.items()}
     answers = sorted(((_answer(call, results), ids[n]) for n, call in calls.items()), key=lambda answer: answer[0][0])
     parts = tuple(replace(calls[n], id=ids[n]) if n in calls else part for n, part in enumerate(message.parts))
-    told = (result if result.call_id == id else replace(result, call_id=id) for (_, result), id in answers)
+    told = (result if result.call_id == new else replace(result, call_id=new) for (_, result), new in answers)
     return (message if parts == message.parts else replace(message, parts=parts), *told)
 
 
@@ -91,9 +91,9 @@ def _answer(call: ToolCall, results: list[ToolResult | None]) -> tuple[int, Tool
 
 def _new(id: str, seen: set[str]) -> str:
     """The id, or one with a number where it is taken."""
-    id = id or "call"
-    numbered = (f"{id}_{n}" for n in count(2))
-    while id in seen:
-        id = next(numbered)
-    seen.add(id)
-    return id
+    new = base = id or "call"
+    numbers = count(2)
+    while new in seen:
+        new = f"{base}_{next(numbers)}"
+    seen.add(new)
+    return new

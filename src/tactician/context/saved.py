@@ -13,9 +13,7 @@ from tactician.llm import Message
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-MAX_CHARACTERS = 256 * 1024 * 1024
-MAX_MESSAGES = 1_000_000
-_MAX_ID = 512
+_MAX_SIZE = 256 * 1024 * 1024
 
 
 class SavedConversation(TypedDict):
@@ -43,21 +41,14 @@ def read_conversation(text: str | bytes) -> SavedConversation:
     """
     from pydantic import ValidationError
 
-    if len(text) > MAX_CHARACTERS:
-        raise StoredStateError(
-            f"The saved conversation cannot be read: it has more than {MAX_CHARACTERS:,} characters."
-        )
+    if len(text) > _MAX_SIZE:
+        raise StoredStateError(f"The saved conversation cannot be read: it is longer than {_MAX_SIZE:,}.")
     try:
-        saved = _adapter().validate_json(text)
+        return _adapter().validate_json(text)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "the text"
         raise StoredStateError(f"The saved conversation cannot be read: {where}: {first['msg']}") from error
-    if len(saved["messages"]) > MAX_MESSAGES or len(saved["id"]) > _MAX_ID:
-        raise StoredStateError(
-            f"The saved conversation cannot be read: more than {MAX_MESSAGES:,} messages, or a long id."
-        )
-    return saved
 
 
 @cache

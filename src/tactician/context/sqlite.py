@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from tactician.context.conversation import Conversation
 from tactician.context.store import conflict
 from tactician.errors import ConfigurationError, StoredStateError
+
+if TYPE_CHECKING:
+    import sqlite3
 
 T = TypeVar("T")
 _TABLE = """
@@ -20,6 +22,7 @@ CREATE TABLE IF NOT EXISTS conversations (
     number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, version INTEGER NOT NULL, state TEXT NOT NULL
 )
 """
+_SELECT = "SELECT version, CAST(state AS BLOB) FROM conversations WHERE id = ?"
 _BUSY_SECONDS = 30.0
 
 
@@ -60,9 +63,7 @@ class SqliteConversations:
         Raises:
             StoredStateError: when what is kept cannot be read.
         """
-        row = await self._work(
-            lambda database: database.execute("SELECT version, state FROM conversations WHERE id = ?", (id,)).fetchone()
-        )
+        row = await self._work(lambda database: database.execute(_SELECT, (id,)).fetchone())
         return None if row is None else _read(id, *row)
 
     async def save(self, conversation: Conversation) -> None:
@@ -71,13 +72,13 @@ class SqliteConversations:
         Raises:
             ConversationConflictError: when somebody else has changed or deleted it since it was loaded.
         """
-        id, state = conversation.id, conversation.to_json()
+        key, state = conversation.id, conversation.to_json()
 
         def write(database: sqlite3.Connection) -> None:
             # Its version is read here: a save that was begun before may have raised it meanwhile.
             version = conversation.version
-            if not (_replace(database, id, version, state) if version else _add(database, id, state)):
-                raise conflict(id, version)
+            if not (_replace(database, key, version, state) if version else _add(database, key, state)):
+                raise conflict(key, version)
             conversation.version = version + 1
 
         await self._work(write)
@@ -93,7 +94,7 @@ class SqliteConversations:
         rows = await self._work(
             lambda database: database.execute("SELECT id FROM conversations ORDER BY number").fetchall()
         )
-        return tuple(str(id) for (id,) in rows)
+        return tuple(str(row[0]) for row in rows)
 
     async def close(self) -> None:
         """Finishes what was begun, and lets the file go."""
@@ -107,15 +108,22 @@ class SqliteConversations:
         self._worker.shutdown(wait=False)
 
     async def _work(self, action: Callable[[sqlite3.Connection], T]) -> T:
-        return await asyncio.wrap_future(self._worker.submit(lambda: action(self._opened())))
+        return await asyncio.wrap_future(self._worker.submit(self._do, action))
 
-    def _opened(self) -> sqlite3.Connection:
+    def _do(self, action: Callable[[sqlite3.Connection], T]) -> T:
+        import sqlite3
+
         if self._database is None:
             self._database = _open(self._path)
-        return self._database
+        try:
+            return action(self._database)
+        except sqlite3.Error as error:
+            raise StoredStateError(f"{self._path}: the conversations cannot be read or written: {error}") from error
 
 
 def _open(path: Path) -> sqlite3.Connection:
+    import sqlite3
+
     database = None
     try:
         database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
@@ -140,7 +148,7 @@ def _replace(database: sqlite3.Connection, id: str, version: int, state: str) ->
 
 
 def _read(id: str, version: object, state: object) -> Conversation:
-    if not isinstance(version, int) or version < 1 or not isinstance(state, str | bytes):
+    if not isinstance(version, int) or version < 1 or not isinstance(state, bytes):
         raise StoredStateError(f"The conversation {id} cannot be read: its row is damaged; delete it, or restore it.")
     try:
         conversation = Conversation.from_json(state)

@@ -11,8 +11,8 @@ from tactician.errors import ConversationConflictError
 class ConversationStore(Protocol):
     """Keeps conversations by their ids.
 
-    What is loaded is a conversation of one's own: nobody else sees its changes before it is saved. Of two who change the
-    same version, the second to save is told so.
+    What is loaded is a conversation of one's own: nobody else sees its changes before it is saved. Of two who change
+    the same version, the second to save is told so.
     """
 
     async def create(self, id: str | None = None) -> Conversation:

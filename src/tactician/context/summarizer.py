@@ -71,8 +71,6 @@ class Summarizer:
 
 
 def _question(previous: str, messages: Sequence[Message], words: int) -> str:
-    before = (
-        f"Summary of what was said before:\n{previous}\n\nWhat came since:\n" if previous else "The conversation:\n"
-    )
-    limit = f"Sum all of it up in at most {words} words."
-    return f"{before}<conversation>\n{transcript(messages)}\n</conversation>\n\n{limit}"
+    before = f"Summary of what was said before:\n{previous}\n\nWhat came since:\n" if previous else ""
+    said = f"<conversation>\n{transcript(messages)}\n</conversation>"
+    return f"{before}{said}\n\nSum all of it up in at most {words} words."

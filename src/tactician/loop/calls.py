@@ -52,6 +52,7 @@ class ToolRunner:
         results = [answers[call.id] for call in calls]
         self._state.conversation.extend(results)
         answers.clear()
+        self._state.admitted.clear()
         return results
 
     def refuse(self, calls: Sequence[ToolCall], reason: str) -> None:
@@ -140,9 +141,12 @@ class ToolRunner:
     def _why_not(self, call: ToolCall, found: Tool | None) -> tuple[str, bool] | None:
         """Why the call is not run, and whether that is an error."""
         policy, state = self._policy, self._state
+        if call.id in state.admitted:
+            return None
         if policy.max_tool_calls is not None and state.calls >= policy.max_tool_calls:
             return f"Not run: all {policy.max_tool_calls} tool calls are used up. Answer now with what you have.", True
         state.calls += 1
+        state.admitted.add(call.id)
         if policy.max_repeats is None or (found is not None and found.traits.repeatable):
             return None
         excess = state.repeated(call) - policy.max_repeats

@@ -58,7 +58,7 @@ def _compiled(wanted: Hashable) -> OutputType[object]:
         return OutputType("str", None, lambda text: text, as_text, lambda text: None)
     adapter: TypeAdapter[object] = TypeAdapter(wanted)  # type: ignore[arg-type]  # see output_type
     name = getattr(wanted, "__name__", None) or re.sub(r"[\w.<>]*\.", "", str(wanted))
-    schema = adapter.json_schema()
+    schema = _rooted(adapter.json_schema())
     wrapped = schema.get("type") != "object"
     if wrapped:
         definitions = schema.pop("$defs", {})
@@ -72,6 +72,15 @@ def _compiled(wanted: Hashable) -> OutputType[object]:
         lambda value: _accept(value, adapter, wrapped),
         lambda text: partial_value(text, wanted, wrapped),
     )
+
+
+def _rooted(schema: dict[str, object]) -> dict[str, object]:
+    """The schema with its root in its place: that of a type that contains itself is a reference."""
+    reference, definitions = schema.get("$ref"), schema.get("$defs")
+    if not isinstance(reference, str) or not isinstance(definitions, dict):
+        return schema
+    root: dict[str, object] = definitions[reference.removeprefix("#/$defs/")]
+    return {**root, "$defs": definitions}
 
 
 def _accept(value: object, adapter: TypeAdapter[object], wrapped: bool) -> object:

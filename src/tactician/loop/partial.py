@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import cache
-from typing import Any, get_args, get_origin
+from typing import get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import from_json
@@ -43,5 +44,5 @@ def _partial_model(data: dict[str, object], wanted: type[BaseModel]) -> BaseMode
 
 
 @cache
-def _adapter(wanted: Any) -> TypeAdapter[object]:
-    return TypeAdapter(wanted)
+def _adapter(wanted: Hashable) -> TypeAdapter[object]:
+    return TypeAdapter(wanted)  # type: ignore[arg-type]  # a type, but mypy cannot know

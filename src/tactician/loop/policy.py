@@ -21,7 +21,8 @@ class TurnPolicy:
         max_turns: requests in which the model may use tools. After them it is told to answer, three times at the most.
         max_attempts: how often an answer may fail to be a valid object before the run fails.
         max_tool_calls: how many tool calls may be run in all; no limit, when `None`.
-        max_repeats: the same call with the same arguments is not run when it comes so often in a row; never, when `None`.
+        max_repeats: a call that comes so often in a row with the same arguments is not run any more; it always is, when
+            `None`.
         parallel_tools: whether the tool calls of one turn run concurrently.
         tool_timeout: seconds for a tool call; no limit, when `None`.
         max_tool_output_tokens: what is longer is cut off, at about four characters a token; no limit, when `None`.

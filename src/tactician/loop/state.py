@@ -25,6 +25,7 @@ class _SavedState(TypedDict):
     repeats: int
     last_call: str
     answers: dict[str, ToolResult]
+    admitted: list[str]
 
 
 class TurnState:
@@ -39,12 +40,13 @@ class TurnState:
         refusals: how often the model called tools although it was told to answer.
         restarts: how often the run began anew.
         answers: the results of those open calls that have one, by the calls' ids.
+        admitted: the ids of those open calls that may be run, and are not counted again after a pause.
         cut_off: whether the model's last message broke off, because it was too long.
     """
 
     __slots__ = (
-        "_last_call", "_repeats", "answers", "begin", "calls", "conversation", "cut_off", "refusals", "rejections", "restarts",
-        "turn",
+        "_last_call", "_repeats", "admitted", "answers", "begin", "calls", "conversation", "cut_off", "refusals",
+        "rejections", "restarts", "turn",
     )  # fmt: skip
 
     def __init__(self, conversation: Conversation) -> None:
@@ -52,6 +54,7 @@ class TurnState:
         self.begin = len(conversation.messages)
         self.turn = self.calls = self.rejections = self.refusals = self.restarts = 0
         self.answers: dict[str, ToolResult] = {}
+        self.admitted: set[str] = set()
         self.cut_off = False
         self._last_call = ""
         self._repeats = 0
@@ -99,6 +102,7 @@ class TurnState:
         self.conversation.rewind(self.begin)
         self.turn = self.calls = self.rejections = self.refusals = 0
         self.answers.clear()
+        self.admitted.clear()
         self._last_call, self._repeats = "", 0
         self.restarts += 1
 
@@ -115,6 +119,7 @@ class TurnState:
             repeats=self._repeats,
             last_call=self._last_call,
             answers=self.answers,
+            admitted=sorted(self.admitted),
         )
         value: JsonValue = _adapter().dump_python(saved, mode="json")
         return value
@@ -133,7 +138,7 @@ class TurnState:
         state = cls(Conversation.from_json(read["conversation"]) if conversation is None else conversation)
         state.begin, state.turn, state.calls = read["begin"], read["turn"], read["calls"]
         state.rejections, state.refusals, state.restarts = read["rejections"], read["refusals"], read["restarts"]
-        state.answers = read["answers"]
+        state.answers, state.admitted = read["answers"], set(read["admitted"])
         state._last_call, state._repeats = read["last_call"], read["repeats"]
         return state
 

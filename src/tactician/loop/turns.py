@@ -27,7 +27,7 @@ from tactician.llm import (
 from tactician.loop.asking import ask
 from tactician.loop.autonomy import TaskOver
 from tactician.loop.calls import Refused, ToolRunner
-from tactician.loop.endings import Answer, AutonomousEnding, Ending, ReplyEnding
+from tactician.loop.endings import AutonomousEnding, Ending, ReplyEnding
 from tactician.loop.handoff import Handoff
 from tactician.loop.output import InvalidOutput, OutputType
 from tactician.loop.policy import DEFAULT_POLICY, TurnPolicy

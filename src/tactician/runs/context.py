@@ -85,11 +85,28 @@ class RunContext:
 
     def step(self, name: str) -> RunContext:
         """The same context for a part of the run that is no run itself: it is found again after a pause."""
-        return self if self.frame is None else replace(self, frame=self.frame.child(name))
+        return self if self.frame is None else self._in(self.frame.child(name))
 
     def at(self, key: str) -> RunContext:
         """The same context for what is run under this key, such as a tool call: it is found again after a pause."""
-        return self if self.frame is None else replace(self, frame=self.frame.at(key))
+        return self if self.frame is None else self._in(self.frame.at(key))
+
+    def _in(self, frame: Frame) -> RunContext:
+        # What dataclasses.replace does, in a third of its time: this is run for every tool call.
+        return RunContext(
+            self.models,
+            self.run_id,
+            self.parent_id,
+            self.path,
+            self.sink,
+            self.streaming,
+            self.tally,
+            self.meter,
+            frame,
+            self.store,
+            self.responses,
+            self.clock,
+        )
 
     def listening(self, sink: EventSink, *, streaming: bool) -> RunContext:
         """The same context with one more listener."""

@@ -42,7 +42,9 @@ class _SavedRun(TypedDict):
     seconds: float
 
 
-async def begin(name: str, input: Input, context: RunContext | None, budget: Budget | None, work: Work[T]) -> RunResult[T]:
+async def begin(
+    name: str, input: Input, context: RunContext | None, budget: Budget | None, work: Work[T]
+) -> RunResult[T]:
     """Does the work as a run inside the context. A run inside no other is saved when it has to wait."""
     outer = context or RunContext.default()
     child = outer.child(name, budget)
@@ -70,13 +72,13 @@ async def go_on(
     _check(responses, record.run_id, saved["pending"])
     taken = await outer.store.save(replace(record, status=RunStatus.RUNNING))
     child = replace(_restored(name, saved, outer, run_id), responses=responses)
-    input = messages_from_json(to_json(saved["input"])) if saved["kind"] == "messages" else saved["input"]
+    given = messages_from_json(to_json(saved["input"])) if saved["kind"] == "messages" else saved["input"]
     try:
-        result = await work(input, child)
+        result = await work(given, child)
     except Paused as paused:
-        return await _wait(name, input, child, paused, taken)
+        return await _wait(name, given, child, paused, taken)
     except BaseException:  # it still waits, with what it has done since
-        state = _state_of(input, child, saved["pending"])
+        state = _state_of(given, child, saved["pending"])
         await outer.store.save(replace(taken, status=RunStatus.WAITING, state=state))
         raise
     await outer.store.delete(run_id)

@@ -80,4 +80,3 @@ class Frame:
         if saved["children"]:
             frame._children = {key: cls.from_json(f"{path}/{key}", one) for key, one in saved["children"].items()}
         return frame
-

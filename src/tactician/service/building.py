@@ -41,7 +41,7 @@ class _Builder:
 
     def agent(self, entry: AgentEntry) -> Agent[object] | None:
         tools = [self._tool(function, f"functions[{place}]") for place, function in enumerate(entry.functions)]
-        output = self._named("resultClass", self._names.type, entry.result_class)
+        output = self._named("resultClass", self._names.kind, entry.result_class)
         attempts = entry.retry_config.deserialization_retries
         _warn_of_retries(entry)
         try:
@@ -126,5 +126,3 @@ def _autonomy(entry: AgentEntry) -> Autonomous:
     )
     retries = entry.retry_config.max_iteration_retries
     return usual if retries is None else replace(usual, retries=retries)
-
-

@@ -81,6 +81,16 @@ class Conversations:
                 await self._save(opened)
 
     @asynccontextmanager
+    async def look(self, conversation_id: str) -> AsyncIterator[Conversation]:
+        """The conversation, for one who only reads.
+
+        Raises:
+            ConversationNotFoundError: when there is none.
+        """
+        async with self._using(conversation_id) as opened:
+            yield await self._loaded(conversation_id, opened)
+
+    @asynccontextmanager
     async def _using(self, conversation_id: str) -> AsyncIterator[_Open]:
         opened = self._open.setdefault(conversation_id, _Open())
         opened.users += 1

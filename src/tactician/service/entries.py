@@ -37,7 +37,7 @@ class FunctionEntry(_Entry):
 
 
 class RetryEntry(_Entry):
-    """How often what fails is tried again. What a call of a model may be tried is the router's to say, for all agents."""
+    """How often what fails is tried again. How often a model is called is for the router to say, for all agents."""
 
     network_retries: Count | None = None
     max_token_retries: Count | None = None

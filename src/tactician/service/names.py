@@ -17,7 +17,7 @@ from tactician.loop import output_type
 from tactician.tools import ToolExecutor, as_tool
 
 
-class NameProblem(LookupError):
+class NameProblem(LookupError):  # noqa: N818 - it says what is wrong
     """A name stands for nothing, or for something of another kind."""
 
 
@@ -38,7 +38,7 @@ class Names:
         self._packages = tuple(packages)
         self._modules = tuple(import_module(package) for package in self._packages)
 
-    def type(self, name: str) -> type[object]:
+    def kind(self, name: str) -> type[object]:
         """The type of that name, of which there can be objects in JSON.
 
         Raises:
@@ -59,7 +59,7 @@ class Names:
         Raises:
             NameProblem: when there is none, or it is not an object.
         """
-        wanted = self.type(name)
+        wanted = self.kind(name)
         if TypeAdapter(wanted).json_schema().get("type") != "object" or (spec := output_type(wanted).spec) is None:
             raise NameProblem(f"{name!r} is no object, and arguments are one")
         return spec.schema

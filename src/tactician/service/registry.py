@@ -121,7 +121,9 @@ class Registry:
         if found is None:
             raise self._not_found(agent_id)
         if not isinstance(found, Agent):
-            raise AgentNotFoundError(f"{agent_id!r} is a {type(found).__name__} and no Agent: it has no tools of its own")
+            raise AgentNotFoundError(
+                f"{agent_id!r} is a {type(found).__name__} and no Agent: it has no tools of its own"
+            )
         return found
 
     def _lists(self, model: str) -> bool:

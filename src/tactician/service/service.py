@@ -93,7 +93,7 @@ class AgentService:
         return self._registry.agents
 
     def context(self) -> RunContext:
-        """A context for a run beside the service, with its models: `await agent.run(..., context=service.context())`."""
+        """A context for runs beside the service, with its models: `await agent.run(..., context=service.context())`."""
         return RunContext(self._models, sink=self._on_event, store=self._runs)
 
     def register(self, *agents: object, replace: bool = False) -> AgentService:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tactician.context import Conversation
 from tactician.errors import RunConflictError
 from tactician.llm import ToolResult
-from tactician.context import Conversation
 from tactician.runs import RunRecord, RunStatus, RunStore
 
 _NAME = "conversation"

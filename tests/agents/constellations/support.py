@@ -33,15 +33,16 @@ def prompts_of(agent: Agent[object]) -> list[str]:
     return [call.prompt for call in script_of(agent).calls]
 
 
-def payer(name: str = "Payer", *, asks: bool = True) -> Agent:
-    """An agent that pays, which needs an approval if it `asks`."""
+def payer(name: str = "Payer", *, asks: bool = True, at_once: int = 1, then: Sequence[Step] | None = None) -> Agent:
+    """An agent that pays, which needs an approval if it `asks`. It may be asked several times `at_once`."""
 
     @tool(needs_approval=asks)
     def pay(amount: int) -> str:
         """Pays."""
         return f"paid {amount}"
 
-    return says(name, ToolCall("pay", amount=7), f"{name} is done", tools=[pay])
+    said = then or [f"{name} is done"] * at_once
+    return says(name, *[ToolCall("pay", amount=7)] * at_once, *said, tools=[pay])
 
 
 def facts_of(result: RunResult[object]) -> list[object]:

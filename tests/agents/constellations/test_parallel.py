@@ -6,11 +6,11 @@ import asyncio
 
 import pytest
 
-from tactician import Agent, Budget, ParallelAgents, RunStatus, runnable
+from tactician import Budget, ParallelAgents, RunContext, RunStatus, runnable
 from tactician.errors import BudgetError, DeclarationError, ModelServerError, RunError
 from tactician.events import RunCompleted, TurnStarted
 from tactician.llm import AssistantMessage, Text, UserMessage
-from tactician.testing import ScriptedModel, ToolCall
+from tactician.testing import ToolCall
 from tests.agents.constellations.support import prompts_of, says, surroundings, told
 
 
@@ -95,7 +95,7 @@ class TestAll:
         assert last.result.output == "a"
 
     def test_it_needs_a_member(self) -> None:
-        with pytest.raises(DeclarationError, match="ParallelAgents 'Panel'.*\n.*at least one member"):
+        with pytest.raises(DeclarationError, match=r"ParallelAgents 'Panel'.*\n.*at least one member"):
             ParallelAgents("Panel", [])
 
     def test_its_description_names_its_members(self) -> None:
@@ -145,15 +145,11 @@ class TestFirst:
             await panel.run_first("x", context=surroundings(), budget=Budget(turns=0))
 
     async def test_the_budget_of_a_member_is_its_own(self) -> None:
-        async def frugal(text: str, context: object) -> str:
-            agent = says("Frugal", "never")
-            return (await agent.run(text, context=surroundings(), budget=Budget(turns=0))).output
+        async def frugal(text: str, context: RunContext) -> str:
+            return (await says("A", "a").run(text, context=context, budget=Budget(turns=0))).output
 
-        async def other(text: str) -> str:
-            return "other"
-
-        panel = ParallelAgents("Panel", [runnable(lambda text: frugal(text, None), name="Frugal"), runnable(other)])
-        assert (await panel.run_first("x", context=surroundings())).output == "other"
+        panel = ParallelAgents("Panel", [runnable(frugal), says("B", "b")])
+        assert (await panel.run_first("x", context=surroundings(), budget=Budget(turns=9))).output == "b"
 
     async def test_the_race_is_a_runnable(self) -> None:
         panel = ParallelAgents("Panel", [says("A", "a")])
@@ -195,9 +191,10 @@ class TestSynthesis:
             await panel.run_and_synthesize("?", synthesizer=editor, context=surroundings(), budget=Budget(turns=1))
 
     async def test_any_runnable_fits(self) -> None:
-        inner = ParallelAgents("Inner", [says("A", "a"), says("B", "b")])
+        async def echo(text: object) -> str:
+            return f"<{text}>"
+
+        inner = ParallelAgents("Inner", [runnable(echo), runnable(echo)])
         outer = ParallelAgents("Outer", [inner.first(), inner])
-        synthesis = outer.synthesized_by(inner)
-        one = Agent("One", model=ScriptedModel("x"))
-        assert ParallelAgents("P", [one]).synthesized_by(one).description == "One, all at once"
-        assert synthesis.name == "Outer (synthesis)"
+        result = await outer.run_and_synthesize("x", synthesizer=inner.first(), context=surroundings())
+        assert "[Inner (first)]: <x>\n\n[Inner]: <x>" in str(result.output)

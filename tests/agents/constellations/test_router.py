@@ -5,10 +5,24 @@ from __future__ import annotations
 import pytest
 from pydantic import BaseModel
 
-from tactician import Agent, Budget, RouterAgent, Runnable, RunResult, UserInput, UserMessage, achieves_goal, action
-from tactician import handoff, planned_agent, runnable
+from tactician import (
+    Agent,
+    Budget,
+    PlannedAgent,
+    RouterAgent,
+    RunContext,
+    Runnable,
+    RunResult,
+    UserInput,
+    UserMessage,
+    achieves_goal,
+    action,
+    handoff,
+    planned_agent,
+    runnable,
+)
 from tactician.errors import BudgetError, DeclarationError, ModelServerError, RoutingError
-from tactician.events import RouteChosen, RunCompleted, TextReceived, TurnStarted
+from tactician.events import Event, RouteChosen, RunCompleted, TextReceived, TurnStarted
 from tactician.llm import AssistantMessage, Features, Image, LlmOptions, SystemMessage, Text
 from tactician.testing import ScriptedModel, Step, ToolCall
 from tests.agents.constellations.support import prompts_of, says, script_of, surroundings, told
@@ -84,7 +98,7 @@ class TestTheQuestion:
     async def test_the_model_can_be_options(self) -> None:
         router = RouterAgent("Desk", model=LlmOptions(temperature=0.0), routes={"all": says("Sales", "a price")})
         model = ScriptedModel("1")
-        assert (await router.run("hi", context=type(surroundings()).over(model))).output == "a price"
+        assert (await router.run("hi", context=RunContext.over(model))).output == "a price"
         assert model.calls[0].options.temperature == 0.0
 
 
@@ -122,7 +136,7 @@ class TestTheFallback:
             await desk.router.run("hi", context=surroundings(), budget=Budget(turns=0))
 
     def test_a_router_needs_a_route(self) -> None:
-        with pytest.raises(DeclarationError, match="RouterAgent 'Desk'.*\n.*at least one route"):
+        with pytest.raises(DeclarationError, match=r"RouterAgent 'Desk'.*\n.*at least one route"):
             RouterAgent("Desk", routes={})
 
 
@@ -154,14 +168,16 @@ class TestTheTarget:
         assert list(script_of(desk.sales).calls[0].messages) == said
 
     async def test_it_gets_an_object_as_it_is(self) -> None:
-        router = RouterAgent("Desk", model=ScriptedModel("1"), routes={"orders": Counter()})
+        router = RouterAgent("Desk", model=ScriptedModel("1"), routes={"orders": PlannedAgent(Counter())})
         assert (await router.run(Order(number=4), context=surroundings())).output == 5
 
     async def test_any_runnable_will_do(self) -> None:
         async def greet(text: object) -> str:
             return f"{text} yourself"
 
-        targets: list[Runnable] = [runnable(greet), Shouter(), says("Agent", "an answer")]
+        shouter: object = Shouter()
+        assert isinstance(shouter, Runnable)
+        targets: list[Runnable] = [runnable(greet), shouter, says("Agent", "an answer")]
         outputs = []
         for target in targets:
             router = RouterAgent("Desk", model=ScriptedModel("1"), routes={"all": target})
@@ -188,7 +204,7 @@ class TestTheTarget:
         assert context.tally.total.requests == 2
 
     async def test_the_run_is_the_routers(self) -> None:
-        events: list[object] = []
+        events: list[Event] = []
         result = await Desk("2").router.run("it crashes", context=surroundings(events.append))
         chosen = [event for event in events if isinstance(event, RouteChosen)]
         assert [event.run_id for event in chosen] == [result.run_id]
@@ -196,14 +212,16 @@ class TestTheTarget:
 
 class TestEvents:
     async def test_the_choice_is_told(self) -> None:
-        desk, events = Desk("2"), []
+        desk = Desk("2")
+        events: list[Event] = []
         await desk.router.run("it crashes", context=surroundings(events.append))
         (chosen,) = [event for event in events if isinstance(event, RouteChosen)]
         assert (chosen.target, chosen.description, chosen.fallback) == ("Support", "Bugs and crashes", False)
         assert chosen.path == ("Desk",)
 
     async def test_the_fallback_is_told(self) -> None:
-        desk, events = Desk("0", fallback=says("Anyone", "hello")), []
+        desk = Desk("0", fallback=says("Anyone", "hello"))
+        events: list[Event] = []
         await desk.router.run("a poem", context=surroundings(events.append))
         (chosen,) = [event for event in events if isinstance(event, RouteChosen)]
         assert (chosen.target, chosen.description, chosen.fallback) == ("Anyone", "", True)

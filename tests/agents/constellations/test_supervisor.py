@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from tactician import Agent, Budget, RouterAgent, SupervisorAgent, handoff, runnable
 from tactician.errors import BudgetError, DeclarationError, TurnLimitError
-from tactician.events import RunCompleted, TurnStarted
+from tactician.events import Event, RunCompleted, TurnStarted
 from tactician.llm import ToolResult, UserMessage
 from tactician.testing import ScriptedModel, Step, ToolCall
 from tests.agents.constellations.support import prompts_of, says, script_of, surroundings, system_of, told
@@ -118,7 +118,7 @@ def test_two_workers_of_the_same_name_are_an_error() -> None:
 
 
 def test_a_supervisor_needs_a_worker() -> None:
-    with pytest.raises(DeclarationError, match="SupervisorAgent 'Team'.*\n.*at least one worker"):
+    with pytest.raises(DeclarationError, match=r"SupervisorAgent 'Team'.*\n.*at least one worker"):
         SupervisorAgent("Team", workers={})
 
 
@@ -175,7 +175,7 @@ async def test_any_runnable_can_work() -> None:
         "Inner", model=ScriptedModel(ToolCall("invoke_router", request="r"), "inner"), workers={"Routes": router}
     )
     model = ScriptedModel(ToolCall("invoke_inner", request="i"), "outer")
-    events: list[object] = []
+    events: list[Event] = []
     result = await SupervisorAgent("Outer", model=model, workers={"Leads": inner}).run(
         "go", context=surroundings(events.append)
     )

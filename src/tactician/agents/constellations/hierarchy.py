@@ -58,7 +58,9 @@ class HierarchicalAgents(BaseRunnable[T_co]):
     ) -> None:
         self.name = name or f"{executive.name}_Hierarchy"
         problems = [] if departments else ["it needs at least one department"]
-        problems += [f"the department {label!r} has no workers" for label, one in departments.items() if not one.workers]
+        problems += [
+            f"the department {label!r} has no workers" for label in departments if not departments[label].workers
+        ]
         if problems:
             raise DeclarationError(f"HierarchicalAgents {self.name!r}", problems)
         self.description = description or executive.description

@@ -1,0 +1,258 @@
+"""What an agent does, without what it runs on: for models that make agents."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from tactician import guardrails
+from tactician.agents.agent import Agent
+from tactician.agents.tempering import Tempered, tempered
+from tactician.context import ContextStrategy, SlidingWindow, Summarization
+from tactician.errors import ConfigurationError, DeclarationError
+from tactician.guardrails import AnyGuardrail
+from tactician.llm import LanguageModel, LlmOptions
+from tactician.loop import DEFAULT_MAX_TURNS, Handoff, handoff
+from tactician.tools import Tool, ToolLike, as_tool, snake_case
+
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_none_as_empty = BeforeValidator(lambda value: () if value is None else value)
+
+
+class _Definition(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore")
+
+
+class ContextDefinition(_Definition):
+    """What an agent is shown of a conversation that has become long."""
+
+    strategy_type: Annotated[
+        Literal["sliding", "summarization"],
+        Field(description="sliding leaves the oldest messages out; summarization sums them up"),
+    ]
+    max_tokens: Annotated[int, Field(gt=0, description="How long what the agent is shown may be, in tokens")]
+    preserve_developer_messages: Annotated[
+        bool | None, Field(description="sliding: whether instructions inside the conversation are always shown")
+    ] = None
+    keep_recent_messages: Annotated[
+        int | None, Field(gt=0, description="summarization: how many of the newest messages are never summed up")
+    ] = None
+    summarization_prompt: Annotated[
+        str | None, Field(description="summarization: what the summary has to hold; null for the usual")
+    ] = None
+
+    def build(self) -> ContextStrategy:
+        """The strategy. What a definition does not say is as usual."""
+        if self.strategy_type == "sliding":
+            preserve = self.preserve_developer_messages
+            return SlidingWindow(self.max_tokens, True if preserve is None else preserve)
+        usual = Summarization(self.max_tokens)
+        keep = self.keep_recent_messages or usual.keep_recent
+        return Summarization(self.max_tokens, keep, prompt=self.summarization_prompt)
+
+    @classmethod
+    def of(cls, strategy: ContextStrategy) -> ContextDefinition:
+        """The definition of a strategy.
+
+        Raises:
+            DeclarationError: when it is neither a `SlidingWindow` nor a `Summarization`.
+        """
+        if isinstance(strategy, SlidingWindow):
+            preserve = strategy.preserve_system
+            return cls(strategy_type="sliding", max_tokens=strategy.max_tokens, preserve_developer_messages=preserve)
+        if isinstance(strategy, Summarization):
+            return cls(
+                strategy_type="summarization",
+                max_tokens=strategy.max_tokens,
+                keep_recent_messages=strategy.keep_recent,
+                summarization_prompt=strategy.prompt,
+            )
+        kind = type(strategy).__name__
+        raise DeclarationError(kind, ["a definition can say SlidingWindow and Summarization only"])
+
+
+class HandoffDefinition(_Definition):
+    """Another agent, to which the conversation can be handed over."""
+
+    name: Annotated[str, Field(description="A short name of the handoff, such as transfer_to_billing")]
+    description: Annotated[str, Field(description="When to hand the conversation over")]
+    target: Annotated[AgentDefinition, Field(description="The agent that goes on with the conversation")]
+
+    @property
+    def tool_name(self) -> str:
+        """The name as a tool can have it."""
+        return self.name if _TOOL_NAME.fullmatch(self.name) else snake_case(self.name)
+
+    def _build(self, model: str | LlmOptions | LanguageModel | None, tools: Mapping[str, Tool]) -> Handoff[object]:
+        return handoff(self.target._build(model, tools), self.tool_name, self.description)
+
+
+class AgentDefinition(_Definition):
+    """What an agent does. Which model, tools and guardrails it has is said when it is built."""
+
+    name: Annotated[str, Field(min_length=1, description="A unique name, for logs and handoffs")]
+    instructions: Annotated[
+        str, Field(description="The system prompt: who the agent is, what it does, how, and what it must not do")
+    ]
+    max_turns: Annotated[
+        int, Field(gt=0, description="Requests to the model: 1 for plain answers, 5 to 10 with tools, more if need be")
+    ] = DEFAULT_MAX_TURNS
+    temperature: Annotated[
+        float | None,
+        Field(ge=0, le=2, description="Randomness from 0.0 (facts) to 2.0 (fiction); null for the model's own"),
+    ] = None
+    tool_names: Annotated[
+        tuple[str, ...], _none_as_empty, Field(description="The names of the tools it may use, of those available")
+    ] = ()
+    input_guardrails: Annotated[
+        tuple[str, ...], _none_as_empty, Field(description="The names of the guardrails that check what it is asked")
+    ] = ()
+    output_guardrails: Annotated[
+        tuple[str, ...], _none_as_empty, Field(description="The names of the guardrails that check what it answers")
+    ] = ()
+    handoffs: Annotated[
+        tuple[HandoffDefinition, ...], _none_as_empty, Field(description="The agents to which it may hand over")
+    ] = ()
+    context_management: Annotated[
+        ContextDefinition | None, Field(description="How long conversations are shown to it; null for all of them")
+    ] = None
+
+    def build(
+        self, *, model: str | LlmOptions | LanguageModel | None = None, tools: Sequence[ToolLike] = ()
+    ) -> Agent[str]:
+        """The agent, and those to which it hands over.
+
+        Args:
+            model: the model of all of them; the default model of the run's context when `None`.
+            tools: what the definition may name.
+
+        Raises:
+            DeclarationError: with every tool and every guardrail that does not exist.
+        """
+        known = {tool.name: tool for tool in map(as_tool, tools)}
+        if problems := list(self._problems(known, "")):
+            raise DeclarationError(self.name, problems)
+        return self._build(model, known)
+
+    @classmethod
+    def of(cls, agent: Agent[object]) -> AgentDefinition:
+        """The definition of an agent: what it does. Its model, output type and autonomy are not a part of that.
+
+        Raises:
+            DeclarationError: with everything that a definition cannot say: a guardrail without a registered name or one
+                of tools, a handoff to what is no `Agent`, a context strategy of one's own, a circle of handoffs.
+        """
+        return _Reader().definition(agent)
+
+    def _build(self, model: str | LlmOptions | LanguageModel | None, tools: Mapping[str, Tool]) -> Agent[str]:
+        return Agent(
+            self.name,
+            model=tempered(model, self.temperature),
+            instructions=self.instructions,
+            tools=[tools[name] for name in dict.fromkeys(self.tool_names)],
+            handoffs=[one._build(model, tools) for one in self.handoffs],
+            input_guardrails=[guardrails.input(name) for name in self.input_guardrails],
+            output_guardrails=[guardrails.output(name) for name in self.output_guardrails],
+            context=None if self.context_management is None else self.context_management.build(),
+            max_turns=self.max_turns,
+        )
+
+    def _problems(self, tools: Mapping[str, Tool], place: str) -> Iterable[str]:
+        for name in dict.fromkeys(self.tool_names):
+            if name not in tools:
+                yield f"{place}toolNames: there is no tool {name!r}.{_hint(name, tools)}"
+        for field, find, names in (
+            ("inputGuardrails", guardrails.input, self.input_guardrails),
+            ("outputGuardrails", guardrails.output, self.output_guardrails),
+        ):
+            for name in names:
+                try:
+                    find(name)
+                except ConfigurationError as error:
+                    yield f"{place}{field}: {error}"
+        taken = set(self.tool_names)
+        for number, one in enumerate(self.handoffs):
+            if one.tool_name in taken:
+                yield f"{place}handoffs[{number}].name: {one.tool_name!r} is used twice"
+            taken.add(one.tool_name)
+            yield from one.target._problems(tools, f"{place}handoffs[{number}].target.")
+
+
+class _Reader:
+    """Reads agents, and collects what a definition of them cannot say."""
+
+    def __init__(self) -> None:
+        self._problems: list[str] = []
+
+    def definition(self, agent: Agent[object]) -> AgentDefinition:
+        """The definition of the agent and of those to which it hands over."""
+        definition = self._read(agent, ())
+        if self._problems:
+            raise DeclarationError(agent.name, self._problems)
+        return definition
+
+    def _read(self, agent: Agent[object], path: tuple[Agent[object], ...]) -> AgentDefinition:
+        guards = agent.guards
+        if guards.tool_input or guards.tool_output:
+            self._problems.append(f"{agent.name}: a definition cannot name guardrails of tools")
+        path = (*path, agent)
+        return AgentDefinition(
+            name=agent.name,
+            instructions=agent.instructions,
+            max_turns=agent.policy.max_turns,
+            temperature=_temperature(agent.model),
+            tool_names=tuple(tool.name for tool in agent.tools if not isinstance(tool, Handoff)),
+            input_guardrails=self._names(agent, (*guards.input.immediate, *guards.input.concurrent)),
+            output_guardrails=self._names(agent, guards.output),
+            handoffs=tuple(found for one in agent.handoffs if (found := self._handoff(agent, one, path)) is not None),
+            context_management=self._context(agent),
+        )
+
+    def _names(self, agent: Agent[object], used: Iterable[AnyGuardrail]) -> tuple[str, ...]:
+        names = [(one.name, one.registered) for one in used]
+        self._problems += [
+            f"{agent.name}: the guardrail {name!r} is not registered; give it a name, as in "
+            f'@guardrails.input_guardrail("{name}")'
+            for name, registered in names
+            if registered is None
+        ]
+        return tuple(registered for _, registered in names if registered is not None)
+
+    def _handoff(
+        self, agent: Agent[object], one: Handoff[object], path: tuple[Agent[object], ...]
+    ) -> HandoffDefinition | None:
+        target = one.target
+        if not isinstance(target, Agent):
+            self._problems.append(
+                f"{agent.name}: {one.name} hands over to a {type(target).__name__}, which is no Agent"
+            )
+            return None
+        if target in path:
+            self._problems.append(f"{agent.name}: {one.name} goes in a circle, back to {target.name}")
+            return None
+        return HandoffDefinition(name=one.name, description=one.description, target=self._read(target, path))
+
+    def _context(self, agent: Agent[object]) -> ContextDefinition | None:
+        try:
+            return None if agent.context is None else ContextDefinition.of(agent.context)
+        except DeclarationError as error:
+            self._problems += [f"{agent.name}: {error.subject}: {problem}" for problem in error.problems]
+            return None
+
+
+def _temperature(model: str | LlmOptions | LanguageModel | None) -> float | None:
+    if isinstance(model, Tempered):
+        return model.temperature
+    return model.temperature if isinstance(model, LlmOptions) else None
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    names = list(known)
+    close = get_close_matches(name, names, n=1)
+    suggestion = f" Did you mean {close[0]!r}?" if close else ""
+    return f"{suggestion} Tools: {', '.join(names) or 'none'}."

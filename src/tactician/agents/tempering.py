@@ -1,0 +1,50 @@
+"""A model with a temperature of its own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+
+from tactician.llm import Delta, Features, LanguageModel, LlmOptions, ModelRequest, ModelResponse
+
+
+@dataclass(frozen=True, slots=True)
+class Tempered(LanguageModel):
+    """A model that is called with this temperature where a request says none."""
+
+    model: LanguageModel
+    temperature: float
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return self.model.name
+
+    @property
+    def features(self) -> Features:
+        """What the model can do."""
+        return self.model.features
+
+    async def generate(self, request: ModelRequest) -> ModelResponse:
+        """One call, one answer."""
+        return await self.model.generate(self._tempered(request))
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[Delta | ModelResponse]:
+        """The answer as it comes, then the whole of it."""
+        return self.model.stream(self._tempered(request))
+
+    def _tempered(self, request: ModelRequest) -> ModelRequest:
+        return replace(request, options=request.options.over(LlmOptions(temperature=self.temperature)))
+
+
+def tempered(
+    model: str | LlmOptions | LanguageModel | None, temperature: float | None
+) -> str | LlmOptions | LanguageModel | None:
+    """The model, at this temperature if there is one: it comes before that of the options."""
+    if temperature is None:
+        return model
+    if model is None or isinstance(model, str):
+        return LlmOptions(model=model, temperature=temperature)
+    if isinstance(model, LlmOptions):
+        return replace(model, temperature=temperature)
+    return Tempered(model, temperature)

@@ -1,0 +1,69 @@
+"""The items of a list, one by one, while a model writes it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Generic, TypeVar
+
+from pydantic_core import from_json
+
+from tactician.events import Event, RunCompleted, TextReceived, ThinkingReceived, TurnStarted
+from tactician.llm import Thinking
+from tactician.loop import InvalidOutput, OutputType
+
+T = TypeVar("T")
+
+
+class ItemReader(Generic[T]):
+    """Reads the items of an answer that is a list.
+
+    An answer that turns out not to be valid is written anew; the items that were read of it are not read again.
+    """
+
+    def __init__(self, item: OutputType[T], run_id: str) -> None:
+        self._item = item
+        self._run_id = run_id
+        self._text = ""
+        self._read = 0
+
+    async def read(self, events: AsyncGenerator[Event]) -> AsyncGenerator[Thinking | T]:
+        """What the model thinks, and each item as soon as it is complete.
+
+        Raises:
+            RunError: what the run raises.
+        """
+        async with aclosing(events):
+            async for event in events:
+                if event.run_id != self._run_id:  # a run inside this one has answers of its own
+                    continue
+                if isinstance(event, ThinkingReceived):
+                    yield Thinking(event.text)
+                elif isinstance(event, TurnStarted):
+                    self._text = ""
+                elif isinstance(event, TextReceived):
+                    self._text += event.text
+                    for item in self._complete():
+                        yield item
+                elif isinstance(event, RunCompleted) and isinstance(whole := event.result.output, list):
+                    for value in whole[self._read :]:
+                        yield self._item.accept(value)
+
+    def _complete(self) -> Sequence[T]:
+        """The items that were not complete before. The last one of a beginning may not be complete yet."""
+        fresh: list[T] = []
+        for value in self._begun()[self._read : -1]:
+            try:
+                fresh.append(self._item.accept(value))
+            except InvalidOutput:
+                break
+        self._read += len(fresh)
+        return fresh
+
+    def _begun(self) -> Sequence[object]:
+        try:
+            begun: object = from_json(self._text, allow_partial="trailing-strings")
+        except ValueError:
+            return ()
+        items = begun.get("value") if isinstance(begun, dict) else begun
+        return items if isinstance(items, list) else ()

@@ -1,0 +1,63 @@
+"""A constellation that is cancelled leaves nothing behind, wherever it is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from tactician import (
+    AgentNetwork,
+    Department,
+    HierarchicalAgents,
+    ParallelAgents,
+    RouterAgent,
+    Runnable,
+    SupervisorAgent,
+    runnable,
+)
+from tactician.testing import ScriptedModel, ToolCall
+from tests.agents.constellations.support import says, surroundings
+
+INVOKE = ToolCall("invoke_sleep", request="sleep")
+PLACES: dict[str, Callable[[Runnable], Runnable]] = {
+    "route": lambda one: RouterAgent("Desk", model=ScriptedModel("1"), routes={"all": one}),
+    "worker": lambda one: SupervisorAgent("Team", model=ScriptedModel([INVOKE, INVOKE]), workers={"all": one}),
+    "member": lambda one: ParallelAgents("Panel", [one, says("B", "b"), one]),
+    "racer": lambda one: ParallelAgents("Panel", [one, one]).first(),
+    "synthesized": lambda one: ParallelAgents("Panel", [one, one]).synthesized_by(says("Editor")),
+    "synthesizer": lambda one: ParallelAgents("Panel", [says("B", "b")]).synthesized_by(one),
+    "peer": lambda one: AgentNetwork("Debate", [says("B", "b"), one]),
+    "concurrent peer": lambda one: AgentNetwork("Debate", [one, one], concurrent=True),
+    "everyone": lambda one: AgentNetwork("Debate", [one, one]).everyone(),
+    "department": lambda one: HierarchicalAgents(
+        executive=says("CEO", ToolCall("invoke_vp_supervisor", request="sleep")),
+        departments={"Dev": Department(says("VP", INVOKE), [one])},
+    ),
+}
+
+
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES.keys())
+async def test_no_task_is_left(place: Callable[[Runnable], Runnable]) -> None:
+    sleeping, woken = asyncio.Event(), []
+
+    async def sleep(text: object) -> str:
+        sleeping.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            woken.append(text)
+        return "never"
+
+    run = asyncio.create_task(_run(place(runnable(sleep))))
+    await sleeping.wait()
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    assert woken
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def _run(constellation: Runnable) -> None:
+    await constellation.run("go", context=surroundings())
