@@ -12,15 +12,20 @@ from tactician import (
     PlannedAgent,
     Platform,
     ProcessStatus,
+    RunContext,
+    RunResult,
+    RunStatus,
     UserInput,
     achieves_goal,
     action,
     planned_agent,
     runnable,
+    tool,
 )
-from tactician.errors import AgentNotFoundError, DeclarationError
+from tactician.errors import AgentNotFoundError, DeclarationError, RunNotFoundError
 from tactician.events import Event, TurnStarted
-from tactician.testing import ScriptedModel
+from tactician.runs import MemoryRuns, RunRecord
+from tactician.testing import ScriptedModel, ToolCall
 
 
 @dataclass(frozen=True)
@@ -142,3 +147,50 @@ async def test_a_context_brings_the_models_of_the_platform() -> None:
 
 def test_there_is_one_default_platform() -> None:
     assert Platform.default() is Platform.default()
+
+
+class TestRunsThatWait:
+    async def test_they_are_listed_and_go_on_by_the_name_of_their_agent(self) -> None:
+        paid: list[int] = []
+
+        @tool(needs_approval=True)
+        def pay(amount: int) -> str:
+            paid.append(amount)
+            return "paid"
+
+        store = MemoryRuns()
+        model = ScriptedModel(ToolCall("pay", amount=5), "done")
+        platform = Platform(models=model, store=store).register(Agent("Clerk", tools=[pay]))
+        waiting = await Agent("Clerk", tools=[pay]).run("pay", context=platform.context())
+        assert [(record.run_id, record.name) for record in await platform.waiting()] == [(waiting.run_id, "Clerk")]
+
+        other = Platform(models=model, store=store).register(Agent("Clerk", tools=[pay]))
+        result = await other.resume(waiting.run_id, {waiting.pending[0].id: True})
+
+        assert (result.output, paid) == ("done", [5])
+        assert await platform.waiting() == []
+
+    async def test_a_run_that_is_not_there(self) -> None:
+        with pytest.raises(RunNotFoundError, match="No run waits with the id 'x'"):
+            await Platform(models=ScriptedModel()).resume("x", {})
+
+    async def test_an_agent_that_is_not_there(self) -> None:
+        store = MemoryRuns()
+        await store.save(RunRecord("r", "Clerk", RunStatus.WAITING, "{}"))
+
+        with pytest.raises(AgentNotFoundError, match="No agent is registered as 'Clerk'"):
+            await Platform(models=ScriptedModel(), store=store).resume("r", {})
+
+    async def test_something_that_cannot_wait(self) -> None:
+        class Own:
+            name = "Own"
+            description = "own"
+
+            async def run(self, input: object, *, context: RunContext | None = None) -> RunResult[object]:
+                return RunResult("x")
+
+        store = MemoryRuns()
+        await store.save(RunRecord("r", "Own", RunStatus.WAITING, "{}"))
+
+        with pytest.raises(AgentNotFoundError, match=r"'Own' \(Own\) cannot go on with a run"):
+            await Platform(models=ScriptedModel(), store=store).register(Own()).resume("r", {})

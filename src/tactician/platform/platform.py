@@ -8,12 +8,21 @@ from difflib import get_close_matches
 from functools import cache
 from typing import TypeVar
 
-from tactician.agents import PlannedAgent, is_planned, raise_unless_completed
-from tactician.errors import AgentNotFoundError, DeclarationError, ProcessFailedError
+from tactician.agents import BaseRunnable, PlannedAgent, is_planned, raise_unless_completed
+from tactician.errors import AgentNotFoundError, DeclarationError, ProcessFailedError, RunNotFoundError
 from tactician.events import EventSink
 from tactician.llm import LanguageModel, ModelSource, source_of
 from tactician.process import AgentProcess, ProcessOptions
-from tactician.runs import RunContext, Runnable, default_models
+from tactician.runs import (
+    MemoryRuns,
+    Response,
+    RunContext,
+    Runnable,
+    RunRecord,
+    RunResult,
+    RunStore,
+    default_models,
+)
 
 T = TypeVar("T")
 _logger = logging.getLogger(__name__)
@@ -25,11 +34,19 @@ class Platform:
     Args:
         models: a source of models, or one model for everything; those of the environment by default.
         on_event: called with every event of every run.
+        store: where runs that wait are kept; in this process by default.
     """
 
-    def __init__(self, models: ModelSource | LanguageModel | None = None, *, on_event: EventSink | None = None) -> None:
+    def __init__(
+        self,
+        models: ModelSource | LanguageModel | None = None,
+        *,
+        on_event: EventSink | None = None,
+        store: RunStore | None = None,
+    ) -> None:
         self._models = source_of(models) if models is not None else default_models()
         self._on_event = on_event
+        self._store = store if store is not None else MemoryRuns()
         self._agents: dict[str, Runnable] = {}
         self._processes: dict[str, AgentProcess] = {}
 
@@ -45,7 +62,7 @@ class Platform:
 
     def context(self) -> RunContext:
         """A context for a run on this platform: `await agent.run(..., context=platform.context())`."""
-        return RunContext(self._models, sink=self._on_event)
+        return RunContext(self._models, sink=self._on_event, store=self._store)
 
     def register(self, *agents: object) -> Platform:
         """Registers Runnables and instances of `@planned_agent` classes. Returns the platform.
@@ -114,6 +131,26 @@ class Platform:
         """The processes that were started here, oldest first."""
         return list(self._processes.values())
 
+    async def waiting(self) -> list[RunRecord]:
+        """The runs that wait for somebody, oldest first."""
+        return await self._store.waiting()
+
+    async def resume(self, run_id: str, responses: Mapping[str, Response]) -> RunResult[object]:
+        """Goes on with a run of a registered agent, which waits: see `Agent.resume`.
+
+        Raises:
+            RunNotFoundError: when no run waits with the id.
+            AgentNotFoundError: when what ran is not registered here.
+            RunError: when it fails; then it still waits.
+        """
+        record = await self._store.load(run_id)
+        if record is None:
+            raise RunNotFoundError(f"No run waits with the id {run_id!r}")
+        agent = self._found(record.name)
+        if not isinstance(agent, BaseRunnable):
+            raise AgentNotFoundError(f"{record.name!r} ({type(agent).__name__}) cannot go on with a run")
+        return await agent.resume(run_id, responses, context=self.context())
+
     async def _able(self, agents: list[PlannedAgent], objects: tuple[object, ...]) -> PlannedAgent:
         """The first agent that has a plan from the objects; the first of all, when none has."""
         if len(agents) > 1:
@@ -130,17 +167,19 @@ class Platform:
             return False
 
     def _planned(self, agent: object) -> PlannedAgent:
-        if isinstance(agent, str):
-            if (found := self._agents.get(agent)) is None:
-                close = get_close_matches(agent, self._agents, n=1)
-                hint = f" Did you mean {close[0]!r}?" if close else ""
-                known = ", ".join(self._agents) or "none"
-                raise AgentNotFoundError(f"No agent is registered as {agent!r}.{hint} Registered: {known}.")
-            agent = found
-        if not isinstance(found := _as_runnable(agent), PlannedAgent):
+        given = self._found(agent) if isinstance(agent, str) else agent
+        if not isinstance(found := _as_runnable(given), PlannedAgent):
             kind = type(found).__name__
             raise AgentNotFoundError(f"{found.name!r} ({kind}) is no planned agent: call its `run`.")
         return found
+
+    def _found(self, name: str) -> Runnable:
+        if (found := self._agents.get(name)) is not None:
+            return found
+        close = get_close_matches(name, self._agents, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        known = ", ".join(self._agents) or "none"
+        raise AgentNotFoundError(f"No agent is registered as {name!r}.{hint} Registered: {known}.")
 
 
 def _as_runnable(agent: object) -> Runnable:

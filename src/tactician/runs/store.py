@@ -48,6 +48,10 @@ class RunStore(Protocol):
         """Drops the record of a run, if there is one."""
         ...
 
+    async def waiting(self) -> list[RunRecord]:
+        """The records of all runs that wait, oldest first."""
+        ...
+
 
 class MemoryRuns:
     """Keeps runs in this process, as long as it lives."""
@@ -79,6 +83,10 @@ class MemoryRuns:
     async def delete(self, run_id: str) -> None:
         """Drops the record of a run, if there is one."""
         self._records.pop(run_id, None)
+
+    async def waiting(self) -> list[RunRecord]:
+        """The records of all runs that wait, oldest first."""
+        return [record for record in self._records.values() if record.status is RunStatus.WAITING]
 
 
 @cache

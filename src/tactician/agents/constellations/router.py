@@ -21,7 +21,7 @@ _PROMPT = """Who should deal with the message?
 
 The message: "{message}"
 
-Answer with the number only; 0 when it is for none of them."""
+Answer with the number only."""
 
 
 class RouterAgent(BaseRunnable[object]):
