@@ -1,5 +1,6 @@
-"""Every Python block of the documentation runs as it stands, on the embedded model."""
+"""Every Python block of the documentation runs as it stands, on the embedded model; every configuration is valid."""
 
+import json
 import os
 import re
 import subprocess
@@ -7,6 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from tactician.config import load_settings
+from tactician.llm import ModelCatalog, ModelRouter, parse_instances
 
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -43,3 +47,41 @@ def test_a_block_of_the_documentation_runs(source: str, tmp_path: Path) -> None:
 
 def test_the_readme_has_blocks_to_run() -> None:
     assert sum(label.startswith("README.md") for label, _ in blocks()) >= 5
+
+
+MODELS = ROOT / "docs" / "models.md"
+
+
+def blocks_of(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def instance_lists() -> list[str]:
+    return [text for text in blocks_of(MODELS, "json") if isinstance(json.loads(text), list)]
+
+
+@pytest.mark.parametrize("text", instance_lists())
+def test_a_list_of_instances_in_the_documentation_is_valid(text: str) -> None:
+    environment = dict.fromkeys(re.findall(r"\$\{(\w+)\}", text), "dummy")
+
+    served = {instance.id: instance for instance in parse_instances(text, environment)}
+
+    listed = {entry["id"]: entry for entry in json.loads(text) if entry.get("enabled", True)}
+    assert served.keys() == listed.keys()
+    assert ModelRouter.from_json(text, environment=environment).models
+
+
+@pytest.mark.parametrize("text", blocks_of(MODELS, "toml"))
+def test_a_configuration_in_the_documentation_is_valid(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "tactician.toml"
+    file.write_text(text, encoding="utf-8")
+
+    settings = load_settings(file)
+
+    assert settings.models != type(settings.models)()
+    ModelCatalog(settings, environment={})  # which also reads the facts
+
+
+def test_the_guide_of_models_has_lists_and_configurations() -> None:
+    assert len(instance_lists()) >= 2
+    assert blocks_of(MODELS, "toml")

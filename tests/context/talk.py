@@ -35,7 +35,7 @@ def says(text: str) -> AssistantMessage:
 
 def calls(*ids: str, text: str = "") -> AssistantMessage:
     said = (Text(text),) if text else ()
-    return AssistantMessage((*said, *(ToolCall(id, "look", '{"x":1}') for id in ids)))
+    return AssistantMessage((*said, *(ToolCall(one, "look", '{"x":1}') for one in ids)))
 
 
 def result(id: str, content: str = "found") -> ToolResult:
@@ -43,7 +43,7 @@ def result(id: str, content: str = "found") -> ToolResult:
 
 
 def exchange(*ids: str, content: str = "found") -> list[Message]:
-    return [calls(*ids), *(result(id, content) for id in ids)]
+    return [calls(*ids), *(result(one, content) for one in ids)]
 
 
 def completed(messages: Iterable[Message], conversation: Conversation) -> list[Message]:
@@ -78,8 +78,8 @@ def exchanges(draw: st.DrawFn) -> list[Message]:
     ids = [f"new{n}" for n in range(draw(st.integers(1, 3)))]
     answered = draw(st.permutations(ids))
     return [
-        AssistantMessage((*thought, *said, *(ToolCall(id, "look", '{"x":1}') for id in ids))),
-        *(ToolResult(id, "look", draw(_sizes), draw(st.booleans())) for id in answered),
+        AssistantMessage((*thought, *said, *(ToolCall(one, "look", '{"x":1}') for one in ids))),
+        *(ToolResult(one, "look", draw(_sizes), draw(st.booleans())) for one in answered),
     ]
 
 

@@ -50,7 +50,7 @@ class TestGrowth:
 
     def test_calls_are_open_until_each_has_its_result(self) -> None:
         conversation = Conversation([user("a")])
-        assert conversation.open_calls == ()
+        assert not conversation.open_calls
 
         conversation.append(calls("x", "y", "z"))
         conversation.append(result("y"))

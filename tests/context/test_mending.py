@@ -33,7 +33,7 @@ def test_nothing_stays_nothing() -> None:
 
 
 def test_a_call_without_a_result_gets_one_and_a_result_without_a_call_goes() -> None:
-    given_ = [user("hi"), result("z"), calls("a", "b"), result("b"), says("well")]
+    given_: list[Message] = [user("hi"), result("z"), calls("a", "b"), result("b"), says("well")]
 
     assert mended(given_) == (
         user("hi"), calls("a", "b"), result("b"), ToolResult("a", "look", "(no result)", is_error=True), says("well"),
@@ -41,7 +41,7 @@ def test_a_call_without_a_result_gets_one_and_a_result_without_a_call_goes() -> 
 
 
 def test_results_come_right_after_the_calls_and_only_once() -> None:
-    given_ = [user("hi"), calls("a"), user("quick!"), result("a", "first"), result("a", "second")]
+    given_: list[Message] = [user("hi"), calls("a"), user("quick!"), result("a", "first"), result("a", "second")]
 
     assert mended(given_) == (user("hi"), calls("a"), result("a", "first"), user("quick!"))
 

@@ -1,4 +1,4 @@
-"""What holds for every strategy: a provider takes what it shows, the conversation stays, and a turn costs what is new."""
+"""What holds for every strategy: providers take what it shows, the conversation stays, a turn costs what is new."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import asyncio
 import base64
 
 import pytest
+from pydantic import BaseModel
 
 from tactician import (
     Agent,
@@ -17,6 +18,7 @@ from tactician import (
     ModelRouter,
     RouterAgent,
     RunContext,
+    UserInput,
     UserMessage,
     action,
     achieves_goal,
@@ -93,23 +95,30 @@ async def test_an_agent_can_be_registered_in_the_place_of_another() -> None:
     assert system_of(model) == "new"
 
 
+class Greeting(BaseModel):
+    text: str
+
+
+@planned_agent(description="Greets")
+class Greeter:
+    @achieves_goal("Greet")
+    @action
+    async def greet(self, user_input: UserInput) -> Greeting:
+        return Greeting(text=f"Hello {user_input.content}")
+
+
 async def test_any_runnable_can_be_asked() -> None:
     async def shout(text: object) -> str:
         return f"{text}!"
 
-    @planned_agent(description="Greets")
-    class Greeter:
-        @achieves_goal("Greet")
-        @action
-        async def greet(self, name: UserMessage) -> AssistantMessage:
-            return AssistantMessage((Text(f"Hello {name.text}"),))
-
     model = ScriptedModel("1", "sold")
     router = RouterAgent("Router", routes={"Sales": Agent("Sales")})
     service = AgentService(model).register(runnable(shout), router, Greeter())
-    assert "hey" in str((await service.request_agent("shout", "hey")).output)
+    assert str((await service.request_agent("shout", "hey")).output).endswith("!")
     assert (await service.request_agent("router", "buy")).output == "sold"
-    assert "greeter" in service.agents
+    greeted = (await service.request_agent("greeter", "Ada")).output
+    assert isinstance(greeted, Greeting)
+    assert greeted.text == "Hello Ada"
 
 
 async def test_history_comes_before_the_message() -> None:
@@ -241,13 +250,14 @@ async def test_tools_of_what_is_no_agent_cannot_be_replaced() -> None:
 
 
 async def test_a_budget_holds_for_the_request() -> None:
-    service = AgentService(ScriptedModel(ToolCall("x"), "late")).register(Agent("a", tools=[tool(_nothing, name="x")] if 0 else []))
-    with pytest.raises(BudgetError):
+    @tool
+    def look() -> str:
+        """Looks."""
+        return "nothing"
+
+    service = AgentService(ScriptedModel(ToolCall("look"), "late")).register(Agent("a", tools=[look]))
+    with pytest.raises(BudgetError, match="1 turns"):
         await service.request_agent("a", "Hi", budget=Budget(turns=1))
-
-
-def _nothing() -> str:
-    return ""
 
 
 async def test_everybody_who_listens_hears_every_request() -> None:

@@ -64,6 +64,8 @@ def _says_something(message: Message) -> bool:
     for part in _parts(message):
         if isinstance(part, Text) and part.text.strip():
             return True
-        if isinstance(part, ToolCall | ProviderItem) or (isinstance(message, UserMessage) and not isinstance(part, Text)):
+        if isinstance(part, ToolCall | ProviderItem) or (
+            isinstance(message, UserMessage) and not isinstance(part, Text)
+        ):
             return True
     return False

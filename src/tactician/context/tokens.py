@@ -28,7 +28,7 @@ _TOKENS_PER_RESULT = 10
 _CHARACTERS_PER_TOKEN = 4
 
 # OpenAI: tiktoken's table of models. What is newer than GPT-4o has its vocabulary, the first GPT-4s had another.
-_O200K = re.compile(r"(ft:)?(chatgpt-|gpt-4o|gpt-4\.|gpt-([5-9]|\d\d)|gpt-chat-|gpt-oss|codex-|o\d)")
+_O200K = re.compile(r"(ft:)?(chatgpt-|gpt-4o|gpt-4\.|gpt-(?!35)([5-9]|\d\d)|gpt-chat-|gpt-oss|codex-|o\d)")
 _CL100K = re.compile(r"(ft:)?(gpt-4|gpt-3\.5|gpt-35)")
 
 

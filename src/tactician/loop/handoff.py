@@ -67,7 +67,7 @@ class Handoff(Tool, Generic[T]):
         self.awareness = awareness
         message = {"type": "string", "description": "what the one who takes over has to know besides the conversation"}
         self._spec = ToolSpec(
-            name or f"transfer_to_{snake_case(target.name)}",
+            name or snake_case(target.name, "transfer_to_"),
             description or f"Hand the conversation over to {target.name}: {target.description}",
             {"type": "object", "properties": {"message": message}, "additionalProperties": False},
         )

@@ -15,6 +15,7 @@ from tactician.planning import Action, ConditionValue, Plan, WorldState
 from tactician.process.blackboard import DEFAULT_BINDING, Blackboard
 from tactician.process.context import OperationContext
 from tactician.process.options import ProcessOptions
+from tactician.process.recording import record
 from tactician.process.spec import ActionSpec, AgentSpec, GoalSpec
 from tactician.process.status import ProcessStatus
 from tactician.process.stuck import why_stuck
@@ -250,19 +251,11 @@ class AgentProcess:
 
     def _record(self, action: ActionSpec, output: object) -> tuple[str, ...]:
         """Puts onto the blackboard what an action gave. Giving nothing means: plan again without it."""
-        if output is not None and not isinstance(output, action.output_types):
-            expected = " or ".join(t.__name__ for t in action.output_types) or "None"
-            raise TypeError(f"it declares {expected} and returned {type(output).__name__}")
+        given = record(self.blackboard, action, output)
         self._ran.add(action.name)
         if output is None and action.output_types:
             self._declined = action.plan
-            return ()
-        for name in action.sets:
-            self.blackboard.set_condition(name, True)
-        if output is None:
-            return ()
-        self.blackboard.add(output, action.output_binding)
-        return (type(output).__name__,)
+        return given
 
     def _remember(
         self,

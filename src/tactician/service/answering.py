@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from tactician.agents import Agent
 from tactician.context import Conversation
+from tactician.errors import AgentNotFoundError
 from tactician.llm import AssistantMessage, Text
 from tactician.runs import Budget, Input, Paused, Response, RunContext, Runnable, RunResult, RunStatus, begin, go_on
 from tactician.service.conversations import Conversations
@@ -62,13 +63,21 @@ class Answering:
 
         async def work(input: Input, child: RunContext) -> RunResult[object]:
             request = Request.of(input)
-            agent = self._unregistered.get(run_id) or self._find(request.agent)
+            agent = self._asked_model(run_id, request) if request.is_for_model else self._find(request.agent)
             return await self._work(request, agent, child, execute, is_new=False)
 
         result = await go_on(_NAME, run_id, responses, context, work)
         if result.status is not RunStatus.WAITING:
             self._unregistered.pop(run_id, None)
         return result
+
+    def _asked_model(self, run_id: str, request: Request) -> Runnable:
+        if (agent := self._unregistered.get(run_id)) is None:
+            raise AgentNotFoundError(
+                f"The run {run_id} is a request to the model {request.agent}, which only the service that it was made to "
+                "can go on with. Register an agent to go on anywhere."
+            )
+        return agent
 
     async def _work(
         self, request: Request, agent: Runnable, context: RunContext, execute: ToolExecutor | None, *, is_new: bool

@@ -49,7 +49,8 @@ def as_text(value: object) -> str:
     return "done" if value is None else to_json(value, fallback=str).decode()
 
 
-def snake_case(name: str) -> str:
-    """`Code Writer` and `CodeWriter` as `code_writer`: a name that every provider accepts for a tool."""
+def snake_case(name: str, prefix: str = "") -> str:
+    """`Code Writer` and `CodeWriter` as `code_writer`: with the prefix, a name that every provider takes for a tool."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
-    return re.sub(r"[^a-z0-9]+", "_", spaced.lower()).strip("_")[:64] or "agent"
+    plain = re.sub(r"[^a-z0-9]+", "_", spaced.lower()).strip("_")
+    return f"{prefix}{plain or 'agent'}"[:64]

@@ -24,6 +24,7 @@ from tactician import (
 from tactician.agents import BaseRunnable
 from tactician.errors import RunError, RunNotFoundError
 from tactician.events import Event, RunPaused
+from tactician.llm import ToolResult
 from tactician.testing import ScriptedModel, Step, ToolCall
 from tests.agents.constellations.support import facts_of, payer, prompts_of, says, script_of, surroundings
 
@@ -287,6 +288,26 @@ async def test_what_waits_is_told_with_the_path_that_led_there() -> None:
     assert waiting.pending[0].path == ("Desk", "Team", "Debate", "Panel (first)", "Payer")
     paused = [event for event in events if isinstance(event, RunPaused)]
     assert [(event.path, event.pending) for event in paused] == [(("Desk",), waiting.pending)]
+
+
+async def test_a_run_that_fails_after_its_pause_can_be_gone_on_with() -> None:
+    context, other, judge = surroundings(), says("B", "b"), says("Judge", LookupError("gone"), "judged")
+    network = AgentNetwork("Debate", [payer(), other], synthesizer=judge, max_rounds=1)
+    waiting = await waiting_run(network, context)
+    responses = {waiting.pending[0].id: approve()}
+    with pytest.raises(LookupError, match="gone"):
+        await network.resume(waiting.run_id, responses, context=context)
+    assert (await network.resume(waiting.run_id, responses, context=context)).output == "judged"
+    assert len(script_of(other).calls) == 1
+
+
+async def test_a_worker_that_waited_counts_as_one_tool_call() -> None:
+    context, model = surroundings(), ScriptedModel(invoke("payer"), invoke("helper"), "done")
+    workers = {"a": says("Helper", "help"), "b": payer()}
+    team = SupervisorAgent("Team", model=model, workers=workers, max_tool_calls=2)
+    waiting = await waiting_run(team, context)
+    result = await team.resume(waiting.run_id, {waiting.pending[0].id: approve()}, context=context)
+    assert [m.content for m in result.messages if isinstance(m, ToolResult)] == ["Payer is done", "help"]
 
 
 async def test_a_rejection_is_told_to_the_model_that_asked() -> None:

@@ -122,9 +122,9 @@ def test_a_supervisor_needs_a_worker() -> None:
         SupervisorAgent("Team", workers={})
 
 
-def test_a_long_name_is_cut_to_what_providers_accept() -> None:
-    lead = SupervisorAgent("Team", workers={"Works": says("x" * 80)})
-    assert [tool.name for tool in lead.tools] == ["invoke_" + "x" * 57]
+def test_long_names_are_cut_to_what_providers_accept() -> None:
+    lead = SupervisorAgent("Team", workers={"Works": says("x" * 80)}, handoffs=[says("y" * 80)])
+    assert [tool.name for tool in lead.tools] == ["invoke_" + "x" * 57, "transfer_to_" + "y" * 52]
 
 
 async def test_its_turns_are_limited() -> None:

@@ -18,7 +18,6 @@ from tactician.runs import Runnable
 from tactician.tools import Tool, ToolLike, snake_case
 
 T_co = TypeVar("T_co", covariant=True, default=str)
-_LONGEST_NAME = 64
 
 
 class AgentOptions(TypedDict, total=False):
@@ -75,7 +74,7 @@ class SupervisorAgent(Agent[T_co]):
         self.workers = dict(workers)
         self.own_instructions = instructions
         self._invocations = invocations(workers.items())
-        options.setdefault("description", instructions or name)
+        options["description"] = options.get("description") or instructions or name
         super().__init__(
             name,
             model=model,
@@ -99,9 +98,7 @@ class SupervisorAgent(Agent[T_co]):
 
 def invocations(workers: Iterable[tuple[str, Runnable]]) -> tuple[Tool, ...]:
     """Workers, each with what it does, as tools."""
-    return tuple(
-        RunnableTool(worker, f"invoke_{snake_case(worker.name)}"[:_LONGEST_NAME], what) for what, worker in workers
-    )
+    return tuple(RunnableTool(worker, snake_case(worker.name, "invoke_"), what) for what, worker in workers)
 
 
 def leading(instructions: str, workers: Sequence[Tool]) -> str:
