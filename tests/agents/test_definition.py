@@ -194,9 +194,7 @@ def test_a_definition_comes_back_from_the_agent_that_it_made() -> None:
                 target=AgentDefinition(name="Billing", instructions="b", temperature=1.0),
             ),
         ),
-        context_management=ContextDefinition(
-            strategy_type="sliding", max_tokens=100, preserve_developer_messages=True
-        ),
+        context_management=ContextDefinition(strategy_type="sliding", max_tokens=100, preserve_developer_messages=True),
     )
     for model in (None, "gpt-5.4", LlmOptions(model="gpt-5.4", temperature=0.1, max_tokens=7), ScriptedModel()):
         assert AgentDefinition.of(definition.build(model=model, tools=[search_kb])) == definition

@@ -327,3 +327,10 @@ class TestEnabledProviders:
     def test_naming_one_says_why_not(self) -> None:
         with pytest.raises(ConfigurationError, match="openai is not among the providers that ENABLED_PROVIDERS names"):
             find(catalog(self.ENVIRONMENT), "openai:gpt-5.4")
+
+
+def test_models_that_do_not_talk_are_no_default() -> None:
+    listed = [{"id": "eu", "url": "https://eu.example", "models": "text-embedding-3-small,dall-e-3,gpt-5.4",
+               "provider": "openai", "key": "k"}]  # fmt: skip
+
+    assert catalog({"LLM_INSTANCES": json.dumps(listed)}).default[0] == "gpt-5.4"

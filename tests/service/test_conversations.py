@@ -7,11 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from tactician import Agent, AgentService, AssistantMessage, Autonomous, RouterAgent, guardrails, handoff, runnable, tool
+from tactician import (
+    Agent,
+    AgentService,
+    AssistantMessage,
+    Autonomous,
+    RouterAgent,
+    guardrails,
+    handoff,
+    runnable,
+    tool,
+)
 from tactician.context import Conversation, MemoryConversations, SqliteConversations
 from tactician.errors import ConversationNotFoundError, GuardrailError, ModelServerError
 from tactician.guardrails import GuardrailResult
-from tactician.llm import ModelRequest, ModelResponse, ModelRouter, Deployment, Text
+from tactician.llm import Deployment, ModelRequest, ModelResponse, ModelRouter, Text
 from tactician.testing import ScriptedModel, ToolCall
 
 
@@ -45,9 +55,7 @@ async def test_several_agents_and_models_can_speak_in_one_conversation() -> None
         return "HEY"
 
     model = ScriptedModel("one", "1", "three", "four")
-    service = AgentService(model).register(
-        Agent("a"), RouterAgent("r", routes={"all": Agent("b")}), runnable(shout)
-    )
+    service = AgentService(model).register(Agent("a"), RouterAgent("r", routes={"all": Agent("b")}), runnable(shout))
     conversation_id = service.create_conversation()
     await service.request_agent("a", "1", conversation_id=conversation_id)
     await service.request_agent("shout", "2", conversation_id=conversation_id)
@@ -144,9 +152,7 @@ async def test_two_requests_in_one_conversation_are_answered_one_after_the_other
 
 async def test_requests_in_different_conversations_do_not_wait_for_each_other() -> None:
     service = AgentService(Slow("never")).register(Agent("slow"), Agent("fast", model=ScriptedModel("quick")))
-    waiting = asyncio.create_task(
-        service.request_agent("slow", "1", conversation_id=service.create_conversation())
-    )
+    waiting = asyncio.create_task(service.request_agent("slow", "1", conversation_id=service.create_conversation()))
     result = await service.request_agent("fast", "2", conversation_id=service.create_conversation())
     assert result.output == "quick"
     waiting.cancel()

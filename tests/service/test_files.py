@@ -183,7 +183,9 @@ async def test_a_function_can_name_who_executes_it(folder: Folder, fields: dict[
 
 
 def test_a_method_describes_its_arguments(folder: Folder) -> None:
-    agent = folder.agent(functions=[{"name": "f", "description": "d", "methodClass": "Weather", "methodName": "forecast"}])
+    agent = folder.agent(
+        functions=[{"name": "f", "description": "d", "methodClass": "Weather", "methodName": "forecast"}]
+    )
     properties = next(iter(agent.tools)).spec.parameters["properties"]
     assert isinstance(properties, dict)
     assert set(properties) == {"location", "days"}
@@ -271,7 +273,10 @@ def test_no_module_is_imported_because_a_file_names_it(folder: Folder) -> None:
         ({"functions": [function(name="my search")]}, "functions[0].name: String should match pattern"),
         ({"functions": [function(name="task_over")]}, "functions[0].name: 'task_over' ends the turn"),
         ({"functions": [function(parameters={"type": "string"})]}, "functions[0].parameters: the schema"),
-        ({"functions": [function(endTurn=True)]}, "functions[0].endTurn: there is no such field; did you mean 'endsTurn'?"),
+        (
+            {"functions": [function(endTurn=True)]},
+            "functions[0].endTurn: there is no such field; did you mean 'endsTurn'?",
+        ),
         ({"functions": "none"}, "functions: Input should be a valid array"),
         ({"functions": [7]}, "functions[0]: Input should be"),
         ({"instuctions": "x"}, "instuctions: there is no such field; did you mean 'instructions'?"),
@@ -383,5 +388,3 @@ async def test_a_running_request_goes_on_with_the_agent_that_it_began_with(folde
     assert (await service.request_agent("my-agent", "Go")).output == "done"
     with pytest.raises(AgentNotFoundError):
         await service.request_agent("my-agent", "Go")
-
-

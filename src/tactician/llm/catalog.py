@@ -22,7 +22,7 @@ from tactician.llm.providers import PROVIDERS
 from tactician.llm.remote import RemoteModel
 from tactician.llm.routing import Deployment, DeploymentStatus, ModelRouter
 from tactician.llm.routing.deployment import full_name
-from tactician.llm.service_catalog import EMBEDDINGS, IMAGES, ServiceFinder
+from tactician.llm.service_catalog import EMBEDDINGS, IMAGES, ServiceFinder, is_of_a_service
 from tactician.llm.single_keys import is_enabled, single_key
 from tactician.llm.vectors import EmbeddingModel
 
@@ -166,7 +166,8 @@ class ModelCatalog:
         if name := self._settings.default:
             yield name, "tactician.toml says so"
         for entry in self._entries():
-            yield entry.name, entry.origin
+            if not is_of_a_service(entry.name):
+                yield entry.name, entry.origin
 
     def _entries(self) -> Iterable[ModelEntry]:
         for instance in self.instances:

@@ -121,6 +121,11 @@ IMAGES: Service[ImageModel] = Service(
 )
 
 
+def is_of_a_service(model: str) -> bool:
+    """Whether a model's name tells that it makes embeddings or pictures, and does not talk."""
+    return any(mark in model.lower() for service in (EMBEDDINGS, IMAGES) for mark in service.marks)
+
+
 class ServiceFinder(Generic[M]):
     """The models of one service on this machine, by the rules of `ModelCatalog`. What fails in passing is retried."""
 

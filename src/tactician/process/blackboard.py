@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -23,6 +23,15 @@ class UserInput:
 class _Entry:
     value: object
     binding: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An object on a blackboard, the name that it is bound to, and whether it is hidden."""
+
+    value: object
+    binding: str
+    hidden: bool
 
 
 class Blackboard:
@@ -80,6 +89,28 @@ class Blackboard:
     def objects(self) -> tuple[object, ...]:
         """Everything that is visible, oldest first."""
         return tuple(entry.value for entry in reversed(list(self._visible())))
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All that was ever added, oldest first, with what is hidden."""
+        return tuple(Entry(e.value, e.binding, id(e.value) in self._hidden) for e in self._entries)
+
+    @property
+    def conditions(self) -> Mapping[str, bool]:
+        """The conditions that were set."""
+        return self._conditions
+
+    @classmethod
+    def of(cls, entries: Iterable[Entry], conditions: Mapping[str, bool]) -> Blackboard:
+        """A blackboard with these entries, as another one had them."""
+        board = cls()
+        for entry in entries:
+            board.add(entry.value, entry.binding)
+            if entry.hidden:
+                board.hide(entry.value)
+        for name, value in conditions.items():
+            board.set_condition(name, value)
+        return board
 
     def hide(self, value: object) -> None:
         """Keeps this very object out of all look-ups from now on."""

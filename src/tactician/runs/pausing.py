@@ -7,10 +7,12 @@ from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, TypeVar
 
+from pydantic import JsonValue
+
 from tactician.llm import JsonSchema, ToolCall
 
 T = TypeVar("T")
-PendingKind: TypeAlias = Literal["approval", "tool"]
+PendingKind: TypeAlias = Literal["approval", "tool", "form", "confirmation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,19 +21,26 @@ class PendingRequest:
 
     Attributes:
         id: by what a response names it; unique within the run.
-        kind: `"approval"` (may this tool be called?) or `"tool"` (call this tool, and say what it gave).
+        kind: `"approval"` (may this tool be called?), `"tool"` (call this tool, and say what it gave), `"form"` (fill this
+            in), or `"confirmation"` (yes or no).
         prompt: what is asked, for a person.
-        call: the tool call that waits.
+        call: the tool call that waits, if it is one.
         path: the names of the runs that led here, outermost first.
-        schema: the JSON schema of the tool's arguments.
+        schema: the JSON schema of the tool's arguments, or of the answer.
+        deadline: when the default answer is taken, in seconds since the epoch; never, when `None`.
+        default: that answer, as JSON.
+        problem: what was wrong with the last answer.
     """
 
     id: str
     kind: PendingKind
     prompt: str
-    call: ToolCall
+    call: ToolCall | None = None
     path: tuple[str, ...] = ()
     schema: JsonSchema | None = None
+    deadline: float | None = None
+    default: JsonValue = None
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

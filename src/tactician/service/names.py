@@ -98,14 +98,15 @@ class Names:
     def _made(self, name: str, kind: type[object]) -> object:
         try:
             return kind()
-        except TypeError as error:
-            raise NameProblem(f"{name!r} cannot be made without arguments: {error}; register an object") from error
+        except Exception as error:
+            why = str(error).partition("\n")[0]
+            raise NameProblem(f"{name!r} cannot be made without arguments: {why}; register an object") from error
 
     def _find(self, name: str) -> object:
         if name in self._registered:
             return self._registered[name]
         module, _, simple = name.rpartition(".")
-        for candidate in [self._module(module)] if module else self._modules:
+        for candidate in [self._module(module)] if "." in name else self._modules:
             found = getattr(candidate, simple, None) if not simple.startswith("_") else None
             if isinstance(found, FunctionType | type) and self._allows(found.__module__):
                 return found
