@@ -8,12 +8,14 @@ import tactician
 
 PUBLIC = {
     "tactician": """
+        AgentDefinition AgentService
         Agent AgentNetwork Ai AssistantMessage Autonomous Blackboard Budget Department Handoff HierarchicalAgents Image
         LlmOptions ModelRouter OperationContext ParallelAgents PlannedAgent Platform ProcessOptions ProcessStatus
         RouterAgent RunContext RunResult RunStatus Runnable SupervisorAgent Tool UserInput UserMessage achieves_goal action
         approve by_name condition handoff planned_agent reject runnable tool
     """,
     "tactician.agents": """
+        AgentDefinition ContextDefinition HandoffDefinition
         Agent AgentNetwork BaseRunnable Department FunctionRunnable HierarchicalAgents ParallelAgents PlannedAgent
         Returns RouterAgent RunnableTool SupervisorAgent achieves_goal action by_name condition is_planned
         planned_agent raise_unless_completed runnable
@@ -21,6 +23,8 @@ PUBLIC = {
     "tactician.ai": "Ai",
     "tactician.cli": "main",
     "tactician.platform": "Platform",
+    "tactician.prompts": "rendered variables_of",
+    "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.testing": "FakeContext ScriptError ScriptedModel Step ToolCall When",
 }
 
@@ -30,7 +34,10 @@ def test_a_package_exports_exactly_its_public_names(package: str) -> None:
     assert set(import_module(package).__all__) == set(PUBLIC[package].split())
 
 
-PACKAGES = ["agents", "ai", "cli", "llm", "loop", "planning", "platform", "process", "runs", "testing", "tools"]
+PACKAGES = [
+    *("agents", "ai", "cli", "llm", "loop", "planning", "platform", "process", "prompts", "runs", "service", "testing"),
+    "tools",
+]
 
 
 @pytest.mark.parametrize("package", [f"tactician.{name}" for name in PACKAGES])

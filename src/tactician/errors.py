@@ -230,6 +230,26 @@ class AgentNotFoundError(TacticianError):
     """No registered agent does what was asked for."""
 
 
+class TransientError(TacticianError):
+    """Raise this, or a subclass, in an action when it may succeed if it is tried again."""
+
+
+class PermanentError(TacticianError):
+    """Raise this, or a subclass, in an action when trying it again is of no use."""
+
+
+class Replan(TacticianError):  # noqa: N818 - it asks for something
+    """Raise this in an action to have the process plan again, without this action for once."""
+
+
+class ResponseError(TacticianError):
+    """A response does not fit what was asked; the process still waits."""
+
+
+class LeaseLostError(TacticianError):
+    """Another worker has taken the process over: this one may not change it any more."""
+
+
 class ProcessError(TacticianError):
     """A process did not reach its goal. `process` holds its status, history and blackboard."""
 

@@ -95,7 +95,8 @@ async def test_the_schema_is_one_that_structured_output_takes() -> None:
 async def test_a_model_can_define_both_sides_of_a_handoff() -> None:
     definition = AgentDefinition.model_validate_json(
         '{"name": "Desk", "instructions": "Route.", "maxTurns": 3, "handoffs": [{"name": "Billing desk", "description":'
-        ' "Payments", "target": {"name": "Billing", "instructions": "Bill.", "maxTurns": 2, "toolNames": ["search_kb"]}}]}'
+        ' "Payments", "target": {"name": "Billing", "instructions": "Bill.", "maxTurns": 2,'
+        ' "toolNames": ["search_kb"]}}]}'
     )
     model = ScriptedModel(ToolCall("billing_desk"), "Paid.")
     desk = definition.build(model=model, tools=[search_kb])

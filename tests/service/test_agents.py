@@ -33,9 +33,10 @@ from tactician.errors import (
     ConfigurationError,
     DeclarationError,
     MissingPromptVariable,
+    UnknownModelError,
 )
 from tactician.events import Event, RunCompleted, TextReceived, TurnStarted
-from tactician.llm import Deployment, Text
+from tactician.llm import Deployment, LanguageModel, Message, Text
 from tactician.testing import ScriptedModel, ToolCall
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n picture").decode()
@@ -124,7 +125,7 @@ async def test_any_runnable_can_be_asked() -> None:
 async def test_history_comes_before_the_message() -> None:
     model = ScriptedModel("Your name is Alice.")
     service = AgentService(model).register(Agent("assistant"))
-    history = [UserMessage("My name is Alice."), AssistantMessage((Text("Hello Alice."),))]
+    history: list[Message] = [UserMessage("My name is Alice."), AssistantMessage((Text("Hello Alice."),))]
     await service.request_agent("assistant", "What is my name?", history=history)
     assert model.calls[0].prompt == "My name is Alice.\nHello Alice.\nWhat is my name?"
     with pytest.raises(ValueError, match="conversation_id or a history"):
@@ -164,7 +165,7 @@ async def test_images_without_a_message_of_the_user_are_one() -> None:
 async def test_what_is_no_picture_is_an_error(wrong: str | bytes) -> None:
     model = ScriptedModel()
     service = AgentService(model).register(Agent("vision"))
-    with pytest.raises(ValueError, match="picture|PNG"):
+    with pytest.raises(ValueError, match=r"picture|PNG"):
         await service.request_agent("vision", "What is this?", images=[wrong])
     assert model.calls == []
 
@@ -315,6 +316,28 @@ async def test_a_model_that_nobody_serves_is_no_agent(asked: str) -> None:
     service = AgentService(router("gpt-5.4", model=ScriptedModel()))
     with pytest.raises(AgentNotFoundError):
         await service.request_agent(asked, "Hello")
+
+
+class Shop:
+    """A source of models of one's own."""
+
+    def __init__(self, model: ScriptedModel) -> None:
+        self.model = model
+
+    def resolve(self, options: LlmOptions) -> LanguageModel:
+        if options.model == "house":
+            return self.model
+        raise UnknownModelError("we have house only")
+
+
+async def test_any_source_can_serve_models_without_registration() -> None:
+    model = ScriptedModel("plain", "searched")
+    service = AgentService(Shop(model))
+    assert (await service.request_agent("house", "Hi")).output == "plain"
+    assert (await service.request_agent("house-websearch", "Hi")).output == "searched"
+    assert model.calls[1].options.native_tools == ("web_search",)
+    with pytest.raises(AgentNotFoundError):
+        await service.request_agent("castle", "Hi")
 
 
 async def test_an_agent_keeps_to_its_instances() -> None:

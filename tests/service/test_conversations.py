@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -21,15 +22,12 @@ from tactician import (
 from tactician.context import Conversation, MemoryConversations, SqliteConversations
 from tactician.errors import ConversationNotFoundError, GuardrailError, ModelServerError
 from tactician.guardrails import GuardrailResult
-from tactician.llm import Deployment, ModelRequest, ModelResponse, ModelRouter, Text
+from tactician.llm import Deployment, ModelRequest, ModelResponse, ModelRouter, Text, ToolResult
 from tactician.testing import ScriptedModel, ToolCall
 
 
 def said(conversation: Conversation) -> list[str]:
-    texts = []
-    for message in conversation.messages:
-        texts.append(message.content if message.role == "tool" else message.text)
-    return texts
+    return [one.content if isinstance(one, ToolResult) else one.text for one in conversation.messages]
 
 
 async def test_an_agent_remembers_what_was_said_in_a_conversation() -> None:
@@ -68,7 +66,7 @@ async def test_several_agents_and_models_can_speak_in_one_conversation() -> None
 @pytest.mark.parametrize("use", ["request", "conversation", "insert", "remove", "truncate"])
 async def test_an_unknown_conversation_is_an_error(use: str) -> None:
     service = AgentService(ScriptedModel()).register(Agent("a"))
-    uses = {
+    uses: dict[str, Callable[[], Awaitable[object]]] = {
         "request": lambda: service.request_agent("a", "Hi", conversation_id="gone"),
         "conversation": lambda: service.conversation("gone"),
         "insert": lambda: service.insert_message("gone", "user", "x"),
@@ -205,10 +203,16 @@ async def test_a_message_of_a_running_conversation_can_be_removed() -> None:
     assert said(await service.conversation(conversation_id)) == ["go", "", "tidy", "done"]
 
 
+@tool
+def look() -> str:
+    """Looks around."""
+    return "nothing"
+
+
 async def test_a_request_that_fails_leaves_a_conversation_that_goes_on() -> None:
     store = MemoryConversations()
     model = ScriptedModel(ToolCall("look"), ModelServerError("down"), "fine")
-    service = AgentService(model, conversations=store).register(Agent("a", tools=[tool(_look, name="look")]))
+    service = AgentService(model, conversations=store).register(Agent("a", tools=[look]))
     conversation_id = service.create_conversation()
     with pytest.raises(ModelServerError):
         await service.request_agent("a", "1", conversation_id=conversation_id)
@@ -216,10 +220,6 @@ async def test_a_request_that_fails_leaves_a_conversation_that_goes_on() -> None
     assert kept is not None
     assert said(kept) == ["1", "", "nothing"]
     assert (await service.request_agent("a", "2", conversation_id=conversation_id)).output == "fine"
-
-
-def _look() -> str:
-    return "nothing"
 
 
 async def test_a_message_that_a_guardrail_refuses_is_no_part_of_the_conversation() -> None:
@@ -314,3 +314,34 @@ async def test_an_assistant_message_may_come_first() -> None:
     await service.insert_message(conversation_id, "assistant", "Welcome!")
     await service.request_agent("a", "Hi", conversation_id=conversation_id)
     assert model.calls[0].messages[0] == AssistantMessage((Text("Welcome!"),))
+
+
+@pytest.mark.parametrize("steps", range(0, 60, 3))
+async def test_a_request_that_is_cancelled_at_any_step_leaves_a_conversation_that_goes_on(
+    tmp_path: Path, steps: int
+) -> None:
+    @tool
+    async def step() -> str:
+        """Takes its time."""
+        for _ in range(8):
+            await asyncio.sleep(0)
+        return "done"
+
+    async with SqliteConversations(tmp_path / "talks.db") as store:
+        model = ScriptedModel(*[[ToolCall("step"), ToolCall("step")]] * 3, *["ok"] * 3)
+        service = AgentService(model, conversations=store).register(Agent("a", tools=[step]), Agent("b"))
+        conversation_id = service.create_conversation()
+        asking = asyncio.create_task(service.request_agent("a", "1", conversation_id=conversation_id))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        plain = ScriptedModel("fine")
+        service.register(Agent("b", model=plain), replace=True)
+        assert (await service.request_agent("b", "2", conversation_id=conversation_id)).output == "fine"
+        kept = await store.load(conversation_id)
+        assert kept is not None
+        assert kept.open_calls == ()
+        assert said(kept)[-2:] == ["2", "fine"]
+        calls = [call.id for one in kept.messages if isinstance(one, AssistantMessage) for call in one.tool_calls]
+        assert calls == [one.call_id for one in kept.messages if isinstance(one, ToolResult)]

@@ -24,15 +24,15 @@ PLAIN = {"id": "my-agent", "name": "My Assistant", "model": "gpt-5.4"}
 class Folder:
     path: Path
 
-    def add(self, name: str = "agent.json", **fields: object) -> Folder:
-        (self.path / name).write_text(json.dumps({**PLAIN, **fields}), encoding="utf-8")
+    def add(self, file: str = "agent.json", /, **fields: object) -> Folder:
+        (self.path / file).write_text(json.dumps({**PLAIN, **fields}), encoding="utf-8")
         return self
 
     def service(self, model: ScriptedModel | None = None, names: Mapping[str, object] | None = None) -> AgentService:
         return AgentService(model or ScriptedModel(), folder=self.path, names=names or {}, packages=(ACME,))
 
     def agent(self, **fields: object) -> Agent[object]:
-        found = self.add(**fields).service().agents["my-agent"]
+        found = self.add("agent.json", **fields).service().agents["my-agent"]
         assert isinstance(found, Agent)
         return found
 
@@ -292,7 +292,7 @@ def test_no_module_is_imported_because_a_file_names_it(folder: Folder) -> None:
     ],
 )
 def test_a_mistake_is_told_with_its_file_and_place(folder: Folder, fields: dict[str, object], problem: str) -> None:
-    folder.add(**fields)
+    folder.add("agent.json", **fields)
     with pytest.raises(AgentFileError) as caught:
         folder.service(names={"number": int, **_named("Inert")})
     assert len(caught.value.problems) == 1
@@ -332,6 +332,19 @@ def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 def test_a_package_that_is_not_there_is_an_error() -> None:
     with pytest.raises(ImportError):
         AgentService(ScriptedModel(), packages=("acme_is_not_installed",))
+
+
+def test_a_module_that_cannot_be_imported_is_a_mistake(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: Folder
+) -> None:
+    package = tmp_path / "shop_of_this_test"
+    package.mkdir()
+    (package / "__init__.py").write_text("", encoding="utf-8")
+    (package / "broken.py").write_text("import not_there_at_all", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    folder.add(resultClass="shop_of_this_test.broken.Result")
+    with pytest.raises(AgentFileError, match=r"the module 'shop_of_this_test\.broken' cannot be imported: .*not_there"):
+        AgentService(ScriptedModel(), folder=folder.path, packages=("shop_of_this_test",))
 
 
 def test_a_file_may_begin_with_a_byte_order_mark(folder: Folder) -> None:

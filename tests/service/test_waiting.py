@@ -169,6 +169,7 @@ async def test_a_function_that_nobody_executes_is_for_the_caller() -> None:
     service = AgentService(model).register(Agent("weather-bot", tools=[get_weather]))
     waiting = await service.request_agent("weather_bot", "What's the weather in London?")
     call = waiting.pending[0].call
+    assert call is not None
     assert (call.name, call.parsed_arguments()) == ("get_weather", {"location": "London"})
     assert (await service.resume(waiting.run_id, {waiting.pending[0].id: "rain"})).output == "It rains."
     assert "rain" in messages_to_json(model.calls[1].messages)
@@ -191,6 +192,6 @@ async def test_a_request_to_a_model_waits_in_its_own_service() -> None:
     service = AgentService(model, runs=runs)
     waiting = await service.request_model("gpt-5.4", "Delete a", tools=[delete_file])
     responses = {waiting.pending[0].id: approve()}
-    with pytest.raises(AgentNotFoundError, match="a request to the model gpt-5.4"):
+    with pytest.raises(AgentNotFoundError, match=r"a request to the model gpt-5\.4"):
         await AgentService(ScriptedModel(), runs=runs).resume(waiting.run_id, responses)
     assert (await service.resume(waiting.run_id, responses)).output == "Done."

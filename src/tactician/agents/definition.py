@@ -25,7 +25,9 @@ _none_as_empty = BeforeValidator(lambda value: () if value is None else value)
 
 
 class _Definition(BaseModel):
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore")
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore", defer_build=True
+    )
 
 
 class ContextDefinition(_Definition):

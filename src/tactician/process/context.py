@@ -19,6 +19,8 @@ class OperationContext:
 
     process: AgentProcess
     run: RunContext
+    idempotency_key: str = ""
+    """The same for every attempt of this run of the action, also in another process: for services that take one."""
 
     @property
     def blackboard(self) -> Blackboard:

@@ -2,56 +2,43 @@
 
 from __future__ import annotations
 
+import asyncio
 from asyncio import CancelledError
-from collections.abc import Awaitable
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import replace
 from time import perf_counter, time
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-from tactician.errors import BudgetError
-from tactician.events import ActionCompleted, ActionStarted, PlanMade, ProcessEnded, ProcessStarted
+from tactician.errors import BudgetError, ResponseError
+from tactician.events import ActionCompleted, ActionStarted, PlanMade, ProcessEnded, ProcessStarted, RunPaused
 from tactician.llm import Usage, UsageTally
 from tactician.planning import Action, ConditionValue, Plan, WorldState
 from tactician.process.blackboard import DEFAULT_BINDING, Blackboard
+from tactician.process.concurrency import startable
 from tactician.process.context import OperationContext
+from tactician.process.history import ActionRun
 from tactician.process.options import ProcessOptions
+from tactician.process.performing import Outcome, WaitingAction, perform
 from tactician.process.recording import record
 from tactician.process.spec import ActionSpec, AgentSpec, GoalSpec
 from tactician.process.status import ProcessStatus
 from tactician.process.stuck import why_stuck
-from tactician.runs import BudgetMeter, Paused, RunContext
+from tactician.runs import BudgetMeter, PendingRequest, Response, RunContext
 
 T = TypeVar("T")
+_MOST_UNSTICKINGS = 10
 
 
-@dataclass(frozen=True, slots=True)
-class ActionRun:
-    """One entry of a process's history.
+class Keeper(Protocol):
+    """Keeps a process, so that it can go on elsewhere."""
 
-    Attributes:
-        started_at: seconds since the epoch.
-        seconds: how long it took.
-        tally: what its model calls used.
-        outputs: the names of the types that it gave.
-        error: what it raised, as text; `None` when it succeeded.
-    """
+    async def keep(self, process: AgentProcess) -> None:
+        """Keeps it as it is now.
 
-    action: str
-    started_at: float
-    seconds: float
-    tally: UsageTally = field(repr=False)
-    outputs: tuple[str, ...] = ()
-    error: str | None = None
-
-    @property
-    def usage(self) -> Usage:
-        """The tokens of its model calls."""
-        return self.tally.total
-
-    @property
-    def cost(self) -> float | None:
-        """US dollars of its model calls; `None` when a price is not known."""
-        return self.usage.cost
+        Raises:
+            LeaseLostError: when somebody else has taken it over.
+        """
+        ...
 
 
 class AgentProcess:
@@ -69,7 +56,12 @@ class AgentProcess:
     """
 
     def __init__(
-        self, agent: AgentSpec, blackboard: Blackboard, context: RunContext, options: ProcessOptions | None = None
+        self,
+        agent: AgentSpec,
+        blackboard: Blackboard,
+        context: RunContext,
+        options: ProcessOptions | None = None,
+        keeper: Keeper | None = None,
     ) -> None:
         self.agent = agent
         self.blackboard = blackboard
@@ -82,9 +74,15 @@ class AgentProcess:
         self._meter = BudgetMeter(self.options.budget, context.tally, context.clock, context.meter)
         # Actions are planned anew, not run again in the same order: no frame of theirs would be found again.
         self._context = replace(context, meter=self._meter, frame=None)
+        self._keeper = keeper
         self._history: list[ActionRun] = []
         self._ran: set[str] = set()
         self._declined: Action | None = None
+        self._waiting: dict[str, WaitingAction] = {}
+        self._responses: dict[str, Response] = {}
+        self._task: asyncio.Task[object] | None = None
+        self._is_to_pause = False
+        self._unstickings = 0
 
     @property
     def id(self) -> str:
@@ -100,6 +98,11 @@ class AgentProcess:
     def history(self) -> tuple[ActionRun, ...]:
         """The actions that were run, oldest first, failed ones included."""
         return tuple(self._history)
+
+    @property
+    def pending(self) -> tuple[PendingRequest, ...]:
+        """What the process waits for."""
+        return tuple(request for waiting in self._waiting.values() for request in waiting.pending)
 
     @property
     def tally(self) -> UsageTally:
@@ -141,6 +144,10 @@ class AgentProcess:
         """Whether the action has run to its end in this process."""
         return action in self._ran
 
+    def times_run(self, action: str) -> int:
+        """How often the action has run in this process."""
+        return sum(1 for run in self._history if run.action == action)
+
     def __repr__(self) -> str:
         return f"AgentProcess({self.agent.name!r}, {self.id}, {self.status})"
 
@@ -149,42 +156,79 @@ class AgentProcess:
 
         What an action raises ends the process as `FAILED`, and is kept in `error`; it is not raised here.
         """
-        if not self.status.may_become(ProcessStatus.RUNNING):
+        self._answer_overdue()
+        if not self.status.may_become(ProcessStatus.RUNNING) or self._has_to_wait():
             return self
         self.status = ProcessStatus.RUNNING
+        self._task = asyncio.current_task()
         self._declined = None
         started = perf_counter()
         if (sink := self._context.sink) is not None:
             goals = tuple(goal.name for goal in self.agent.goals)
             sink(ProcessStarted(run_id=self.id, path=self._context.path, agent=self.agent.name, goals=goals))
         try:
-            while self.status is ProcessStatus.RUNNING:
-                await self.tick()
+            await self._run()
         except CancelledError:
+            was_killed = self.status is ProcessStatus.KILLED
             self._end(ProcessStatus.KILLED, "the run was cancelled")
-            raise
-        except Exception as error:  # a condition or a cost that raises, a search that is too large
-            self.error = error
-            place = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
-            self._end(ProcessStatus.FAILED, f"planning failed: {type(error).__name__}: {error}{place}")
+            if not was_killed or self._task is None:
+                raise
+            self._task.uncancel()
         finally:
+            self._task = None
             self._announce_end(perf_counter() - started)
         return self
 
+    async def respond(self, request_id: str, response: Response) -> AgentProcess:
+        """Answers one of the pending requests, and goes on.
+
+        Raises:
+            ResponseError: when there is no such request, or the answer does not fit; then the process still waits.
+        """
+        known = [request.id for request in self.pending]
+        if request_id not in known:
+            raise ResponseError(f"{self.agent.name} does not wait for {request_id!r}; it waits for {known}")
+        self._responses[request_id] = response
+        await self.run()
+        for request in self.pending:
+            if request.id == request_id and request.problem is not None:
+                raise ResponseError(f"{request_id}: this is no valid answer: {request.problem}")
+        return self
+
+    async def kill(self, reason: str = "killed") -> None:
+        """Ends the process for good, and interrupts what it does."""
+        task = self._task
+        self._end(ProcessStatus.KILLED, reason)
+        if task is not None and task is not asyncio.current_task():
+            task.cancel()
+            await asyncio.wait([task])
+        await self._keep()
+
+    def pause(self) -> None:
+        """Has the process stop once the action that runs has ended; `run` goes on."""
+        self._is_to_pause = True
+
     async def tick(self) -> None:
-        """One step: observe the world, plan, run the first action of the plan, record it."""
+        """One step: observe the world, plan, run the first action of the plan, record it.
+
+        Where the options allow it, further actions of the plan run at the same time.
+        """
+        if self._waiting:
+            await self._perform([self.agent.action(name) for name in self._waiting])
+            return
         world = await self.observe()
         plan = self._best_plan(world)
         if plan is None:
-            self._end(ProcessStatus.STUCK, self._why_stuck(world))
+            await self._unstick(self._why_stuck(world))
         elif not plan.actions:
             self.goal = self.agent.goal(plan.goal.name)
             self._end(ProcessStatus.COMPLETED)
-        elif (limit := self._meter.exceeded(len(self._history))) is not None:
+        elif (limit := self._limit()) is not None:
             self._end(ProcessStatus.TERMINATED, limit)
         else:
             self._follow(plan)
-            await self._perform(self.agent.action(plan.actions[0].name))
+            chosen = startable(plan, world, self.options.max_parallel)
+            await self._perform([self.agent.action(action.name) for action in chosen])
 
     async def observe(self) -> WorldState:
         """The value of every condition now, each evaluated once."""
@@ -203,15 +247,50 @@ class AgentProcess:
         """The plan from here to the best goal, without following it; `None` when there is none."""
         return self._best_plan(await self.observe())
 
+    async def _run(self) -> None:
+        await self._keep()
+        try:
+            while self.status is ProcessStatus.RUNNING:
+                await self.tick()
+                if self._is_to_pause:
+                    self._is_to_pause = False
+                    self._end(ProcessStatus.PAUSED)
+                await self._keep()
+                if self.options.delay and self.status is ProcessStatus.RUNNING:
+                    await self._context.clock.sleep(self.options.delay)
+        except Exception as error:  # a condition or a cost that raises, a search that is too large
+            self.error = error
+            place = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+            self._end(ProcessStatus.FAILED, f"planning failed: {type(error).__name__}: {error}{place}")
+            await self._keep()
+
+    async def _keep(self) -> None:
+        if self._keeper is not None:
+            await self._keeper.keep(self)
+
     def _best_plan(self, world: WorldState) -> Plan | None:
         agent = self.agent
         plans = agent.planner.plans(world, self.plannable, tuple(goal.plan for goal in agent.goals))
         return plans[0] if plans else None
 
+    def _limit(self) -> str | None:
+        """Why the process has to end early, if it has to."""
+        policy = self.options.terminate_when
+        return self._meter.exceeded(len(self._history)) or (policy(self) if policy is not None else None)
+
     def _why_stuck(self, world: WorldState) -> str:
         reasons = [why_stuck(self, world, goal) for goal in self.agent.goals]
         known = ", ".join(type(value).__name__ for value in self.blackboard.objects) or "nothing"
         return f"{' '.join(reasons)} On the blackboard: {known}."
+
+    async def _unstick(self, reason: str) -> None:
+        """Lets the agent add what is missing, if it can; else the process is stuck."""
+        handler = self.agent.stuck_handler
+        if handler is not None and self._unstickings < _MOST_UNSTICKINGS:
+            self._unstickings += 1
+            if await handler(self):
+                return
+        self._end(ProcessStatus.STUCK, reason)
 
     def _follow(self, plan: Plan) -> None:
         """Takes the plan over, and tells the listeners when it is more than the rest of the last one."""
@@ -221,33 +300,81 @@ class AgentProcess:
         if previous is None or _names(previous.actions[1:]) != _names(plan.actions):
             sink(PlanMade(run_id=self.id, path=self._context.path, plan=plan))
 
-    async def _perform(self, action: ActionSpec) -> None:
-        context = self._context.child(action.name)
-        if context.sink is not None:
-            context.sink(
-                ActionStarted(
-                    run_id=self.id, path=self._context.path, action=action.name, description=action.description
-                )
-            )
-        started_at, started = time(), perf_counter()
-        outputs: tuple[str, ...] = ()
+    async def _perform(self, actions: Sequence[ActionSpec]) -> None:
+        """Runs actions, all at once, and records what they gave, in their order."""
         self._declined = None
+        if len(actions) == 1:
+            outcomes = [await self._outcome(actions[0])]
+        else:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._outcome(action)) for action in actions]
+            outcomes = [task.result() for task in tasks]
+        for outcome in outcomes:
+            self._take_in(outcome)
+        if self._waiting and self.status is ProcessStatus.RUNNING:
+            self._end(ProcessStatus.WAITING)
+            if (sink := self._context.sink) is not None:
+                sink(RunPaused(run_id=self.id, path=self._context.path, pending=self.pending))
+
+    async def _outcome(self, action: ActionSpec) -> Outcome:
+        sink, waited = self._context.sink, self._waiting.get(action.name)
+        if sink is not None and waited is None:
+            path, described = self._context.path, action.description
+            sink(ActionStarted(run_id=self.id, path=path, action=action.name, description=described))
+        started_at, started = time(), perf_counter()
+        context = replace(self._context, tally=UsageTally(self._context.tally))
         try:
-            outputs = self._record(action, await action.perform(OperationContext(self, context)))
-        except BudgetError as error:
-            self.error = error
-            self._end(ProcessStatus.TERMINATED, str(error))
-        except Paused as paused:
-            waits = ", ".join(request.prompt for request in paused.pending)
-            self._end(ProcessStatus.FAILED, f"{action.name} waits, which actions cannot do yet: {waits}")
-        except Exception as error:
-            self.error = error
-            self._end(ProcessStatus.FAILED, f"{action.name} raised {type(error).__name__}: {error}")
+            policy = action.retry or self.options.retry
+            return await perform(self, action, context, waited, self._responses, policy)
         except CancelledError:
-            self._remember(action, started_at, started, context.tally, (), "cancelled")
+            self._remember(
+                ActionRun(action.name, started_at, perf_counter() - started, context.tally, error="cancelled")
+            )
             raise
-        error_text = None if self.error is None else f"{type(self.error).__name__}: {self.error}"
-        self._remember(action, started_at, started, context.tally, outputs, error_text)
+
+    def _take_in(self, outcome: Outcome) -> None:
+        """Records how an action ended."""
+        action, error = outcome.action, outcome.error
+        if outcome.waiting is not None:
+            self._waiting[action.name] = outcome.waiting
+            return
+        self._forget_waiting(action.name)
+        self._unstickings = 0
+        outputs: tuple[str, ...] = ()
+        if outcome.replans:
+            self._declined = action.plan
+        elif error is None:
+            try:
+                outputs = self._record(action, outcome.output)
+            except TypeError as mismatch:
+                error = mismatch
+        if error is not None:
+            self._fail(action, error)
+        text = None if error is None else f"{type(error).__name__}: {error}"
+        self._remember(
+            ActionRun(
+                action.name,
+                outcome.started_at,
+                outcome.seconds,
+                outcome.context.tally,
+                outputs,
+                text,
+                outcome.attempts,
+            )
+        )
+
+    def _fail(self, action: ActionSpec, error: Exception) -> None:
+        self.error = self.error or error
+        if isinstance(error, BudgetError):
+            self._end(ProcessStatus.TERMINATED, str(error))
+            return
+        notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+        self._end(ProcessStatus.FAILED, f"{action.name} raised {type(error).__name__}: {error}{notes}")
+
+    def _forget_waiting(self, action: str) -> None:
+        if (waited := self._waiting.pop(action, None)) is not None:
+            for request in waited.pending:
+                self._responses.pop(request.id, None)
 
     def _record(self, action: ActionSpec, output: object) -> tuple[str, ...]:
         """Puts onto the blackboard what an action gave. Giving nothing means: plan again without it."""
@@ -257,29 +384,31 @@ class AgentProcess:
             self._declined = action.plan
         return given
 
-    def _remember(
-        self,
-        action: ActionSpec,
-        started_at: float,
-        started: float,
-        tally: UsageTally,
-        outputs: tuple[str, ...],
-        error: str | None,
-    ) -> None:
-        run = ActionRun(action.name, started_at, perf_counter() - started, tally, outputs, error)
+    def _remember(self, run: ActionRun) -> None:
         self._history.append(run)
         if (sink := self._context.sink) is not None:
             sink(
                 ActionCompleted(
                     run_id=self.id,
                     path=self._context.path,
-                    action=action.name,
+                    action=run.action,
                     seconds=run.seconds,
-                    tally=tally,
-                    outputs=outputs,
-                    error=error,
+                    tally=run.tally,
+                    outputs=run.outputs,
+                    error=run.error,
                 )
             )
+
+    def _answer_overdue(self) -> None:
+        """Gives the default answers of requests that nobody has answered in time."""
+        now = time()
+        for request in self.pending:
+            if request.deadline is not None and request.deadline <= now:
+                self._responses.setdefault(request.id, request.default)
+
+    def _has_to_wait(self) -> bool:
+        """Whether nothing has come of what it waits for."""
+        return self.status is ProcessStatus.WAITING and not any(one.id in self._responses for one in self.pending)
 
     def _end(self, status: ProcessStatus, failure: str | None = None) -> None:
         """The only place where a running process changes its status. A final status stays."""

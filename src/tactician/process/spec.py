@@ -7,15 +7,21 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from tactician.planning import Action, AStarPlanner, Goal
+from tactician.process.retrying import RetryPolicy
 
 if TYPE_CHECKING:
     from tactician.process.context import OperationContext
+    from tactician.process.process import AgentProcess
 
 Observe: TypeAlias = "Callable[[OperationContext], bool | Awaitable[bool]]"
 """Tells whether a condition holds now."""
 
 Perform: TypeAlias = "Callable[[OperationContext], Awaitable[object]]"
 """Runs an action and gives what it returned."""
+
+
+StuckHandler: TypeAlias = "Callable[[AgentProcess], Awaitable[bool]]"
+"""Adds what is missing to a process that is stuck; whether it is worth planning again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,7 @@ class ActionSpec:
         output_binding: the name under which the output goes onto the blackboard.
         sets: conditions that are true once it has run.
         condition_ran: the condition that says that it has run.
+        retry: how often it is tried; as the process's options say, when `None`.
     """
 
     plan: Action
@@ -42,6 +49,7 @@ class ActionSpec:
     output_binding: str
     sets: tuple[str, ...]
     condition_ran: str
+    retry: RetryPolicy | None = None
 
     @property
     def name(self) -> str:
@@ -75,6 +83,7 @@ class AgentSpec:
     observations: Mapping[str, Observe]
     instance: object = None
     planner: AStarPlanner = field(default_factory=AStarPlanner)
+    stuck_handler: StuckHandler | None = None
     plannable: tuple[Action, ...] = field(init=False)
     _by_name: Mapping[str, ActionSpec] = field(init=False, repr=False)
     _goals_by_name: Mapping[str, GoalSpec] = field(init=False, repr=False)

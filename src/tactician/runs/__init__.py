@@ -3,7 +3,7 @@
 from tactician.runs.budget import Budget, BudgetMeter
 from tactician.runs.context import RunContext, default_models, new_id
 from tactician.runs.execution import begin, go_on, pending_of
-from tactician.runs.frame import Frame, Progress
+from tactician.runs.frame import Frame, Progress, SavedFrame
 from tactician.runs.pausing import Approval, Paused, PendingKind, PendingRequest, Response, approve, reject, settle
 from tactician.runs.result import RunResult, RunStatus
 from tactician.runs.runnable import Input, Runnable, is_conversation, messages_of, run_blocking, stream_events
@@ -31,6 +31,7 @@ __all__ = [
     "default_store",
     "Frame",
     "Progress",
+    "SavedFrame",
     "begin",
     "go_on",
     "pending_of",

@@ -74,8 +74,8 @@ class Answering:
     def _asked_model(self, run_id: str, request: Request) -> Runnable:
         if (agent := self._unregistered.get(run_id)) is None:
             raise AgentNotFoundError(
-                f"The run {run_id} is a request to the model {request.agent}, which only the service that it was made to "
-                "can go on with. Register an agent to go on anywhere."
+                f"The run {run_id} is a request to the model {request.agent}: only the service that it was made to can "
+                "go on with it. Register an agent to go on anywhere."
             )
         return agent
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TypeVar
 
 from tactician.agents import Agent
-from tactician.errors import DeclarationError
 from tactician.llm import JsonSchema, LlmOptions
 from tactician.loop import DEFAULT_MAX_ATTEMPTS, TASK_OVER, Autonomous
 from tactician.service.entries import AgentEntry, EntryProblems, FunctionEntry
@@ -27,7 +26,7 @@ def build(entry: AgentEntry, names: Names) -> Agent[object]:
     """
     builder = _Builder(names)
     agent = builder.agent(entry)
-    if agent is None or builder.problems:
+    if builder.problems:
         raise EntryProblems(builder.problems)
     return agent
 
@@ -39,26 +38,22 @@ class _Builder:
         self._names = names
         self.problems: list[str] = []
 
-    def agent(self, entry: AgentEntry) -> Agent[object] | None:
+    def agent(self, entry: AgentEntry) -> Agent[object]:
         tools = [self._tool(function, f"functions[{place}]") for place, function in enumerate(entry.functions)]
         output = self._named("resultClass", self._names.kind, entry.result_class)
         attempts = entry.retry_config.deserialization_retries
         _warn_of_retries(entry)
-        try:
-            return Agent(
-                entry.name,
-                id=entry.id,
-                model=_options(entry),
-                instructions=entry.instructions,
-                description=entry.description,
-                output_type=output,
-                tools=tools,
-                autonomy=_autonomy(entry) if entry.autonomous else None,
-                max_attempts=DEFAULT_MAX_ATTEMPTS if attempts is None else attempts + 1,
-            )
-        except DeclarationError as error:
-            self.problems += error.problems
-            return None
+        return Agent(
+            entry.name,
+            id=entry.id,
+            model=_options(entry),
+            instructions=entry.instructions,
+            description=entry.description,
+            output_type=output,
+            tools=tools,
+            autonomy=_autonomy(entry) if entry.autonomous else None,
+            max_attempts=DEFAULT_MAX_ATTEMPTS if attempts is None else attempts + 1,
+        )
 
     def _tool(self, entry: FunctionEntry, place: str) -> DeclaredTool:
         execute, own_schema = self._executor(entry, place)

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
+from typing import Literal, TypeAlias
 
 from tactician.context import Conversation, ConversationStore
 from tactician.errors import ConversationNotFoundError
+from tactician.llm import AssistantMessage, Message, SystemMessage, Text, UserMessage
 from tactician.runs import new_id
+
+Role: TypeAlias = Literal["user", "assistant", "system"]
 
 
 class _Open:
     """A conversation that somebody uses."""
 
-    __slots__ = ("conversation", "has_changed", "is_deleted", "storing", "turn", "users")
+    __slots__ = ("conversation", "is_answering", "is_deleted", "storing", "turn", "users")
 
     def __init__(self) -> None:
         self.conversation: Conversation | None = None
         self.users = 0
-        self.has_changed = False
+        self.is_answering = False
         self.is_deleted = False
         self.turn = asyncio.Lock()
         self.storing = asyncio.Lock()
@@ -63,9 +67,10 @@ class Conversations:
         """
         async with self._using(conversation_id) as opened, opened.turn:
             try:
+                opened.is_answering = True
                 yield await self._loaded(conversation_id, opened)
             finally:
-                await self._save(opened)
+                await _finished(self._save(opened))
 
     @asynccontextmanager
     async def change(self, conversation_id: str) -> AsyncIterator[Conversation]:
@@ -76,9 +81,8 @@ class Conversations:
         """
         async with self._using(conversation_id) as opened:
             yield await self._loaded(conversation_id, opened)
-            opened.has_changed = True
-            if not opened.turn.locked():  # else it is saved at the end of that turn, when no call is open
-                await self._save(opened)
+            if not opened.is_answering:  # else it is saved at the end of that turn, when no call is open
+                await _finished(self._save(opened))
 
     @asynccontextmanager
     async def look(self, conversation_id: str) -> AsyncIterator[Conversation]:
@@ -119,8 +123,35 @@ class Conversations:
 
     async def _save(self, opened: _Open) -> None:
         async with opened.storing:
-            opened.has_changed = True
-            while opened.conversation is not None and opened.has_changed and not opened.is_deleted:
-                opened.has_changed = False  # somebody may change it while it is being saved
+            opened.is_answering = False
+            if opened.conversation is not None and not opened.is_deleted:
                 await self._store.save(opened.conversation)
                 self._new.discard(opened.conversation.id)
+
+
+async def _finished(work: Coroutine[object, object, None]) -> None:
+    """Does the work to its end. A cancellation waits for that."""
+    task, is_cancelled = asyncio.ensure_future(work), False
+    while not task.done():
+        try:
+            await asyncio.wait((task,))
+        except asyncio.CancelledError:
+            is_cancelled = True
+    task.result()
+    if is_cancelled:
+        raise asyncio.CancelledError
+
+
+def message_from(role: Role, content: str) -> Message:
+    """What somebody says.
+
+    Raises:
+        ValueError: when there is no such role.
+    """
+    if role == "assistant":
+        return AssistantMessage((Text(content),))
+    if role == "user":
+        return UserMessage(content)
+    if role == "system":
+        return SystemMessage(content)
+    raise ValueError(f"A message comes from the user, the assistant or the system, not from {role!r}")

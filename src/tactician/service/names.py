@@ -123,8 +123,8 @@ class Names:
             return None
         try:
             return import_module(name)
-        except ModuleNotFoundError as error:
-            if error.name is not None and name.startswith(error.name):
+        except Exception as error:
+            if isinstance(error, ModuleNotFoundError) and error.name is not None and name.startswith(error.name):
                 return None
             raise NameProblem(f"the module {name!r} cannot be imported: {error}") from error
 

@@ -24,7 +24,8 @@ class RequestOptions(TypedDict, total=False):
         history: what was said before, for callers who keep that themselves.
         images: pictures beside the message: images, bytes, base64 or URLs.
         budget: how much the request and all that it leads to may use.
-        execute: runs the functions that agents declare and do not execute themselves, and those that they do.
+        execute: runs the functions that the agent declares, whoever executes them otherwise; not those of agents to
+            which it hands over.
     """
 
     conversation_id: str | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, TypeAlias, cast
+from typing import cast
 
 from typing_extensions import TypeVar, Unpack
 
@@ -13,16 +13,8 @@ from tactician.agents import Agent
 from tactician.context import Conversation, ConversationStore, MemoryConversations
 from tactician.events import Event, EventSink
 from tactician.llm import (
-    AssistantMessage,
-    Image,
     LanguageModel,
-    Message,
     ModelSource,
-    ServiceSource,
-    SystemMessage,
-    Text,
-    UserMessage,
-    Vector,
     source_of,
 )
 from tactician.prompts import rendered, variables_of
@@ -39,20 +31,19 @@ from tactician.runs import (
     stream_events,
 )
 from tactician.service.answering import Answering
-from tactician.service.conversations import Conversations
+from tactician.service.conversations import Conversations, Role, message_from
+from tactician.service.media import MediaService
 from tactician.service.names import Names
-from tactician.service.pictures import Picture, as_image
 from tactician.service.registry import Registry
 from tactician.service.requests import AgentOptions, ModelOptions, model_options, request_for
 from tactician.service.waiting import WaitingRuns
 from tactician.tools import ToolExecutor, ToolLike
 
 T = TypeVar("T", default=str)
-Role: TypeAlias = Literal["user", "assistant", "system"]
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
-class AgentService:
+class AgentService(MediaService):
     """Agents by id and conversations by id: what a program needs that serves many users.
 
     Args:
@@ -80,7 +71,7 @@ class AgentService:
         runs: RunStore | None = None,
         on_event: EventSink | None = None,
     ) -> None:
-        self._models = default_models() if models is None else source_of(models)
+        super().__init__(default_models() if models is None else source_of(models))
         self._registry = Registry(self._models, None if folder is None else Path(folder), Names(names, packages))
         self._conversations = Conversations(MemoryConversations() if conversations is None else conversations)
         self._runs = default_store() if runs is None else runs
@@ -268,7 +259,7 @@ class AgentService:
             ConversationNotFoundError: when there is none.
             ValueError: when there is no such role.
         """
-        message = _message(role, content)
+        message = message_from(role, content)
         async with self._conversations.change(conversation_id) as conversation:
             return conversation.insert(message)
 
@@ -293,61 +284,6 @@ class AgentService:
         async with self._conversations.change(conversation_id) as conversation:
             conversation.truncate(keep_last)
 
-    async def embed(self, text: str, *, model: str | None = None) -> Vector:
-        """The vector of a text, by the embedding model of this name, else the default one.
-
-        Raises:
-            ConfigurationError: when there is no such model.
-            ModelError: when it cannot be called.
-        """
-        return (await self.embed_all((text,), model=model))[0]
-
-    async def embed_all(self, texts: Sequence[str], *, model: str | None = None) -> tuple[Vector, ...]:
-        """One vector for each text, in order.
-
-        Raises:
-            ConfigurationError: when there is no such model.
-            ModelError: when it cannot be called.
-        """
-        return (await self._services.embedder(model).embed(texts)).vectors
-
-    async def image(
-        self, prompt: str, *, model: str | None = None, size: str = "1024x1024", quality: str = "standard"
-    ) -> Image:
-        """A picture of what the prompt says.
-
-        Args:
-            prompt: what to show.
-            model: the name of an image model; the default one by default.
-            size: width x height in pixels.
-            quality: `"standard"` or `"hd"`, or a word of the model's own.
-
-        Raises:
-            ConfigurationError: when there is no such model.
-            ModelError: when it cannot be called.
-        """
-        made = await self._services.painter(model).generate(prompt, size=size, quality=quality)
-        return made.images[0]
-
-    async def edit_image(
-        self, image: Picture, prompt: str, *, mask: Picture | None = None, model: str | None = None
-    ) -> Image:
-        """A picture, changed as the prompt says; only where the mask is transparent, when there is one.
-
-        Raises:
-            ConfigurationError: when there is no such model.
-            ValueError: when a picture is none.
-            ModelError: when the model cannot be called.
-        """
-        painter = self._services.painter(model)
-        made = await painter.edit(as_image(image), prompt, mask=None if mask is None else as_image(mask))
-        return made.images[0]
-
-    @property
-    def _services(self) -> ServiceSource:
-        """Where embeddings and images come from: the environment, where the service's models have none."""
-        return self._models if isinstance(self._models, ServiceSource) else default_models()
-
     async def _request(
         self, agent_id: str, message: Input, options: AgentOptions, context: RunContext
     ) -> RunResult[object]:
@@ -360,13 +296,3 @@ class AgentService:
         return await self._answering.answer(
             request, agent, context, budget=options.get("budget"), execute=options.get("execute")
         )
-
-
-def _message(role: Role, content: str) -> Message:
-    if role == "assistant":
-        return AssistantMessage((Text(content),))
-    if role == "user":
-        return UserMessage(content)
-    if role == "system":
-        return SystemMessage(content)
-    raise ValueError(f"A message comes from the user, the assistant or the system, not from {role!r}")

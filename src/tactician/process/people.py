@@ -1,0 +1,141 @@
+"""Asking people from inside an action: the process waits, for days if need be, and takes no memory meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import timedelta
+from time import time
+from typing import TypeVar, cast
+
+from pydantic import JsonValue
+from pydantic_core import to_jsonable_python
+
+from tactician.errors import ConfigurationError
+from tactician.llm import JsonSchema
+from tactician.loop import InvalidOutput, OutputType, output_type
+from tactician.process.forms import form_of
+from tactician.runs import Frame, Paused, PendingKind, PendingRequest, RunContext
+
+T = TypeVar("T")
+_current: ContextVar[RunContext] = ContextVar("the run that may ask people")
+_NO_DEFAULT = object()
+
+
+@contextmanager
+def asking_for(run: RunContext) -> Iterator[None]:
+    """Lets `ask_human` and `confirm` know whose run it is that asks."""
+    token = _current.set(run)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+async def ask_human(
+    wanted: type[T], prompt: str, *, deadline: timedelta | None = None, default: T | object = _NO_DEFAULT
+) -> T:
+    """What a person answers, as an object of the wanted type. Call it in an action.
+
+    The process waits, with a form that is made of the type, until somebody responds. Then the action is run again from
+    its beginning, and gets the answer here.
+
+    Args:
+        wanted: what the answer has to be: a pydantic model, a dataclass, an enum, text ...
+        prompt: what the person is asked.
+        deadline: how long to wait; without an end, when `None`.
+        default: the answer when nobody has responded in time; needed with a deadline.
+
+    Raises:
+        ConfigurationError: outside of actions, or for a deadline without a default.
+    """
+    # Without an output type this is typed as text, and T is str then.
+    return await _ask("form", cast("OutputType[T]", output_type(wanted)), prompt, form_of(wanted), deadline, default)
+
+
+async def confirm(subject: object, prompt: str, *, deadline: timedelta | None = None, default: bool = False) -> bool:
+    """Whether a person agrees. Call it in an action; `subject` is what it is about, and is shown with the prompt.
+
+    Raises:
+        ConfigurationError: outside of actions.
+    """
+    shown = f"{prompt}\n\n{_shown(subject)}" if subject is not None else prompt
+    given = default if deadline is not None else _NO_DEFAULT
+    return await _ask("confirmation", output_type(bool), shown, {"type": "boolean"}, deadline, given)
+
+
+async def _ask(
+    kind: PendingKind,
+    wanted: OutputType[T],
+    prompt: str,
+    schema: JsonSchema,
+    deadline: timedelta | None,
+    default: object,
+) -> T:
+    run = _current.get(None)
+    if run is None or run.frame is None:
+        raise ConfigurationError("People can be asked only from inside an action of a planned agent.")
+    if deadline is not None and default is _NO_DEFAULT:
+        raise ConfigurationError(f"{prompt!r}: a deadline needs a default, the answer when nobody has responded in time")
+    asked = run.frame.child("asked")
+    problem = None
+    if asked.path in run.responses:
+        try:
+            answer = wanted.accept(run.responses[asked.path])
+        except InvalidOutput as error:
+            problem = str(error)
+        else:
+            asked.progress = _Answered(answer)
+            return answer
+    elif isinstance(saved := asked.saved, dict) and "answer" in saved:
+        asked.progress = _Answered(saved["answer"])
+        return wanted.accept(saved["answer"])
+    raise Paused(_request(asked, kind, run, prompt, schema, deadline, default, problem))
+
+
+def _request(
+    asked: Frame,
+    kind: PendingKind,
+    run: RunContext,
+    prompt: str,
+    schema: JsonSchema,
+    deadline: timedelta | None,
+    default: object,
+    problem: str | None,
+) -> PendingRequest:
+    until: float | None = None
+    if deadline is not None:
+        known = asked.saved.get("deadline") if isinstance(asked.saved, dict) else None
+        until = float(known) if isinstance(known, int | float) else time() + deadline.total_seconds()
+        asked.progress = _AskedUntil(until)
+    answer: JsonValue = None if default is _NO_DEFAULT else to_jsonable_python(default)
+    return PendingRequest(asked.path, kind, prompt, None, run.path, schema, until, answer, problem)
+
+
+def _shown(subject: object) -> str:
+    if isinstance(subject, str):
+        return subject
+    return str(to_jsonable_python(subject, fallback=str))
+
+
+class _Answered:
+    """An answer that was given already: the action may be run again because of another question."""
+
+    def __init__(self, answer: object) -> None:
+        self._answer = answer
+
+    def saved(self) -> JsonValue:
+        """It, as JSON."""
+        return {"answer": to_jsonable_python(self._answer)}
+
+
+class _AskedUntil:
+    """A question with a deadline: it stays the same when the action is run again."""
+
+    def __init__(self, deadline: float) -> None:
+        self._deadline = deadline
+
+    def saved(self) -> JsonValue:
+        """It, as JSON."""
+        return {"deadline": self._deadline}

@@ -1,0 +1,71 @@
+"""Which failures of actions pass, and how often an action is tried."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from tactician.clock import Clock
+from tactician.errors import (
+    ModelConnectionError,
+    ModelServerError,
+    ModelTimeoutError,
+    PermanentError,
+    RateLimitError,
+    TransientError,
+)
+
+T = TypeVar("T")
+_PASSING = (TransientError, RateLimitError, ModelServerError, ModelTimeoutError, ModelConnectionError, ConnectionError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """How often an action is tried, and how long to wait in between.
+
+    What is tried again: a `TransientError`, failures of models and connections that pass, and what is named here. A
+    `PermanentError` never is, nor are mistakes in the code of an action.
+
+    Attributes:
+        attempts: in all.
+        delay: seconds before the second attempt.
+        factor: by how much each further pause is longer.
+        max_delay: seconds, the longest pause.
+        on: other exceptions that are worth another attempt.
+    """
+
+    attempts: int = 3
+    delay: float = 1.0
+    factor: float = 2.0
+    max_delay: float = 60.0
+    on: tuple[type[Exception], ...] = ()
+
+    def pause_after(self, attempt: int, error: Exception) -> float | None:
+        """Seconds to wait after an attempt, counted from 1; `None` when it was the last."""
+        if attempt >= self.attempts or isinstance(error, PermanentError) or not isinstance(error, (*_PASSING, *self.on)):
+            return None
+        return min(self.delay * self.factor ** (attempt - 1), self.max_delay)
+
+
+DEFAULT_RETRIES = RetryPolicy()
+
+
+async def retried(attempt: Callable[[], Awaitable[T]], policy: RetryPolicy, clock: Clock) -> tuple[T, int]:
+    """What an action gives, and how many attempts that took.
+
+    Raises:
+        Exception: that of the last attempt.
+    """
+    number = 1
+    while True:
+        try:
+            return await attempt(), number
+        except Exception as error:
+            pause = policy.pause_after(number, error)
+            if pause is None:
+                if number > 1:
+                    error.add_note(f"after {number} attempts")
+                raise
+        await clock.sleep(pause)
+        number += 1
