@@ -66,6 +66,16 @@ class TestSlidingWindow:
         talk: list[Message] = [says("hello"), user("a"), says("b")]
         assert await slid(SlidingWindow(2), talk) == [user("a"), says("b")]
 
+    async def test_results_that_are_given_anew_are_counted_anew(self) -> None:
+        conversation = Conversation([user("a"), says("b"), calls("x"), result("x", "r" * 400)])
+        window = SlidingWindow(100).start(RUN, ESTIMATE)
+        assert len(await window.view(conversation)) == 3
+
+        conversation.rewind(3)
+        conversation.append(result("x", "r"))
+
+        assert len(await window.view(conversation)) == 4
+
     @given(conversations(), st.integers(1, 600))
     async def test_it_is_as_long_as_it_may_be(self, messages: list[Message], limit: int) -> None:
         view = await slid(SlidingWindow(limit), messages, ESTIMATE)
@@ -74,7 +84,7 @@ class TestSlidingWindow:
         newest = next(n for n in range(len(view) - 1, -1, -1) if not isinstance(view[n], ToolResult))
         head = next(n for n, one in enumerate(messages) if not isinstance(one, SystemMessage))
         assert length <= limit or newest <= head + 1
-        left_out = [one for one in messages if one not in view]
+        left_out = [one for one in messages if not any(one is shown for shown in view)]
         if left_out:
             unit = [left_out.pop()]
             while left_out and isinstance(unit[0], ToolResult):

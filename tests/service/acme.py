@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from tactician.llm import ToolCall
 
-__all__ = ["Analysis", "NeedsMore", "Popen", "Query", "Search", "Weather", "execute_all", "subprocess"]
+__all__ = ["Analysis", "NeedsMore", "Popen", "Query", "Search", "Tree", "Weather", "execute_all", "subprocess"]
 
 
 class Analysis(BaseModel):
@@ -20,6 +20,11 @@ class Analysis(BaseModel):
 
 class Query(BaseModel):
     query: str = Field(description="Search query")
+
+
+class Tree(BaseModel):
+    name: str
+    branches: list[Tree]
 
 
 class Search:

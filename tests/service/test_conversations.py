@@ -20,7 +20,7 @@ from tactician import (
     tool,
 )
 from tactician.context import Conversation, MemoryConversations, SqliteConversations
-from tactician.errors import ConversationNotFoundError, GuardrailError, ModelServerError
+from tactician.errors import ConversationConflictError, ConversationNotFoundError, GuardrailError, ModelServerError
 from tactician.guardrails import GuardrailResult
 from tactician.llm import Deployment, ModelRequest, ModelResponse, ModelRouter, Text, ToolResult
 from tactician.testing import ScriptedModel, ToolCall
@@ -39,6 +39,27 @@ async def test_an_agent_remembers_what_was_said_in_a_conversation() -> None:
     assert result.output == "Your name is Alice."
     assert model.calls[1].prompt == "My name is Alice.\nHello Alice.\nWhat is my name?"
     assert len((await service.conversation(conversation_id)).messages) == 4
+
+
+def test_a_conversation_can_be_gone_on_with_without_an_event_loop() -> None:
+    model = ScriptedModel("one", "two")
+    service = AgentService(model).register(Agent("a"))
+    conversation_id = service.create_conversation()
+    service.request_agent_sync("a", "1", conversation_id=conversation_id)
+    service.request_agent_sync("a", "2", conversation_id=conversation_id)
+    assert model.calls[1].prompt == "1\none\n2"
+
+
+async def test_two_processes_cannot_change_the_same_conversation_unnoticed() -> None:
+    store, model = MemoryConversations(), Slow("one")
+    service = AgentService(model, conversations=store).register(Agent("a"))
+    conversation_id = service.create_conversation()
+    asking = asyncio.create_task(service.request_agent("a", "1", conversation_id=conversation_id))
+    await model.asked.wait()
+    await store.create(conversation_id)
+    model.may_answer.set()
+    with pytest.raises(ConversationConflictError):
+        await asking
 
 
 async def test_requests_without_a_conversation_leave_nothing() -> None:

@@ -197,6 +197,14 @@ def test_a_parameter_class_beats_parameters(folder: Folder) -> None:
     assert properties == {"query": {"description": "Search query", "type": "string"}}
 
 
+def test_a_parameter_class_may_contain_itself(folder: Folder) -> None:
+    agent = folder.agent(functions=[function(parameterClass="Tree")])
+    schema = next(iter(agent.tools)).spec.parameters
+    properties = schema["properties"]
+    assert isinstance(properties, dict)
+    assert properties["branches"] == {"items": {"$ref": "#/$defs/Tree"}, "type": "array"}
+
+
 async def test_a_result_class_is_the_output_type(folder: Folder) -> None:
     answer = Analysis(summary="s", key_points=["k"], confidence=0.5)
     folder.add(resultClass="Analysis")

@@ -154,11 +154,24 @@ async def test_any_runnable_can_wait_in_a_conversation() -> None:
 
 
 async def test_a_conversation_that_is_deleted_while_it_waits_gives_the_run_up() -> None:
+    runs = MemoryRuns()
     model = ScriptedModel(ToolCall("delete_file", path="a.txt"))
-    service = AgentService(model).register(Agent("a", tools=[delete_file]))
+    service = AgentService(model, runs=runs).register(Agent("a", tools=[delete_file]))
     conversation_id = service.create_conversation()
     waiting = await service.request_agent("a", "Delete a.txt", conversation_id=conversation_id)
     await service.delete_conversation(conversation_id)
+    assert len(runs) == 0
+    with pytest.raises(RunNotFoundError):
+        await service.resume(waiting.run_id, {waiting.pending[0].id: approve()})
+
+
+async def test_a_conversation_that_its_store_has_lost_is_an_error() -> None:
+    store = MemoryConversations()
+    model = ScriptedModel(ToolCall("delete_file", path="a.txt"))
+    service = AgentService(model, conversations=store).register(Agent("a", tools=[delete_file]))
+    conversation_id = service.create_conversation()
+    waiting = await service.request_agent("a", "Delete a.txt", conversation_id=conversation_id)
+    await store.delete(conversation_id)
     with pytest.raises(ConversationNotFoundError):
         await service.resume(waiting.run_id, {waiting.pending[0].id: approve()})
 

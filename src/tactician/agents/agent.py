@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Self, cast
 
@@ -34,7 +34,7 @@ from tactician.loop import (
     handoff,
     output_type,
 )
-from tactician.runs import Budget, Input, RunContext, Runnable, RunResult, begin, messages_of
+from tactician.runs import Budget, Input, Response, RunContext, Runnable, RunResult, begin, go_on, messages_of
 from tactician.tools import Tool, Toolbox, ToolLike, snake_case
 
 T_co = TypeVar("T_co", covariant=True, default=str)
@@ -199,6 +199,34 @@ class Agent(BaseRunnable[T_co]):
             return await self._loop(child).run(messages_of(given), conversation)
 
         return await begin(self.name, input, context, budget, work)
+
+    async def resume(
+        self,
+        run_id: str,
+        responses: Mapping[str, Response],
+        *,
+        context: RunContext | None = None,
+        conversation: Conversation | None = None,
+    ) -> RunResult[T_co]:
+        """Goes on with a run that waits, in this process or another one.
+
+        Args:
+            run_id: `run_id` of the result that the waiting run gave.
+            responses: what it is told, by the ids of its pending requests: `approve()`, `reject("why")`, or what a tool
+                gave. Those left out stay pending.
+            context: the surroundings; they need the store of the run that waits.
+            conversation: that of the run, if it had one, as the run left it.
+
+        Raises:
+            RunNotFoundError: when no run of this name waits with the id, or not for one of these requests.
+            RunConflictError: when somebody else has taken it up.
+            RunError: when it fails. It still waits then, with what it has done since.
+        """
+
+        async def work(given: Input, child: RunContext) -> RunResult[T_co]:
+            return await self._loop(child).run(messages_of(given), conversation)
+
+        return await go_on(self.name, run_id, responses, context, work)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
         return await self._loop(context).run(messages_of(input))

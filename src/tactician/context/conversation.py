@@ -170,7 +170,7 @@ class Conversation:
 
     def rewind(self, length: int) -> None:
         """Forgets all but the first messages: for a run that begins anew. What waits to be let in is let in."""
-        self._cut(length, len(self._list))
+        self._cut(max(length, 0), len(self._list))
         self._let_in()
 
     def copy(self) -> Conversation:

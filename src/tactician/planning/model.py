@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from tactician.planning.world import WorldState
 
@@ -103,9 +103,13 @@ class Goal:
         return world.satisfies(self.conditions)
 
 
+NIRVANA: Final = Goal("nirvana", {"nirvana": True})
+"""The goal of those who have none: it is never reached, but there may be an action that is worth while."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Actions which, run in this order, reach a goal; none if it is reached already.
+    """Actions which, run in this order, reach a goal; none if it is reached already. For `NIRVANA`: the best action.
 
     `costs` has one number per action, as estimated when the plan was made; `value` is the goal's value plus that of
     every action.

@@ -1,37 +1,51 @@
-"""The planner: cheapest plans for goals."""
+"""What all planners can do, and how they do it while something may be unknown."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from typing import Protocol
 
-from tactician.planning.explanation import Explanation, explain_missing
+from tactician.planning.consultation import Consultation, Determine, Inquiry, settle
+from tactician.planning.explanation import Explanation
 from tactician.planning.index import IndexCache
 from tactician.planning.model import Action, Goal, Plan
-from tactician.planning.session import Determine, Session
+from tactician.planning.session import Session
 from tactician.planning.world import WorldState
 
 
-class AStarPlanner:
-    """Finds the plan of least cost; among equals the one with fewest steps.
+class Planner(Protocol):
+    """Chooses what to do: `AStarPlanner`, `UtilityPlanner` and `HybridPlanner` are planners."""
 
-    Costs are compared in billionths. Between actions that serve equally well it prefers the more specific one, with
-    more preconditions, then the one declared first; steps that do not depend on each other run in that order too.
-    The same arguments always give the same plan.
+    def plan(self, world: WorldState, actions: Iterable[Action], goal: Goal) -> Plan | None:
+        """The best plan that reaches the goal, without actions if it is reached already; None if there is none."""
 
-    A planner remembers what it compiled for the action sequences and goals it saw last (8 sequences of up to 64
-    goals), so replanning with the same `Action` objects is cheap.
+    def best(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> Plan | None:
+        """The first of `plans`, without the work and the questions that only the others need."""
 
-    Args:
-        determine: tells whether an unknown condition holds, or None if that cannot be known. It is asked only for
-            conditions that the best plan depends on, and for each at most once per call of the planner. Without it,
-            unknown conditions satisfy nothing
-        max_expansions: how many states one search may explore, 250,000 by default
+    def consult(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> Consultation:
+        """The way to the best plan, halted wherever it depends on a condition that is unknown."""
 
-    Raises:
-        ValueError: a cost function returned a number that is negative or not finite, or a value function one that
-            is not finite
-        SearchLimitExceeded: a search reached `max_expansions` before it knew the best plan
-    """
+    def plans(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> list[Plan]:
+        """The best plan for each goal that can be reached, the best first."""
+
+    def prune(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> tuple[Action, ...]:
+        """The actions that the best plan for some goal uses, in the order given."""
+
+    def explain(
+        self,
+        world: WorldState,
+        actions: Iterable[Action],
+        goal: Goal,
+        *,
+        about: Action | None = None,
+        others: Iterable[Goal] = (),
+    ) -> Explanation:
+        """Why there is this plan for the goal, or none; what the others come to, and why an action is in it or not."""
+
+
+class InquiringPlanner(ABC):
+    """A planner whose choices are inquiries: they yield the conditions that they depend on."""
 
     def __init__(self, determine: Determine | None = None, *, max_expansions: int = 250_000) -> None:
         """Remember the options."""
@@ -41,13 +55,23 @@ class AStarPlanner:
 
     def plan(self, world: WorldState, actions: Iterable[Action], goal: Goal) -> Plan | None:
         """The best plan that reaches the goal, without actions if it is reached already; None if there is none."""
-        return self._session(world, actions).plan(goal)
+        return settle(self._plan(self._session(world, actions), goal), self._determine)
+
+    def best(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> Plan | None:
+        """The first of `plans`, without the work and the questions that only the others need."""
+        return settle(self._best(self._session(world, actions), tuple(goals)), self._determine)
+
+    def consult(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> Consultation:
+        """The way to the best plan, halted wherever it depends on a condition that is unknown.
+
+        It asks for conditions one at a time, those first on which the likeliest choice depends, each at most once and
+        none that cannot change the choice. `determine` is not called.
+        """
+        return Consultation(world, self._best(self._session(world, actions, asks=True), tuple(goals)))
 
     def plans(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> list[Plan]:
-        """The best plan for each goal that can be reached, best net value first, then in the order of the goals."""
-        session = self._session(world, actions)
-        found = [plan for goal in goals if (plan := session.plan(goal)) is not None]
-        return sorted(found, key=lambda plan: plan.net_value, reverse=True)
+        """The best plan for each goal that can be reached, the best first."""
+        return settle(self._plans(self._session(world, actions), tuple(goals)), self._determine)
 
     def prune(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> tuple[Action, ...]:
         """The actions that the best plan for some goal uses, in the order given."""
@@ -55,11 +79,54 @@ class AStarPlanner:
         used = {id(action) for plan in self.plans(world, offered, goals) for action in plan.actions}
         return tuple(action for action in offered if id(action) in used)
 
-    def explain(self, world: WorldState, actions: Iterable[Action], goal: Goal) -> Explanation:
-        """The best plan with its costs, or what keeps the goal from being reached."""
-        session = self._session(world, actions)
-        plan = session.plan(goal)
-        return Explanation(goal, plan) if plan else explain_missing(session.world, session.index, goal)
+    def explain(
+        self,
+        world: WorldState,
+        actions: Iterable[Action],
+        goal: Goal,
+        *,
+        about: Action | None = None,
+        others: Iterable[Goal] = (),
+    ) -> Explanation:
+        """Why there is this plan for the goal, or none.
 
-    def _session(self, world: WorldState, actions: Iterable[Action]) -> Session:
-        return Session(world, self._indexes.index(actions), self._determine, self._max_expansions)
+        Args:
+            world: what is known
+            actions: what can be done
+            goal: what is to be reached
+            about: an action: why it is in the plan, or why it is not
+            others: goals that were not chosen: what their plans would come to
+        """
+        session = self._session(world, actions)
+        plan = settle(self._plan(session, goal), self._determine)
+        found = [settle(self._plan(session, other), self._determine) for other in others if other != goal]
+        rivals = sorted(filter(None, found), key=lambda rival: rival.net_value, reverse=True)
+        return self._explain(session, goal, plan, about, tuple(rivals))
+
+    def _session(self, world: WorldState, actions: Iterable[Action], *, asks: bool = False) -> Session:
+        index = self._indexes.index(actions)
+        return Session(world, index, asks=asks or self._determine is not None, max_expansions=self._max_expansions)
+
+    @abstractmethod
+    def _plan(self, session: Session, goal: Goal) -> Inquiry[Plan | None]: ...
+
+    @abstractmethod
+    def _best(self, session: Session, goals: tuple[Goal, ...]) -> Inquiry[Plan | None]: ...
+
+    @abstractmethod
+    def _plans(self, session: Session, goals: tuple[Goal, ...]) -> Inquiry[list[Plan]]: ...
+
+    @abstractmethod
+    def _explain(
+        self, session: Session, goal: Goal, plan: Plan | None, about: Action | None, rivals: tuple[Plan, ...]
+    ) -> Explanation: ...
+
+
+def plans_for(planner_plan: Iterable[Inquiry[Plan | None]]) -> Inquiry[list[Plan]]:
+    """The plans that there are, best net value first, then in the order given."""
+    found: list[Plan] = []
+    for inquiry in planner_plan:
+        plan = yield from inquiry
+        if plan is not None:
+            found.append(plan)
+    return sorted(found, key=lambda plan: plan.net_value, reverse=True)

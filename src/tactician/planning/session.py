@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias, TypeVar
 
+from tactician.planning.consultation import Inquiry
 from tactician.planning.errors import SearchLimitExceeded
 from tactician.planning.index import ActionIndex
 from tactician.planning.model import Action, Goal, Plan
@@ -13,95 +15,86 @@ from tactician.planning.search import ExpansionLimitError
 from tactician.planning.solving import solve
 from tactician.planning.world import UNKNOWN, WorldState
 
-Determine = Callable[[str], bool | None]
+Owner = TypeVar("Owner", Action, Goal)
+AmountOf: TypeAlias = Callable[[Owner], float]
 
 
 class Session:
-    """Plans for goals in one world; determines a condition, and calls a cost function, at most once.
+    """What is known of one world; asks for a condition, and calls the function of an amount, at most once.
 
-    `world` is the world with what has been determined so far.
+    `world` is the world with the answers so far; `cost`, `value` and `worth` are those of actions and goals in the
+    world as it was given.
     """
 
-    def __init__(self, world: WorldState, index: ActionIndex, determine: Determine | None, max_expansions: int) -> None:
-        """Start with the world as it was given."""
+    def __init__(self, world: WorldState, index: ActionIndex, *, asks: bool, max_expansions: int) -> None:
+        """Start with the world as it was given; without `asks`, what is unknown stays so."""
         self.world = world
         self.index = index
-        self._given = world
-        self._determine = determine
+        self.cost: AmountOf[Action] = _once(lambda action: action.cost_in(world))
+        self.value: AmountOf[Action] = _once(lambda action: action.value_in(world))
+        self.worth: AmountOf[Goal] = _once(lambda goal: goal.value_in(world))
+        self._asks = asks
         self._asked: set[str] = set()
         self._max_expansions = max_expansions
-        self._cost = _once(lambda action: action.cost_in(world))
-        self._value = _once(lambda action: action.value_in(world))
 
-    def plan(self, goal: Goal) -> Plan | None:
-        """The best plan for the goal.
+    def is_open(self, name: str) -> bool:
+        """Whether a condition is unknown and can be asked for."""
+        return self._asks and name not in self._asked and not isinstance(self.world.get(name, UNKNOWN), bool)
+
+    def ask(self, name: str) -> Inquiry[None]:
+        """Ask whether a condition holds."""
+        self._asked.add(name)
+        answer = yield name
+        self.world = self.world.with_({name: UNKNOWN if answer is None else answer})
+
+    def may_hold(self, conditions: Mapping[str, bool]) -> bool:
+        """Whether the conditions hold, or could turn out to."""
+        return all(self.world.get(name) == value or self.is_open(name) for name, value in conditions.items())
+
+    def holds(self, conditions: Mapping[str, bool]) -> Inquiry[bool]:
+        """Whether the conditions hold, asking for those that are unknown while the others leave it open."""
+        while self.may_hold(conditions):
+            name = next((name for name in conditions if self.is_open(name)), None)
+            if name is None:
+                return True
+            yield from self.ask(name)
+        return False
+
+    def unknown_facts(self, problem: Problem) -> int:
+        """Both facts of every condition that can be asked for."""
+        mask = 0
+        if self._asks:
+            for (name, _), bit in problem.facts.items():
+                if self.is_open(name):
+                    mask |= bit
+        return mask
+
+    def steps(self, goal: Goal, problem: Problem, assumed: int = 0) -> list[int] | None:
+        """The best steps if the assumed facts hold too.
 
         Raises:
             SearchLimitExceeded: the search reached its limit first
         """
-        problem = self.index.problem(goal)
+        start = problem.facts_in(self.world) | assumed
         try:
-            steps = self._determined_steps(problem, self._determine) if self._determine else self._steps(problem)
+            return solve(problem, problem.weights(self.cost), start, self._max_expansions)
         except ExpansionLimitError as limit:
             closest = tuple(problem.actions[step] for step in limit.steps)
             raise SearchLimitExceeded(goal, limit.expansions, closest) from None
-        return None if steps is None else self._priced(goal, tuple(problem.actions[step] for step in steps))
 
-    def _priced(self, goal: Goal, actions: tuple[Action, ...]) -> Plan:
-        costs = tuple(self._cost(action) if callable(action.cost) else action.cost for action in actions)
-        values = (self._value(action) if callable(action.value) else action.value for action in actions)
-        return Plan(goal, actions, costs, math.fsum((goal.value_in(self._given), *values)))
-
-    def _steps(self, problem: Problem, assumed: int = 0) -> list[int] | None:
-        start = problem.facts_in(self.world) | assumed
-        return solve(problem, problem.weights(self._cost), start, self._max_expansions)
-
-    def _determined_steps(self, problem: Problem, determine: Determine) -> list[int] | None:
-        """Assume the best of what is unknown, and ask only for what the plan then relies on.
-
-        A plan that relies on nothing unknown is optimal, as no answer could make a better one possible.
-        """
-        assumed = self._unknown_facts(problem)
-        steps = self._steps(problem, assumed)
-        while steps is not None:
-            name = problem.first_use(steps, assumed)
-            if name is None:
-                return steps
-            without = self._steps(problem)
-            if without is not None and self._weight(problem, without) == self._weight(problem, steps):
-                return without
-            self._ask(name, determine)
-            assumed = self._unknown_facts(problem)
-            if not problem.runs(steps, problem.facts_in(self.world) | assumed):
-                steps = self._steps(problem, assumed)
-        return None
-
-    def _weight(self, problem: Problem, steps: Iterable[int]) -> int:
-        weights = problem.weights(self._cost)
-        return sum(weights[step] for step in steps)
-
-    def _unknown_facts(self, problem: Problem) -> int:
-        """Both facts of every condition that could still be determined."""
-        mask = 0
-        for (name, _), bit in problem.facts.items():
-            if name not in self._asked and not isinstance(self.world.get(name, UNKNOWN), bool):
-                mask |= bit
-        return mask
-
-    def _ask(self, name: str, determine: Determine) -> None:
-        self._asked.add(name)
-        answer = determine(name)
-        self.world = self.world.with_({name: UNKNOWN if answer is None else answer})
+    def priced(self, goal: Goal, actions: Sequence[Action]) -> Plan:
+        """The plan that runs these actions."""
+        costs = tuple(self.cost(action) for action in actions)
+        return Plan(goal, tuple(actions), costs, math.fsum((self.worth(goal), *map(self.value, actions))))
 
 
-def _once(evaluate: Callable[[Action], float]) -> Callable[[Action], float]:
-    """The function, evaluated at most once for each action."""
-    known: dict[int, float] = {}
+def _once(evaluate: AmountOf[Owner]) -> AmountOf[Owner]:
+    """The function, evaluated at most once for each owner."""
+    known: dict[int, tuple[Owner, float]] = {}  # keeps the owners alive, so that no other object can come by their ids
 
-    def evaluate_once(action: Action) -> float:
-        amount = known.get(id(action))
-        if amount is None:
-            amount = known[id(action)] = evaluate(action)
-        return amount
+    def evaluate_once(owner: Owner) -> float:
+        if (entry := known.get(id(owner))) is None:
+            entry = known[id(owner)] = owner, evaluate(owner)
+        return entry[1]
 
     return evaluate_once

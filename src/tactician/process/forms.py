@@ -11,7 +11,14 @@ from tactician.loop import output_type
 HINTS = "x-form"
 _LONG_TEXT = 200
 _WIDGETS = {"boolean": "checkbox", "integer": "number", "number": "number", "array": "list", "object": "group"}
-_FORMATS = {"date": "date", "date-time": "datetime", "time": "time", "email": "email", "uri": "url", "password": "password"}
+_FORMATS = {
+    "date": "date",
+    "date-time": "datetime",
+    "time": "time",
+    "email": "email",
+    "uri": "url",
+    "password": "password",
+}
 
 
 def form_of(wanted: type) -> JsonSchema:

@@ -21,7 +21,8 @@ class ProcessOptions:
     """How to run a process.
 
     Attributes:
-        budget: how far it may go, with all that runs inside it: by default 50 actions, a million tokens and 2 US dollars.
+        budget: how far it may go, with all that runs inside it: 50 actions, a million tokens and 2 US dollars, by
+            default.
         context_id: what processes with the same id have found out, the next one begins with; nothing, when `None`.
         max_parallel: how many actions may run at once, where their order does not matter.
         retry: how often an action is tried that does not say so itself.

@@ -77,7 +77,9 @@ async def _ask(
     if run is None or run.frame is None:
         raise ConfigurationError("People can be asked only from inside an action of a planned agent.")
     if deadline is not None and default is _NO_DEFAULT:
-        raise ConfigurationError(f"{prompt!r}: a deadline needs a default, the answer when nobody has responded in time")
+        raise ConfigurationError(
+            f"{prompt!r}: a deadline needs a default, the answer when nobody has responded in time"
+        )
     asked = run.frame.child("asked")
     problem = None
     if asked.path in run.responses:

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import CancelledError
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from time import perf_counter, time
 from typing import Protocol, TypeVar
 
 from tactician.errors import BudgetError, ResponseError
-from tactician.events import ActionCompleted, ActionStarted, PlanMade, ProcessEnded, ProcessStarted, RunPaused
 from tactician.llm import Usage, UsageTally
 from tactician.planning import Action, ConditionValue, Plan, WorldState
+from tactician.process.announcing import Announcer
 from tactician.process.blackboard import DEFAULT_BINDING, Blackboard
 from tactician.process.concurrency import startable
 from tactician.process.context import OperationContext
 from tactician.process.history import ActionRun
 from tactician.process.options import ProcessOptions
-from tactician.process.performing import Outcome, WaitingAction, perform
+from tactician.process.performing import Outcome, perform
 from tactician.process.recording import record
+from tactician.process.snapshot import read, state_of, written
 from tactician.process.spec import ActionSpec, AgentSpec, GoalSpec
+from tactician.process.state import ProcessState
 from tactician.process.status import ProcessStatus
 from tactician.process.stuck import why_stuck
 from tactician.runs import BudgetMeter, PendingRequest, Response, RunContext
@@ -45,13 +47,9 @@ class AgentProcess:
     """One run of an agent towards its goals.
 
     Attributes:
-        id: unique.
         agent: what is run.
-        blackboard: all that is known so far.
-        status: where the process stands; see `ProcessStatus`.
+        options: how it is run.
         plan: the plan that is being followed.
-        goal: the goal that was reached, once `COMPLETED`.
-        failure: why the process failed, is stuck, or was terminated.
         error: what an action raised, when `FAILED`.
     """
 
@@ -64,30 +62,42 @@ class AgentProcess:
         keeper: Keeper | None = None,
     ) -> None:
         self.agent = agent
-        self.blackboard = blackboard
         self.options = options or ProcessOptions()
-        self.status = ProcessStatus.NOT_STARTED
         self.plan: Plan | None = None
-        self.goal: GoalSpec | None = None
-        self.failure: str | None = None
         self.error: Exception | None = None
+        self._state = ProcessState(blackboard)
         self._meter = BudgetMeter(self.options.budget, context.tally, context.clock, context.meter)
         # Actions are planned anew, not run again in the same order: no frame of theirs would be found again.
         self._context = replace(context, meter=self._meter, frame=None)
+        self._announce = Announcer(self._context)
         self._keeper = keeper
-        self._history: list[ActionRun] = []
-        self._ran: set[str] = set()
-        self._declined: Action | None = None
-        self._waiting: dict[str, WaitingAction] = {}
-        self._responses: dict[str, Response] = {}
         self._task: asyncio.Task[object] | None = None
         self._is_to_pause = False
-        self._unstickings = 0
 
     @property
     def id(self) -> str:
         """Unique."""
         return self._context.run_id
+
+    @property
+    def blackboard(self) -> Blackboard:
+        """All that is known so far."""
+        return self._state.blackboard
+
+    @property
+    def status(self) -> ProcessStatus:
+        """Where the process stands."""
+        return self._state.status
+
+    @property
+    def goal(self) -> GoalSpec | None:
+        """The goal that was reached, once it is `COMPLETED`."""
+        return self._state.goal
+
+    @property
+    def failure(self) -> str | None:
+        """Why the process failed, is stuck, or was terminated."""
+        return self._state.failure
 
     @property
     def parent_id(self) -> str | None:
@@ -97,12 +107,12 @@ class AgentProcess:
     @property
     def history(self) -> tuple[ActionRun, ...]:
         """The actions that were run, oldest first, failed ones included."""
-        return tuple(self._history)
+        return tuple(self._state.history)
 
     @property
     def pending(self) -> tuple[PendingRequest, ...]:
         """What the process waits for."""
-        return tuple(request for waiting in self._waiting.values() for request in waiting.pending)
+        return tuple(request for waiting in self._state.waiting.values() for request in waiting.pending)
 
     @property
     def tally(self) -> UsageTally:
@@ -133,7 +143,7 @@ class AgentProcess:
     @property
     def plannable(self) -> tuple[Action, ...]:
         """The actions to plan with now: all, except one that has just given nothing."""
-        actions, declined = self.agent.plannable, self._declined
+        actions, declined = self.agent.plannable, self._state.declined
         return actions if declined is None else tuple(action for action in actions if action is not declined)
 
     def last(self, wanted: type[T]) -> T | None:
@@ -142,14 +152,45 @@ class AgentProcess:
 
     def has_run(self, action: str) -> bool:
         """Whether the action has run to its end in this process."""
-        return action in self._ran
+        return action in self._state.ran
 
     def times_run(self, action: str) -> int:
         """How often the action has run in this process."""
-        return sum(1 for run in self._history if run.action == action)
+        return sum(1 for run in self._state.history if run.action == action)
 
     def __repr__(self) -> str:
         return f"AgentProcess({self.agent.name!r}, {self.id}, {self.status})"
+
+    def snapshot(self) -> str:
+        """All of the process, as JSON text.
+
+        Raises:
+            StoredStateError: when an object on the blackboard has no JSON form.
+        """
+        usage = list(self.tally.by_model.values())
+        return written(self._state, self.agent.name, usage, self._meter.turns, self._meter.seconds)
+
+    @classmethod
+    def restored(
+        cls,
+        agent: AgentSpec,
+        text: str,
+        context: RunContext,
+        options: ProcessOptions | None = None,
+        keeper: Keeper | None = None,
+    ) -> AgentProcess:
+        """The process of a snapshot, in a context that has its id. An action that was running will be run again.
+
+        Raises:
+            StoredStateError: when it cannot be read, or holds what the agent does not know.
+        """
+        saved = read(text)
+        process = cls(agent, Blackboard(), context, options, keeper)
+        process._state = state_of(saved, agent)
+        process._meter.restore(saved["turns"], saved["seconds"])
+        for used in saved["usage"]:
+            context.tally.add(used)
+        return process
 
     async def run(self) -> AgentProcess:
         """Goes on until the goal is reached or nothing can be done; the status tells which.
@@ -159,13 +200,11 @@ class AgentProcess:
         self._answer_overdue()
         if not self.status.may_become(ProcessStatus.RUNNING) or self._has_to_wait():
             return self
-        self.status = ProcessStatus.RUNNING
+        self._state.status = ProcessStatus.RUNNING
         self._task = asyncio.current_task()
-        self._declined = None
+        self._state.declined = None
         started = perf_counter()
-        if (sink := self._context.sink) is not None:
-            goals = tuple(goal.name for goal in self.agent.goals)
-            sink(ProcessStarted(run_id=self.id, path=self._context.path, agent=self.agent.name, goals=goals))
+        self._announce.started(self.agent)
         try:
             await self._run()
         except CancelledError:
@@ -176,7 +215,7 @@ class AgentProcess:
             self._task.uncancel()
         finally:
             self._task = None
-            self._announce_end(perf_counter() - started)
+            self._announce.ended(self._state, perf_counter() - started)
         return self
 
     async def respond(self, request_id: str, response: Response) -> AgentProcess:
@@ -188,7 +227,7 @@ class AgentProcess:
         known = [request.id for request in self.pending]
         if request_id not in known:
             raise ResponseError(f"{self.agent.name} does not wait for {request_id!r}; it waits for {known}")
-        self._responses[request_id] = response
+        self._state.responses[request_id] = response
         await self.run()
         for request in self.pending:
             if request.id == request_id and request.problem is not None:
@@ -213,15 +252,15 @@ class AgentProcess:
 
         Where the options allow it, further actions of the plan run at the same time.
         """
-        if self._waiting:
-            await self._perform([self.agent.action(name) for name in self._waiting])
+        if self._state.waiting:
+            await self._perform([self.agent.action(name) for name in self._state.waiting])
             return
         world = await self.observe()
         plan = self._best_plan(world)
         if plan is None:
             await self._unstick(self._why_stuck(world))
         elif not plan.actions:
-            self.goal = self.agent.goal(plan.goal.name)
+            self._state.goal = self.agent.goal(plan.goal.name)
             self._end(ProcessStatus.COMPLETED)
         elif (limit := self._limit()) is not None:
             self._end(ProcessStatus.TERMINATED, limit)
@@ -276,7 +315,7 @@ class AgentProcess:
     def _limit(self) -> str | None:
         """Why the process has to end early, if it has to."""
         policy = self.options.terminate_when
-        return self._meter.exceeded(len(self._history)) or (policy(self) if policy is not None else None)
+        return self._meter.exceeded(len(self._state.history)) or (policy(self) if policy is not None else None)
 
     def _why_stuck(self, world: WorldState) -> str:
         reasons = [why_stuck(self, world, goal) for goal in self.agent.goals]
@@ -286,8 +325,8 @@ class AgentProcess:
     async def _unstick(self, reason: str) -> None:
         """Lets the agent add what is missing, if it can; else the process is stuck."""
         handler = self.agent.stuck_handler
-        if handler is not None and self._unstickings < _MOST_UNSTICKINGS:
-            self._unstickings += 1
+        if handler is not None and self._state.unstickings < _MOST_UNSTICKINGS:
+            self._state.unstickings += 1
             if await handler(self):
                 return
         self._end(ProcessStatus.STUCK, reason)
@@ -295,14 +334,11 @@ class AgentProcess:
     def _follow(self, plan: Plan) -> None:
         """Takes the plan over, and tells the listeners when it is more than the rest of the last one."""
         previous, self.plan = self.plan, plan
-        if (sink := self._context.sink) is None:
-            return
-        if previous is None or _names(previous.actions[1:]) != _names(plan.actions):
-            sink(PlanMade(run_id=self.id, path=self._context.path, plan=plan))
+        self._announce.planned(previous, plan)
 
     async def _perform(self, actions: Sequence[ActionSpec]) -> None:
         """Runs actions, all at once, and records what they gave, in their order."""
-        self._declined = None
+        self._state.declined = None
         if len(actions) == 1:
             outcomes = [await self._outcome(actions[0])]
         else:
@@ -311,21 +347,19 @@ class AgentProcess:
             outcomes = [task.result() for task in tasks]
         for outcome in outcomes:
             self._take_in(outcome)
-        if self._waiting and self.status is ProcessStatus.RUNNING:
+        if self._state.waiting and self.status is ProcessStatus.RUNNING:
             self._end(ProcessStatus.WAITING)
-            if (sink := self._context.sink) is not None:
-                sink(RunPaused(run_id=self.id, path=self._context.path, pending=self.pending))
+            self._announce.paused(self.pending)
 
     async def _outcome(self, action: ActionSpec) -> Outcome:
-        sink, waited = self._context.sink, self._waiting.get(action.name)
-        if sink is not None and waited is None:
-            path, described = self._context.path, action.description
-            sink(ActionStarted(run_id=self.id, path=path, action=action.name, description=described))
+        waited = self._state.waiting.get(action.name)
+        if waited is None:
+            self._announce.acting(action)
         started_at, started = time(), perf_counter()
         context = replace(self._context, tally=UsageTally(self._context.tally))
         try:
             policy = action.retry or self.options.retry
-            return await perform(self, action, context, waited, self._responses, policy)
+            return await perform(self, action, context, waited, self._state.responses, policy)
         except CancelledError:
             self._remember(
                 ActionRun(action.name, started_at, perf_counter() - started, context.tally, error="cancelled")
@@ -336,13 +370,13 @@ class AgentProcess:
         """Records how an action ended."""
         action, error = outcome.action, outcome.error
         if outcome.waiting is not None:
-            self._waiting[action.name] = outcome.waiting
+            self._state.waiting[action.name] = outcome.waiting
             return
         self._forget_waiting(action.name)
-        self._unstickings = 0
+        self._state.unstickings = 0
         outputs: tuple[str, ...] = ()
         if outcome.replans:
-            self._declined = action.plan
+            self._state.declined = action.plan
         elif error is None:
             try:
                 outputs = self._record(action, outcome.output)
@@ -372,66 +406,38 @@ class AgentProcess:
         self._end(ProcessStatus.FAILED, f"{action.name} raised {type(error).__name__}: {error}{notes}")
 
     def _forget_waiting(self, action: str) -> None:
-        if (waited := self._waiting.pop(action, None)) is not None:
+        if (waited := self._state.waiting.pop(action, None)) is not None:
             for request in waited.pending:
-                self._responses.pop(request.id, None)
+                self._state.responses.pop(request.id, None)
 
     def _record(self, action: ActionSpec, output: object) -> tuple[str, ...]:
         """Puts onto the blackboard what an action gave. Giving nothing means: plan again without it."""
         given = record(self.blackboard, action, output)
-        self._ran.add(action.name)
+        self._state.ran.add(action.name)
         if output is None and action.output_types:
-            self._declined = action.plan
+            self._state.declined = action.plan
         return given
 
     def _remember(self, run: ActionRun) -> None:
-        self._history.append(run)
-        if (sink := self._context.sink) is not None:
-            sink(
-                ActionCompleted(
-                    run_id=self.id,
-                    path=self._context.path,
-                    action=run.action,
-                    seconds=run.seconds,
-                    tally=run.tally,
-                    outputs=run.outputs,
-                    error=run.error,
-                )
-            )
+        self._state.history.append(run)
+        self._announce.acted(run)
 
     def _answer_overdue(self) -> None:
         """Gives the default answers of requests that nobody has answered in time."""
         now = time()
         for request in self.pending:
             if request.deadline is not None and request.deadline <= now:
-                self._responses.setdefault(request.id, request.default)
+                self._state.responses.setdefault(request.id, request.default)
 
     def _has_to_wait(self) -> bool:
         """Whether nothing has come of what it waits for."""
-        return self.status is ProcessStatus.WAITING and not any(one.id in self._responses for one in self.pending)
+        return self.status is ProcessStatus.WAITING and not any(one.id in self._state.responses for one in self.pending)
 
     def _end(self, status: ProcessStatus, failure: str | None = None) -> None:
         """The only place where a running process changes its status. A final status stays."""
         if self.status.may_become(status):
-            self.status = status
-            self.failure = failure
-
-    def _announce_end(self, seconds: float) -> None:
-        if (sink := self._context.sink) is not None:
-            sink(
-                ProcessEnded(
-                    run_id=self.id,
-                    path=self._context.path,
-                    status=self.status,
-                    seconds=seconds,
-                    tally=self.tally,
-                    failure=self.failure,
-                )
-            )
-
-
-def _names(actions: tuple[Action, ...]) -> list[str]:
-    return [action.name for action in actions]
+            self._state.status = status
+            self._state.failure = failure
 
 
 async def _awaited(value: Awaitable[bool]) -> bool:

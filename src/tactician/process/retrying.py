@@ -43,7 +43,11 @@ class RetryPolicy:
 
     def pause_after(self, attempt: int, error: Exception) -> float | None:
         """Seconds to wait after an attempt, counted from 1; `None` when it was the last."""
-        if attempt >= self.attempts or isinstance(error, PermanentError) or not isinstance(error, (*_PASSING, *self.on)):
+        if (
+            attempt >= self.attempts
+            or isinstance(error, PermanentError)
+            or not isinstance(error, (*_PASSING, *self.on))
+        ):
             return None
         return min(self.delay * self.factor ** (attempt - 1), self.max_delay)
 

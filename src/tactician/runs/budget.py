@@ -79,6 +79,11 @@ class BudgetMeter:
         """How long it has run."""
         return self._clock.now() - self._began
 
+    def restore(self, turns: int, seconds: float) -> None:
+        """Goes on from what was used before a pause."""
+        self.turns = turns
+        self._began = self._clock.now() - seconds
+
     def exceeded(self, actions: int = 0) -> str | None:
         """Which limit is reached, here or further out, in words; `None` when there is room."""
         reason = self.budget.exceeded(self._tally, turns=self.turns, seconds=self.seconds, actions=actions)

@@ -70,7 +70,7 @@ class Conversations:
                 opened.is_answering = True
                 yield await self._loaded(conversation_id, opened)
             finally:
-                await _finished(self._save(opened))
+                await _finished(self._save(opened, ends_turn=True))
 
     @asynccontextmanager
     async def change(self, conversation_id: str) -> AsyncIterator[Conversation]:
@@ -121,9 +121,9 @@ class Conversations:
             )
         return found
 
-    async def _save(self, opened: _Open) -> None:
+    async def _save(self, opened: _Open, *, ends_turn: bool = False) -> None:
         async with opened.storing:
-            opened.is_answering = False
+            opened.is_answering = opened.is_answering and not ends_turn
             if opened.conversation is not None and not opened.is_deleted:
                 await self._store.save(opened.conversation)
                 self._new.discard(opened.conversation.id)

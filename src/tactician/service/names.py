@@ -60,7 +60,9 @@ class Names:
             NameProblem: when there is none, or it is not an object.
         """
         wanted = self.kind(name)
-        if TypeAdapter(wanted).json_schema().get("type") != "object" or (spec := output_type(wanted).spec) is None:
+        plain, spec = TypeAdapter(wanted).json_schema(), output_type(wanted).spec
+        contains_itself = "$ref" in plain
+        if spec is None or not (contains_itself or plain.get("type") == "object"):
             raise NameProblem(f"{name!r} is no object, and arguments are one")
         return spec.schema
 

@@ -151,6 +151,7 @@ class AgentService(MediaService):
             AgentNotFoundError: when there is neither such an agent nor such a model.
             ConversationNotFoundError: when there is no such conversation.
             RunConflictError: when the conversation waits for another run.
+            ConversationConflictError: when another process has changed the conversation meanwhile.
             MissingPromptVariable: when a variable of the instructions has no value.
             ValueError: when a picture is none, or there is a conversation and a history.
             RunError: when it fails; the error holds what was done so far.
@@ -247,7 +248,7 @@ class AgentService(MediaService):
         """Forgets a conversation, if there is one. A run that is going on in it is not disturbed; one that waits is
         given up."""
         await self._conversations.delete(conversation_id)
-        await WaitingRuns(self._runs).end(conversation_id)
+        await WaitingRuns(self._runs).give_up(conversation_id)
 
     async def insert_message(self, conversation_id: str, role: Role, content: str) -> str:
         """Adds a message to a conversation. An agent that is working in it sees it in its next turn.

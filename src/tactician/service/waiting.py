@@ -42,6 +42,12 @@ class WaitingRuns:
         version = 0 if known is None else known.version
         await self._store.save(RunRecord(key, _NAME, RunStatus.WAITING, run_id, version))
 
+    async def give_up(self, conversation_id: str) -> None:
+        """Forgets the run that a conversation waits for, if there is one."""
+        if (record := await self._store.load(_key(conversation_id))) is not None:
+            await self._store.delete(record.state)
+            await self.end(conversation_id)
+
     async def end(self, conversation_id: str) -> None:
         """Lets a conversation wait no more."""
         await self._store.delete(_key(conversation_id))

@@ -1,0 +1,53 @@
+"""Goal-oriented planning: the cheapest way to a goal."""
+
+from __future__ import annotations
+
+from tactician.planning.consultation import Inquiry
+from tactician.planning.contrast import contrast
+from tactician.planning.explanation import Explanation, explain_missing
+from tactician.planning.model import Action, Goal, Plan
+from tactician.planning.planner import InquiringPlanner, plans_for
+from tactician.planning.pursuit import best_plan, plan_for
+from tactician.planning.session import Session
+
+
+class AStarPlanner(InquiringPlanner):
+    """Finds the plan of least cost; among equals the one with fewest steps.
+
+    Costs are compared in billionths. Between actions that serve equally well it prefers the more specific one, with
+    more preconditions, then the one declared first; steps that do not depend on each other run in that order too.
+    The same arguments always give the same plan.
+
+    Among several goals, the best plan is the one of highest net value, then that of the goal named first.
+
+    A planner remembers what it compiled for the action sequences and goals it saw last (8 sequences of up to 64
+    goals), so replanning with the same `Action` objects is cheap.
+
+    Args:
+        determine: tells whether an unknown condition holds, or None if that cannot be known. It is asked only for
+            conditions that the best plan depends on, and for each at most once per call of the planner. Without it,
+            unknown conditions satisfy nothing
+        max_expansions: how many states one search may explore, 250,000 by default
+
+    Raises:
+        ValueError: a cost function returned a number that is negative or not finite, or a value function one that
+            is not finite
+        SearchLimitExceeded: a search reached `max_expansions` before it knew the best plan
+    """
+
+    def _plan(self, session: Session, goal: Goal) -> Inquiry[Plan | None]:
+        return plan_for(session, goal)
+
+    def _best(self, session: Session, goals: tuple[Goal, ...]) -> Inquiry[Plan | None]:
+        return best_plan(session, goals)
+
+    def _plans(self, session: Session, goals: tuple[Goal, ...]) -> Inquiry[list[Plan]]:
+        return plans_for(plan_for(session, goal) for goal in goals)
+
+    def _explain(
+        self, session: Session, goal: Goal, plan: Plan | None, about: Action | None, rivals: tuple[Plan, ...]
+    ) -> Explanation:
+        verdict = None if about is None else contrast(session, goal, plan, about)
+        if plan is None:
+            return explain_missing(session.world, session.index, goal, verdict, rivals)
+        return Explanation(goal, plan, about=verdict, rivals=rivals)

@@ -1,0 +1,113 @@
+"""Cheapest plans for goals, when not everything is known: hope for the best, and ask for what the hope rests on."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterable
+
+from tactician.planning.consultation import Inquiry
+from tactician.planning.model import NIRVANA, Goal, Plan
+from tactician.planning.session import Session
+
+
+def plan_for(session: Session, goal: Goal) -> Inquiry[Plan | None]:
+    """The best plan for the goal. It asks only for what that depends on."""
+    pursuit = Pursuit(session, goal)
+    while (name := pursuit.question()) is not None:
+        yield from session.ask(name)
+    return pursuit.plan()
+
+
+def best_plan(session: Session, goals: Iterable[Goal]) -> Inquiry[Plan | None]:
+    """The plan of highest net value, for the first of the goals if there are several.
+
+    It always attends to the goal that promises most. What another goal depends on is not asked, nor that goal planned
+    for, once the promise is kept.
+    """
+    pursuits = [Pursuit(session, goal) for goal in goals]
+    queue = [(-pursuit.promise(), position) for position, pursuit in enumerate(pursuits)]
+    heapq.heapify(queue)
+    while queue:
+        _, position = heapq.heappop(queue)
+        pursuit = pursuits[position]
+        name = pursuit.question()
+        if pursuit.is_hopeless():
+            continue
+        entry = -pursuit.promise(), position
+        if queue and queue[0] < entry:
+            heapq.heappush(queue, entry)
+        elif name is None:
+            return pursuit.plan()
+        else:
+            yield from session.ask(name)
+            heapq.heappush(queue, entry)
+    return None
+
+
+class Pursuit:
+    """The best plan for one goal, as far as is known: one that assumes the best of what is unknown.
+
+    A plan that relies on nothing unknown is optimal, as no answer could make a better one possible.
+    """
+
+    def __init__(self, session: Session, goal: Goal) -> None:
+        """Begin, without planning yet."""
+        self.goal = goal
+        self._session = session
+        self._problem = session.index.problem(goal)
+        self._steps: list[int] | None = None
+        self._assumed = 0
+        self._planned = False
+        self._settled = goal == NIRVANA
+
+    def question(self) -> str | None:
+        """Plan, and name a condition that decides whether the plan can be run; None if nothing more is to be asked."""
+        if self._settled:
+            return None
+        self._assume_the_best()
+        name = None if self._steps is None else self._problem.first_use(self._steps, self._assumed)
+        if name is not None and self._without_assumptions():
+            name = None
+        self._settled = name is None
+        return name
+
+    def is_hopeless(self) -> bool:
+        """Whether there is certainly no plan, when the question has been put."""
+        return self._settled and self._steps is None
+
+    def promise(self) -> float:
+        """A net value that the plan will not exceed; once there is nothing more to ask, its net value."""
+        if self._settled and self._steps is not None:
+            return self._priced(self._steps).net_value
+        if any(callable(action.value) or action.value > 0 for action in self._problem.actions):
+            return math.inf
+        return self._session.worth(self.goal) - (0.0 if self._steps is None else self._priced(self._steps).cost)
+
+    def plan(self) -> Plan | None:
+        """The plan, when there is nothing more to ask."""
+        return None if self._steps is None else self._priced(self._steps)
+
+    def _assume_the_best(self) -> None:
+        session, problem = self._session, self._problem
+        self._assumed = session.unknown_facts(problem)
+        if self._planned and self._steps is not None:
+            if problem.runs(self._steps, problem.facts_in(session.world) | self._assumed):
+                return
+        self._steps = session.steps(self.goal, problem, self._assumed)
+        self._planned = True
+
+    def _without_assumptions(self) -> bool:
+        """Whether there is a plan as good that relies on nothing unknown; that is the plan then."""
+        steps = self._session.steps(self.goal, self._problem)
+        found = steps is not None and self._weight(steps) == self._weight(self._steps or [])
+        if found:
+            self._steps = steps
+        return found
+
+    def _weight(self, steps: Iterable[int]) -> int:
+        weights = self._problem.weights(self._session.cost)
+        return sum(weights[step] for step in steps)
+
+    def _priced(self, steps: Iterable[int]) -> Plan:
+        return self._session.priced(self.goal, [self._problem.actions[step] for step in steps])

@@ -1,0 +1,82 @@
+"""What listeners hear of a process. Nothing is built when nobody listens."""
+
+from __future__ import annotations
+
+from tactician.events import ActionCompleted, ActionStarted, PlanMade, ProcessEnded, ProcessStarted, RunPaused
+from tactician.planning import Plan
+from tactician.process.history import ActionRun
+from tactician.process.spec import ActionSpec, AgentSpec
+from tactician.process.state import ProcessState
+from tactician.runs import PendingRequest, RunContext
+
+
+class Announcer:
+    """Tells the listeners of a process what happens in it."""
+
+    __slots__ = ("_context",)
+
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+
+    def started(self, agent: AgentSpec) -> None:
+        """The process begins to work, or goes on."""
+        context = self._context
+        if context.sink is not None:
+            goals = tuple(goal.name for goal in agent.goals)
+            context.sink(ProcessStarted(run_id=context.run_id, path=context.path, agent=agent.name, goals=goals))
+
+    def planned(self, previous: Plan | None, plan: Plan) -> None:
+        """There is a plan; told only when it is more than the rest of the last one."""
+        context = self._context
+        if context.sink is not None and (previous is None or _names(previous)[1:] != _names(plan)):
+            context.sink(PlanMade(run_id=context.run_id, path=context.path, plan=plan))
+
+    def acting(self, action: ActionSpec) -> None:
+        """An action is about to run."""
+        context = self._context
+        if context.sink is not None:
+            described = action.description
+            context.sink(
+                ActionStarted(run_id=context.run_id, path=context.path, action=action.name, description=described)
+            )
+
+    def acted(self, run: ActionRun) -> None:
+        """An action has ended."""
+        context = self._context
+        if context.sink is not None:
+            context.sink(
+                ActionCompleted(
+                    run_id=context.run_id,
+                    path=context.path,
+                    action=run.action,
+                    seconds=run.seconds,
+                    tally=run.tally,
+                    outputs=run.outputs,
+                    error=run.error,
+                )
+            )
+
+    def paused(self, pending: tuple[PendingRequest, ...]) -> None:
+        """The process waits."""
+        context = self._context
+        if context.sink is not None:
+            context.sink(RunPaused(run_id=context.run_id, path=context.path, pending=pending))
+
+    def ended(self, state: ProcessState, seconds: float) -> None:
+        """The process has stopped working."""
+        context = self._context
+        if context.sink is not None:
+            context.sink(
+                ProcessEnded(
+                    run_id=context.run_id,
+                    path=context.path,
+                    status=state.status,
+                    seconds=seconds,
+                    tally=context.tally,
+                    failure=state.failure,
+                )
+            )
+
+
+def _names(plan: Plan) -> list[str]:
+    return [action.name for action in plan.actions]

@@ -1,0 +1,326 @@
+"""What is tried again, what ends a process, and who can end it from outside."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from tactician import Platform, ProcessOptions, ProcessStatus, RunContext, UserInput, achieves_goal, action, planned_agent
+from tactician.agents import PlannedAgent
+from tactician.errors import ModelServerError, PermanentError, Replan, TransientError
+from tactician.llm import OneModel
+from tactician.process import AgentProcess, OperationContext, RetryPolicy
+from tactician.testing import ScriptedModel
+
+
+@dataclass
+class Result:
+    text: str
+
+
+class HandClock:
+    """A clock that stands still, except when somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.slept: list[float] = []
+
+    def now(self) -> float:
+        return sum(self.slept)
+
+    def call_later(self, seconds: float, callback: Callable[[], object]) -> asyncio.TimerHandle:
+        raise AssertionError("nobody needs a timer here")
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        await asyncio.sleep(0)
+
+
+@planned_agent(description="fails at first")
+class Flaky:
+    def __init__(self, *errors: Exception) -> None:
+        self.errors = list(errors)
+        self.keys: list[str] = []
+
+    @achieves_goal("done")
+    @action
+    async def work(self, topic: UserInput, context: OperationContext) -> Result:
+        self.keys.append(context.idempotency_key)
+        if self.errors:
+            raise self.errors.pop(0)
+        return Result("done")
+
+
+async def run(agent: object, options: ProcessOptions | None = None) -> tuple[AgentProcess, HandClock]:
+    clock = HandClock()
+    context = RunContext(OneModel(ScriptedModel()), clock=clock)
+    process = PlannedAgent(agent).process("x", context=context, options=options)
+    return await process.run(), clock
+
+
+class TestRetries:
+    @pytest.mark.parametrize("error", [TransientError("busy"), ModelServerError("down"), ConnectionError("reset")])
+    async def test_failures_that_pass_are_tried_again(self, error: Exception) -> None:
+        agent = Flaky(error)
+        process, clock = await run(agent)
+
+        assert process.status is ProcessStatus.COMPLETED
+        assert clock.slept == [1.0]
+        assert process.history[0].attempts == 2
+
+    async def test_the_idempotency_key_is_the_same_for_all_attempts(self) -> None:
+        agent = Flaky(TransientError("a"), TransientError("b"))
+        process, _ = await run(agent)
+
+        assert len(agent.keys) == 3
+        assert set(agent.keys) == {f"{process.id}/work/1"}
+
+    @pytest.mark.parametrize("error", [ValueError("a bug"), PermanentError("no"), KeyError("x")])
+    async def test_mistakes_and_permanent_failures_are_not(self, error: Exception) -> None:
+        process, clock = await run(Flaky(error))
+
+        assert process.status is ProcessStatus.FAILED
+        assert process.error is error
+        assert clock.slept == []
+
+    async def test_when_the_attempts_are_used_up_the_process_has_failed(self) -> None:
+        process, clock = await run(Flaky(*[TransientError("busy")] * 5))
+
+        assert process.status is ProcessStatus.FAILED
+        assert process.failure == "work raised TransientError: busy (after 3 attempts)"
+        assert clock.slept == [1.0, 2.0]
+
+    async def test_pauses_grow_up_to_the_longest(self) -> None:
+        policy = RetryPolicy(attempts=5, delay=1, factor=10, max_delay=50)
+        _, clock = await run(Flaky(*[TransientError("busy")] * 4), ProcessOptions(retry=policy))
+
+        assert clock.slept == [1, 10, 50, 50]
+
+    async def test_other_exceptions_can_be_named(self) -> None:
+        process, _ = await run(Flaky(KeyError("x")), ProcessOptions(retry=RetryPolicy(on=(KeyError,))))
+
+        assert process.status is ProcessStatus.COMPLETED
+
+
+class TestReplanning:
+    async def test_an_action_may_ask_to_plan_without_it(self) -> None:
+        @planned_agent(description="has two ways")
+        class TwoWays:
+            @achieves_goal("done")
+            @action(cost=0.9)
+            def slowly(self, topic: UserInput) -> Result:
+                return Result("slow")
+
+            @achieves_goal("done")
+            @action(cost=0.1)
+            def quickly(self, topic: UserInput) -> Result:
+                raise Replan("not today")
+
+        process, _ = await run(TwoWays())
+
+        assert process.last(Result) == Result("slow")
+        assert [entry.action for entry in process.history] == ["quickly", "slowly"]
+
+
+@planned_agent(description="takes its time")
+class Slow:
+    def __init__(self) -> None:
+        self.entered = asyncio.Event()
+        self.was_cancelled = False
+
+    @achieves_goal("done")
+    @action
+    async def work(self, topic: UserInput) -> Result:
+        self.entered.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.was_cancelled = True
+            raise
+        return Result("done")
+
+
+class TestEndingFromOutside:
+    async def test_kill_interrupts_and_is_final(self) -> None:
+        agent = Slow()
+        process = PlannedAgent(agent).process("x", context=RunContext.over(ScriptedModel()))
+        task = asyncio.ensure_future(process.run())
+        await agent.entered.wait()
+
+        await process.kill("not needed any more")
+
+        assert (await task) is process
+        assert process.status is ProcessStatus.KILLED
+        assert process.failure == "not needed any more"
+        assert agent.was_cancelled
+        await process.run()
+        assert process.status is ProcessStatus.KILLED
+
+    async def test_a_cancelled_run_is_killed_and_still_raises(self) -> None:
+        agent = Slow()
+        process = PlannedAgent(agent).process("x", context=RunContext.over(ScriptedModel()))
+        task = asyncio.ensure_future(process.run())
+        await agent.entered.wait()
+
+        task.cancel()
+
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert process.status is ProcessStatus.KILLED
+
+    async def test_pause_stops_after_the_action_and_run_goes_on(self) -> None:
+        @planned_agent(description="pauses itself")
+        class TwoSteps:
+            @action
+            def first(self, topic: UserInput, process: AgentProcess) -> Result:
+                process.pause()
+                return Result("first")
+
+            @achieves_goal("done")
+            @action
+            def second(self, result: Result) -> Results:
+                return Results([result])
+
+        process, _ = await run(TwoSteps())
+        assert process.status is ProcessStatus.PAUSED
+        assert [entry.action for entry in process.history] == ["first"]
+
+        await process.run()
+
+        assert process.status is ProcessStatus.COMPLETED
+
+    async def test_terminate_when(self) -> None:
+        def at_once(process: AgentProcess) -> str | None:
+            return f"{process.agent.name} is not wanted"
+
+        process, _ = await run(Flaky(), ProcessOptions(terminate_when=at_once))
+
+        assert (process.status, process.failure) == (ProcessStatus.TERMINATED, "Flaky is not wanted")
+
+    async def test_delays_between_actions(self) -> None:
+        process, clock = await run(Chain(), ProcessOptions(delay=2.5))
+
+        assert process.status is ProcessStatus.COMPLETED
+        assert clock.slept == [2.5, 2.5]
+
+
+@dataclass
+class Results:
+    results: list[Result]
+
+
+@dataclass
+class A:
+    n: int
+
+
+@dataclass
+class B:
+    n: int
+
+
+@planned_agent(description="two steps")
+class Chain:
+    @action
+    def a(self, topic: UserInput) -> A:
+        return A(1)
+
+    @achieves_goal("done")
+    @action
+    def b(self, a: A) -> B:
+        return B(a.n)
+
+
+class TestConcurrency:
+    async def test_actions_that_do_not_depend_on_each_other_run_at_once(self) -> None:
+        agent = Wide()
+        process, _ = await run(agent, ProcessOptions(max_parallel=4))
+
+        assert agent.most == 3
+        assert process.last(Sum) == Sum(6)
+        assert [entry.action for entry in process.history] == ["one", "two", "three", "add"]
+
+    @pytest.mark.parametrize("most", [1, 2, 3])
+    async def test_never_more_than_allowed_and_the_result_is_that_of_one_after_the_other(self, most: int) -> None:
+        agent = Wide()
+        process, _ = await run(agent, ProcessOptions(max_parallel=most))
+
+        assert agent.most == most
+        assert process.last(Sum) == Sum(6)
+        assert [type(value).__name__ for value in process.blackboard.objects] == [
+            "UserInput", "One", "Two", "Three", "Sum",
+        ]  # fmt: skip
+
+    async def test_one_that_fails_fails_the_process_and_the_others_are_kept(self) -> None:
+        agent = Wide(fails=True)
+        process, _ = await run(agent, ProcessOptions(max_parallel=4))
+
+        assert process.status is ProcessStatus.FAILED
+        assert process.failure == "two raised ValueError: no"
+        assert process.last(One) is not None
+        assert process.last(Three) is not None
+
+
+@dataclass
+class One:
+    n: int = 1
+
+
+@dataclass
+class Two:
+    n: int = 2
+
+
+@dataclass
+class Three:
+    n: int = 3
+
+
+@dataclass
+class Sum:
+    n: int
+
+
+@planned_agent(description="adds three numbers")
+class Wide:
+    def __init__(self, *, fails: bool = False) -> None:
+        self.fails = fails
+        self.running = self.most = 0
+
+    async def _work(self) -> None:
+        self.running += 1
+        self.most = max(self.most, self.running)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        self.running -= 1
+
+    @action
+    async def one(self, topic: UserInput) -> One:
+        await self._work()
+        return One()
+
+    @action
+    async def two(self, topic: UserInput) -> Two:
+        await self._work()
+        if self.fails:
+            raise ValueError("no")
+        return Two()
+
+    @action
+    async def three(self, topic: UserInput) -> Three:
+        await self._work()
+        return Three()
+
+    @achieves_goal("added")
+    @action
+    def add(self, one: One, two: Two, three: Three) -> Sum:
+        return Sum(one.n + two.n + three.n)
+
+
+async def test_a_platform_keeps_its_processes() -> None:
+    platform = Platform(models=ScriptedModel())
+    process = await platform.start(Chain(), "x")
+
+    assert await platform.processes() == [process]
