@@ -8,21 +8,31 @@ import tactician
 
 PUBLIC = {
     "tactician": """
-        AgentDefinition AgentService
-        Agent AgentNetwork Ai AssistantMessage Autonomous Blackboard Budget Department Handoff HierarchicalAgents Image
-        LlmOptions ModelRouter OperationContext ParallelAgents PlannedAgent Platform ProcessOptions ProcessStatus
-        RouterAgent RunContext RunResult RunStatus Runnable SupervisorAgent Tool UserInput UserMessage achieves_goal action
-        approve by_name condition handoff planned_agent reject runnable tool
+        Agent AgentDefinition AgentNetwork AgentService Ai AssistantMessage Autonomous Blackboard Budget Department Handoff
+        HierarchicalAgents Image LlmOptions ModelRouter OperationContext ParallelAgents PlannedAgent Platform ProcessOptions ProcessStatus
+        RouterAgent RunContext RunResult RunStatus Runnable SupervisorAgent Tool UserInput UserMessage achieves_goal
+        action approve by_name condition handoff planned_agent reject runnable tool
     """,
     "tactician.agents": """
-        AgentDefinition ContextDefinition HandoffDefinition
-        Agent AgentNetwork BaseRunnable Department FunctionRunnable HierarchicalAgents ParallelAgents PlannedAgent
+        Agent AgentDefinition AgentNetwork BaseRunnable ContextDefinition Department FunctionRunnable HandoffDefinition HierarchicalAgents ParallelAgents PlannedAgent
         Returns RouterAgent RunnableTool SupervisorAgent achieves_goal action by_name condition is_planned
         planned_agent raise_unless_completed runnable
     """,
     "tactician.ai": "Ai",
     "tactician.cli": "main",
-    "tactician.platform": "Platform",
+    "tactician.context": """
+        Chain CompactToolResults ContextStrategy Conversation ConversationStore ESTIMATE MemoryConversations Messages
+        SlidingWindow SqliteConversations Summarization TextCounter TokenCounter Window chain counter_for mended
+    """,
+    "tactician.guardrails": """
+        AnyGuardrail Check CheckedInput CheckedOutput CheckedToolOutput Checker Guardrail GuardrailKind GuardrailLike
+        GuardrailOutcome GuardrailRegistry GuardrailResult InputGuardrail InputGuardrails Objection OutputGuardrail
+        ToolInputGuardrail ToolOutputGuardrail any_objection as_input_guardrail as_output_guardrail
+        as_tool_input_guardrail as_tool_output_guardrail blocked_words failed first_objection input input_guardrail
+        matches max_length no_match output output_guardrail passed registry retry tool_input tool_input_guardrail
+        tool_output tool_output_guardrail
+    """,
+    "tactician.platform": "Platform Worker",
     "tactician.prompts": "rendered variables_of",
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.testing": "FakeContext ScriptError ScriptedModel Step ToolCall When",

@@ -55,6 +55,6 @@ async def test_a_waiting_run_takes_no_more_than_its_json() -> None:
         each = (traced() - before) / SEVERAL
     finally:
         tracemalloc.stop()
-    sizes = [len(record.state) for record in await store.waiting()]
+    sizes = [len(record.state) for record in await store.records(statuses=["waiting"])]
 
     assert each <= max(sizes) + KIBIBYTE, "its JSON, and the record around it"

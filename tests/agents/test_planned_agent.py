@@ -26,8 +26,7 @@ from tactician.agents import BaseRunnable
 from tactician.errors import ProcessStuckError
 from tactician.events import ActionCompleted, ActionStarted, PlanMade, ProcessEnded, ProcessStarted, RunCompleted
 from tactician.llm import Text
-from tactician.runs import Budget
-from tactician.runs import RunStatus
+from tactician.runs import Budget, RunStatus
 from tactician.testing import ScriptedModel, ToolCall
 
 

@@ -2,43 +2,16 @@
 
 from __future__ import annotations
 
-import heapq
-from dataclasses import replace
-from itertools import count
-from typing import TypeAlias
+import json
+import os
+import subprocess
+import sys
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tactician.planning import UNKNOWN, Action, AStarPlanner, ConditionValue, Goal, Plan, WorldState
-
-NAMES = "abcdef"
-Problem: TypeAlias = tuple[WorldState, list[Action], Goal]
-COSTS = [0.0, 0.0, 0.1, 0.2, 0.3, 0.5, 1.0, 3.0]
-
-
-def brute_force(world: WorldState, actions: list[Action], goal: Goal) -> tuple[int, int] | None:
-    """The least cost, and the fewest steps at that cost, by uniform-cost search over all world states."""
-    priced = [(action, tenths(action.cost_in(world))) for action in actions]
-    tick = count()
-    queue = [(0, 0, next(tick), world)]
-    closed = set()
-    while queue:
-        cost, steps, _, here = heapq.heappop(queue)
-        if here in closed:
-            continue
-        if goal.is_reached_in(here):
-            return cost, steps
-        closed.add(here)
-        for action, price in priced:
-            if action.is_runnable_in(here) and (there := here.apply(action)) not in closed:
-                heapq.heappush(queue, (cost + price, steps + 1, next(tick), there))
-    return None
-
-
-def tenths(cost: float) -> int:
-    """The cost as an exact number: all costs here are whole tenths."""
-    return round(10 * cost)
+from tactician.planning import Action, AStarPlanner, Goal, Plan, WorldState
+from tests.planning.random_problems import NAMES, Choice, Problem, brute_force, choices, problems, tenths, told
 
 
 def summary(plan: Plan | None) -> tuple[int, int] | None:
@@ -53,54 +26,8 @@ def assert_executable(plan: Plan | None, world: WorldState) -> None:
         assert plan.goal.is_reached_in(world)
 
 
-def guarded(action: Action, number: int) -> Action:
-    """The action as type flow writes it: it runs once, and only while what it makes is not there yet."""
-    ran = f"ran{number}"
-    outputs = {name: False for name, value in action.effects.items() if value and name not in action.pre}
-    return Action(action.name, {ran: False, **outputs, **action.pre}, {**action.effects, ran: True}, action.cost)
-
-
-def conditions(names: str, least: int, most: int) -> st.SearchStrategy[dict[str, bool]]:
-    return st.dictionaries(st.sampled_from(names), st.booleans(), min_size=least, max_size=most)
-
-
-def worlds(names: str) -> st.SearchStrategy[dict[str, ConditionValue]]:
-    value = st.sampled_from(list[ConditionValue]([False, False, False, True, True, UNKNOWN]))
-    return st.fixed_dictionaries(dict.fromkeys(names[1:], value), optional={names[0]: value})
-
-
-def action_lists(names: str, costs: list[float]) -> st.SearchStrategy[list[Action]]:
-    action = st.builds(Action, st.just("act"), conditions(names, 0, 3), conditions(names, 1, 3), st.sampled_from(costs))
-    return st.lists(action, min_size=5, max_size=9)
-
-
-def parts(names: str) -> st.SearchStrategy[tuple[dict[str, ConditionValue], list[Action], dict[str, bool]]]:
-    actions = st.one_of([action_lists(names, costs) for costs in ([0.0], [0.5], COSTS)])
-    return st.tuples(worlds(names), actions, conditions(names, 1, 4))
-
-
-# Strategies are built once: building them anew for every example takes longer than all the planning.
-PARTS = st.one_of([parts(NAMES[:size]) for size in range(3, len(NAMES) + 1)])
-GUARDS = st.lists(st.sampled_from(["none", "none", "none", "guard", "guard", "required"]), min_size=9, max_size=9)
-
-
-@st.composite
-def problems(draw: st.DrawFn) -> Problem:
-    """A small problem in which some actions are guarded, and some guarded ones are required by the goal."""
-    known, drawn, wanted = draw(PARTS)
-    actions = []
-    for number, (action, guard) in enumerate(zip(drawn, draw(GUARDS), strict=False)):
-        named = replace(action, name=f"act{number}")
-        actions.append(named if guard == "none" else guarded(named, number))
-        if guard != "none":
-            known[f"ran{number}"] = False
-        if guard == "required" and number < 2:
-            wanted[f"ran{number}"] = True
-    return WorldState(known), actions, Goal("goal", wanted)
-
-
 @given(problems())
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=2000, deadline=None)
 def test_plan_has_least_cost_then_fewest_steps(problem: Problem) -> None:
     world, actions, goal = problem
 
@@ -109,11 +36,6 @@ def test_plan_has_least_cost_then_fewest_steps(problem: Problem) -> None:
     assert summary(plan) == brute_force(world, actions, goal)
     assert_executable(plan, world)
     assert AStarPlanner().plan(world, actions, goal) == plan
-
-
-def answers(truth: dict[str, bool | None], names: list[str]) -> dict[str, ConditionValue]:
-    values = {name: truth[name] for name in names}
-    return {name: UNKNOWN if value is None else value for name, value in values.items()}
 
 
 @given(problems(), st.data())
@@ -130,10 +52,9 @@ def test_determined_plan_is_optimal_in_the_determined_world(problem: Problem, da
 
     plan = AStarPlanner(determine).plan(world, actions, goal)
 
-    everything_known = world.with_(answers(truth, unknown))
     assert len(asked) == len(set(asked))
-    assert summary(plan) == brute_force(everything_known, actions, goal)
-    assert_executable(plan, world.with_(answers(truth, asked)))
+    assert summary(plan) == brute_force(told(world, truth), actions, goal)
+    assert_executable(plan, told(world, {name: truth[name] for name in asked}))
 
 
 @given(problems())
@@ -177,3 +98,64 @@ def works(actions: list[Action], world: WorldState, goal: Goal) -> bool:
             return False
         world = world.apply(action)
     return goal.is_reached_in(world)
+
+
+@given(problems())
+@settings(max_examples=500, deadline=None)
+def test_no_step_can_be_left_out(problem: Problem) -> None:
+    """So passes that remove idle steps from a plan have nothing to do."""
+    world, actions, goal = problem
+    plan = AStarPlanner().plan(world, actions, goal)
+    steps = list(plan.actions if plan else ())
+
+    for position in range(len(steps)):
+        assert not works(steps[:position] + steps[position + 1 :], world, goal)
+
+
+@given(choices())
+@settings(max_examples=500, deadline=None)
+def test_best_is_the_first_of_the_plans_for_all_goals(choice: Choice) -> None:
+    world, actions, goals = choice
+
+    plans = AStarPlanner().plans(world, actions, goals)
+
+    expected = {goal.name: cost[0] for goal in goals if (cost := brute_force(world, actions, goal)) is not None}
+    assert {plan.goal.name: sum(map(tenths, plan.costs)) for plan in plans} == expected
+    assert AStarPlanner().best(world, actions, goals) == (plans[0] if plans else None)
+
+
+PLANS_OF_A_PROCESS = """
+import json, random
+from tactician.planning import Action, AStarPlanner, Goal, HybridPlanner, UtilityPlanner, WorldState
+
+draw = random.Random(7)
+names = [f"condition {n}" for n in range(12)]
+
+def some(most):
+    return {name: draw.random() < 0.7 for name in draw.sample(names, draw.randint(1, most))}
+
+found = []
+for _ in range(60):
+    world = WorldState({name: draw.random() < 0.3 for name in names})
+    actions = [Action(f"action {n}", some(2), some(2), draw.choice([0, 1]), draw.choice([0, 1])) for n in range(25)]
+    goals = [Goal(f"goal {n}", some(3), draw.choice([0, 1])) for n in range(4)]
+    for planner in AStarPlanner(), UtilityPlanner(), HybridPlanner():
+        found.append([[plan.goal.name, str(plan)] for plan in planner.plans(world, actions, goals)])
+print(json.dumps(found))
+"""
+
+
+def test_the_same_input_gives_the_same_plans_in_every_process() -> None:
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-c", PLANS_OF_A_PROCESS],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "42")
+    ]
+
+    assert len(set(outputs)) == 1
+    assert sum(len(plans) for plans in json.loads(outputs[0])) > 100

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 
 import pytest
 
-from tactician import Platform, ProcessOptions, ProcessStatus, RunContext, UserInput, achieves_goal, action, planned_agent
+from tactician import (
+    Platform,
+    ProcessOptions,
+    ProcessStatus,
+    RunContext,
+    UserInput,
+    achieves_goal,
+    action,
+    planned_agent,
+)
 from tactician.agents import PlannedAgent
 from tactician.errors import ModelServerError, PermanentError, Replan, TransientError
 from tactician.llm import OneModel

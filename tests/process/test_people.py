@@ -135,7 +135,9 @@ class TestForms:
 
 class TestConfirming:
     @pytest.mark.parametrize(("answer", "status"), [(True, ProcessStatus.COMPLETED), (False, ProcessStatus.STUCK)])
-    async def test_a_rejection_is_an_outcome_that_the_plan_deals_with(self, answer: bool, status: ProcessStatus) -> None:
+    async def test_a_rejection_is_an_outcome_that_the_plan_deals_with(
+        self, answer: bool, status: ProcessStatus
+    ) -> None:
         @planned_agent(description="publishes")
         class Publisher:
             @achieves_goal("published")

@@ -3,6 +3,7 @@
 from tactician.agents.agent import Agent
 from tactician.agents.base import BaseRunnable, RunnableTool
 from tactician.agents.boundary import Returns
+from tactician.agents.components import combined_spec, component, is_component
 from tactician.agents.constellations import (
     AgentNetwork,
     Department,
@@ -11,10 +12,11 @@ from tactician.agents.constellations import (
     RouterAgent,
     SupervisorAgent,
 )
-from tactician.agents.declarations import achieves_goal, action, by_name, condition
+from tactician.agents.declarations import achieves_goal, action, by_name, condition, cost, resolve, state
 from tactician.agents.definition import AgentDefinition, ContextDefinition, HandoffDefinition
 from tactician.agents.function import FunctionRunnable, runnable
 from tactician.agents.planned import PlannedAgent, is_planned, planned_agent, raise_unless_completed
+from tactician.agents.planners import Planner
 
 __all__ = [
     "Agent",
@@ -32,7 +34,14 @@ __all__ = [
     "action",
     "achieves_goal",
     "condition",
+    "cost",
+    "state",
+    "component",
+    "combined_spec",
+    "is_component",
+    "Planner",
     "by_name",
+    "resolve",
     "runnable",
     "BaseRunnable",
     "FunctionRunnable",

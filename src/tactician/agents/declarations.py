@@ -6,13 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar, overload
 
-from tactician.process import DEFAULT_BINDING
+from tactician.process import DEFAULT_BINDING, Export, OperationContext, RetryPolicy
+from tactician.process.phases import STATE, StateDeclaration
 
 F = TypeVar("F", bound=Callable[..., object])
+C = TypeVar("C", bound=type)
 
 ACTION: Final = "__tactician_action__"
 GOAL: Final = "__tactician_goal__"
 CONDITION: Final = "__tactician_condition__"
+COST: Final = "__tactician_cost__"
 
 
 class _ByName:
@@ -27,6 +30,18 @@ by_name: Final = _ByName()
 
 
 @dataclass(frozen=True, slots=True)
+class Resolver:
+    """What `resolve` says."""
+
+    provide: Callable[[OperationContext], object]
+
+
+def resolve(provide: Callable[[OperationContext], object]) -> Resolver:
+    """`Annotated[Session, resolve(current_session)]`: the parameter takes what the function gives."""
+    return Resolver(provide)
+
+
+@dataclass(frozen=True, slots=True)
 class ActionDeclaration:
     """What `@action` says."""
 
@@ -34,14 +49,20 @@ class ActionDeclaration:
     pre: tuple[str, ...]
     post: tuple[str, ...]
     can_rerun: bool
+    clear_blackboard: bool
     cost: float
     value: float
+    cost_method: str | None
+    value_method: str | None
+    tool_groups: tuple[str, ...]
     output_binding: str
+    trigger: type | None
+    retry: RetryPolicy | None
 
 
 @dataclass(frozen=True, slots=True)
-class ConditionDeclaration:
-    """What `@condition` says."""
+class Named:
+    """What `@condition` and `@cost` say."""
 
     name: str | None
 
@@ -52,6 +73,7 @@ class GoalDeclaration:
 
     description: str
     value: float
+    export: Export
 
 
 @overload
@@ -65,9 +87,15 @@ def action(
     pre: Sequence[str] = (),
     post: Sequence[str] = (),
     can_rerun: bool = False,
+    clear_blackboard: bool = False,
     cost: float = 0.0,
     value: float = 0.0,
+    cost_method: str | None = None,
+    value_method: str | None = None,
+    tool_groups: Sequence[str] = (),
     output_binding: str = DEFAULT_BINDING,
+    trigger: type | None = None,
+    retry: RetryPolicy | None = None,
 ) -> Callable[[F], F]: ...
 
 
@@ -79,23 +107,50 @@ def action(
     pre: Sequence[str] = (),
     post: Sequence[str] = (),
     can_rerun: bool = False,
+    clear_blackboard: bool = False,
     cost: float = 0.0,
     value: float = 0.0,
+    cost_method: str | None = None,
+    value_method: str | None = None,
+    tool_groups: Sequence[str] = (),
     output_binding: str = DEFAULT_BINDING,
+    trigger: type | None = None,
+    retry: RetryPolicy | None = None,
 ) -> F | Callable[[F], F]:
     """Declares a method as an action. Its parameter types are what it needs, its return type what it gives.
 
     Args:
         function: the method, when used without parentheses.
         description: what it does; the docstring's first line by default.
-        pre: conditions that must be true before it runs.
+        pre: conditions that must be true before it runs: names, or expressions such as `"expr: bill.total > 100"`
+            over the objects on the blackboard, by the names of their classes (`bill` for a `Bill`) or their bindings.
         post: conditions that are true once it has run; not so when it gives nothing though it declares a type.
         can_rerun: whether it may run more than once in a process.
+        clear_blackboard: whether all but what it returns is taken off the blackboard; then others may run again.
         cost: relative cost, usually 0 to 1.
         value: relative value of running it, usually 0 to 1.
+        cost_method: the name of a `@cost` method, instead of `cost`.
+        value_method: the name of a `@cost` method, instead of `value`.
+        tool_groups: what its models may use.
         output_binding: bind what it returns to this name.
+        trigger: run only when what was added to the blackboard last is of this type.
+        retry: how often it is tried; as the process says by default.
     """
-    declaration = ActionDeclaration(description, _names(pre), _names(post), can_rerun, cost, value, output_binding)
+    declaration = ActionDeclaration(
+        description,
+        _names(pre),
+        _names(post),
+        can_rerun,
+        clear_blackboard,
+        cost,
+        value,
+        cost_method,
+        value_method,
+        _names(tool_groups),
+        output_binding,
+        trigger,
+        retry,
+    )
     return _marked(function, ACTION, declaration)
 
 
@@ -104,11 +159,17 @@ def _names(names: Sequence[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def achieves_goal(description: str, *, value: float = 0.0) -> Callable[[F], F]:
-    """Declares that an action reaches a goal of the agent. `value` is what reaching it is worth."""
+def achieves_goal(description: str, *, value: float = 0.0, export: Export | None = None) -> Callable[[F], F]:
+    """Declares that an action reaches a goal of the agent.
+
+    Args:
+        description: what is reached.
+        value: what reaching it is worth.
+        export: how the goal is offered to others.
+    """
 
     def mark(function: F) -> F:
-        setattr(function, GOAL, GoalDeclaration(description, value))
+        setattr(function, GOAL, GoalDeclaration(description, value, export or Export()))
         return function
 
     return mark
@@ -125,10 +186,53 @@ def condition(*, name: str) -> Callable[[F], F]: ...
 def condition(function: F | None = None, /, *, name: str | None = None) -> F | Callable[[F], F]:
     """Declares a method as a condition, which `pre` can name: by `name`, else by the method's own name.
 
-    It is false while one of its arguments is missing. It is evaluated once for each plan, so it must not have
-    side effects.
+    It is false while one of its arguments is missing. It is evaluated at most once for each plan, so it must not
+    have side effects.
     """
-    return _marked(function, CONDITION, ConditionDeclaration(name))
+    return _marked(function, CONDITION, Named(name))
+
+
+@overload
+def cost(function: F, /) -> F: ...
+
+
+@overload
+def cost(*, name: str) -> Callable[[F], F]: ...
+
+
+def cost(function: F | None = None, /, *, name: str | None = None) -> F | Callable[[F], F]:
+    """Declares a method as a cost or a value, for `cost_method` and `value_method`: by `name`, else by its own name.
+
+    It returns a number, usually 0 to 1, and is evaluated once for each plan. An argument that is not on the blackboard
+    is `None`.
+    """
+    return _marked(function, COST, Named(name))
+
+
+@overload
+def state(owner: C, /) -> C: ...
+
+
+@overload
+def state(*, preserve: bool) -> Callable[[C], C]: ...
+
+
+def state(owner: C | None = None, /, *, preserve: bool = False) -> C | Callable[[C], C]:
+    """Declares a class, and all that derive from it, as states. An action that returns one enters it.
+
+    Then nothing but the state stays on the blackboard, and the actions, conditions and goals that its class declares
+    are there to plan with. They may run again each time that a state is entered.
+
+    Args:
+        owner: the class, when used without parentheses.
+        preserve: whether entering takes only older states off the blackboard, and only actions of states may run again.
+    """
+
+    def mark(marked: C) -> C:
+        setattr(marked, STATE, StateDeclaration(preserve))
+        return marked
+
+    return mark if owner is None else mark(owner)
 
 
 def _marked(function: F | None, attribute: str, declaration: object) -> F | Callable[[F], F]:

@@ -1,20 +1,22 @@
-"""Reads the signature of an action or a condition: what it needs from the blackboard, and what it gives."""
+"""Reads the signature of a declared method: what it needs from the blackboard, and what it gives."""
 
 from __future__ import annotations
 
 import inspect
-import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from types import NoneType, UnionType
-from typing import Annotated, TypeGuard, Union, get_args, get_origin
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import NoneType
+from typing import TypeAlias
 
-from tactician.agents.declarations import by_name
+from tactician.agents.declarations import Resolver, by_name
+from tactician.agents.declaring.hints import REMEDY, classes_of, is_class, marks_of, members_of, written
 from tactician.ai import Ai
 from tactician.process import DEFAULT_BINDING, AgentProcess, Blackboard, OperationContext
 from tactician.runs import RunContext
 
-INFRASTRUCTURE: Mapping[type, Callable[[OperationContext], object]] = {
+Provide: TypeAlias = Callable[[OperationContext], object]
+
+INFRASTRUCTURE: Mapping[type, Provide] = {
     Ai: lambda context: context.ai,
     OperationContext: lambda context: context,
     Blackboard: lambda context: context.blackboard,
@@ -25,19 +27,24 @@ INFRASTRUCTURE: Mapping[type, Callable[[OperationContext], object]] = {
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter that the blackboard fills. One with a default keeps it when there is no object for it."""
+    """A parameter that the blackboard fills. One with a default keeps it when there is no object for it.
+
+    An exact one takes only objects of the type itself: a state, whose method is called, is not one of a base class.
+    """
 
     name: str
     type: type
     required: bool = True
     binding: str = DEFAULT_BINDING
     has_default: bool = False
+    exact: bool = False
 
     def find(self, blackboard: Blackboard) -> object | None:
         """The object for the parameter, or `None`."""
-        if self.binding == DEFAULT_BINDING:
-            return blackboard.last(self.type)
-        return blackboard.named(self.binding, self.type)
+        if self.binding != DEFAULT_BINDING:
+            return blackboard.named(self.binding, self.type)
+        found = blackboard.last(self.type)
+        return None if self.exact and type(found) is not self.type else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +55,23 @@ class Signature:
         parameters: what the blackboard fills.
         infrastructure: the parameters that get a service such as `Ai`.
         outputs: the types that it may return; empty when it returns no object.
+        receiver: the state whose method it is, which the blackboard fills too.
     """
 
     parameters: tuple[Parameter, ...]
-    infrastructure: Mapping[str, Callable[[OperationContext], object]]
-    outputs: tuple[type, ...]
+    infrastructure: Mapping[str, Provide] = field(default_factory=dict)
+    outputs: tuple[type, ...] = ()
+    receiver: Parameter | None = None
+
+    @property
+    def needs(self) -> tuple[Parameter, ...]:
+        """All that comes from the blackboard."""
+        return self.parameters if self.receiver is None else (self.receiver, *self.parameters)
 
     @property
     def required(self) -> tuple[Parameter, ...]:
-        """The parameters that must be on the blackboard."""
-        return tuple(parameter for parameter in self.parameters if parameter.required)
+        """What must be on the blackboard."""
+        return tuple(parameter for parameter in self.needs if parameter.required)
 
     def arguments(self, context: OperationContext) -> dict[str, object] | None:
         """A value for each parameter; `None` when a required one is missing."""
@@ -74,104 +88,75 @@ class Signature:
 
 
 def read_signature(
-    function: Callable[..., object], hints: Mapping[str, object], problems: list[str], *, returns: bool
+    function: Callable[..., object],
+    hints: Mapping[str, object],
+    resolvers: Mapping[type, Provide],
+    problems: list[str],
+    label: str,
 ) -> Signature:
-    """The signature of a method. What is wrong with it is added to `problems`.
+    """The signature of a method, without what it returns. What is wrong with it is added to `problems`.
 
     Args:
         function: the method, as a plain function with `self`.
         hints: its resolved annotations.
+        resolvers: what fills the parameters of these types, instead of the blackboard.
         problems: grows by one sentence for each mistake.
-        returns: whether it has to declare what it returns.
+        label: how the method is called there.
     """
-    label = getattr(function, "__name__", repr(function))
     parameters: list[Parameter] = []
-    infrastructure: dict[str, Callable[[OperationContext], object]] = {}
+    infrastructure: dict[str, Provide] = {}
     for parameter in list(inspect.signature(function).parameters.values())[1:]:
-        hint = hints.get(parameter.name)
+        name, hint = parameter.name, hints.get(parameter.name)
         if parameter.kind in _NOT_BY_NAME:
-            written = str(parameter).partition(":")[0]
-            problems.append(f"{label}: parameter {written!r} cannot be filled by name; make it a plain parameter")
+            shown = str(parameter).partition(":")[0]
+            problems.append(f"{label}: parameter {shown!r} cannot be filled by name; make it a plain parameter")
         elif hint is None:
-            problems.append(f"{label}: parameter {parameter.name!r} has no type; annotate it with the type it needs")
+            problems.append(f"{label}: parameter {name!r} has no type; annotate it with the type it needs")
+        elif (provide := _provided(hint, resolvers)) is not None:
+            infrastructure[name] = provide
         elif (read := _parameter(parameter, hint)) is None:
-            problems.append(f"{label}: parameter {parameter.name!r} needs a class, not {_written(hint)}; {_REMEDY}")
-        elif read.type in INFRASTRUCTURE:
-            infrastructure[parameter.name] = INFRASTRUCTURE[read.type]
+            problems.append(f"{label}: parameter {name!r} needs a class, not {written(hint)}; {REMEDY}")
         else:
             parameters.append(read)
     problems.extend(_ambiguities(label, parameters))
-    outputs = _outputs(label, hints, problems) if returns else ()
-    return Signature(tuple(parameters), infrastructure, outputs)
+    return Signature(tuple(parameters), infrastructure)
 
 
-_NOT_BY_NAME = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-_REMEDY = "wrap it in a class of its own, so that the planner can tell it from others"
-
-
-def _parameter(parameter: inspect.Parameter, hint: object) -> Parameter | None:
-    members = _members(hint)
-    kinds = [member for member in members if member is not NoneType]
-    if len(kinds) != 1 or not _is_class(kind := kinds[0]):
-        return None
-    has_default = parameter.default is not parameter.empty
-    binding = parameter.name if by_name in _marks(hint) else DEFAULT_BINDING
-    return Parameter(parameter.name, kind, NoneType not in members and not has_default, binding, has_default)
-
-
-def _ambiguities(label: str, parameters: Sequence[Parameter]) -> list[str]:
-    by_type = [parameter.type for parameter in parameters if parameter.binding == DEFAULT_BINDING]
-    twice = [kind for kind in dict.fromkeys(by_type) if by_type.count(kind) > 1]
-    return [
-        f"{label}: two parameters of type {kind.__name__} would get the same object; "
-        f"write Annotated[{kind.__name__}, by_name] to bind them by name"
-        for kind in twice
-    ]
-
-
-def _outputs(label: str, hints: Mapping[str, object], problems: list[str]) -> tuple[type, ...]:
+def read_outputs(hints: Mapping[str, object], problems: list[str], label: str) -> tuple[type, ...]:
+    """The classes that an action may return. What is wrong with them is added to `problems`."""
     if "return" not in hints:
         problems.append(f"{label}: it does not say what it returns; annotate it, as in `-> Story` or `-> None`")
         return ()
-    kinds = [member for member in _members(hints["return"]) if member is not NoneType]
-    classes = tuple(kind for kind in kinds if _is_class(kind))
-    others = (kind for kind in kinds if kind not in classes)
-    problems.extend(f"{label}: it returns {_written(kind)}, which is no class; {_REMEDY}" for kind in others)
-    return classes
+    return classes_of(hints["return"], f"{label}: it returns", problems)
 
 
-def _is_class(hint: object) -> TypeGuard[type]:
-    """Whether it can be told which objects are of it: not so for `list[Story]`, `Any`, a `TypedDict` ..."""
-    if not isinstance(hint, type) or get_origin(hint) is not None:
-        return False
-    try:
-        isinstance(None, hint) or issubclass(NoneType, hint)
-    except TypeError:
-        return False
-    return True
+_NOT_BY_NAME = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-def _members(hint: object) -> tuple[object, ...]:
-    """The members of a union; the type itself when it is none. What `Annotated` adds is left out."""
-    origin = get_origin(hint)
-    if origin is Annotated:
-        return _members(get_args(hint)[0])
-    if origin in (Union, UnionType):
-        return tuple(member for one in get_args(hint) for member in _members(one))
-    return (NoneType if hint is None else hint,)
+def _provided(hint: object, resolvers: Mapping[type, Provide]) -> Provide | None:
+    """What fills a parameter instead of the blackboard, if anything does."""
+    for mark in marks_of(hint):
+        if isinstance(mark, Resolver):
+            return mark.provide
+    kinds = [member for member in members_of(hint) if isinstance(member, type) and member is not NoneType]
+    return {**INFRASTRUCTURE, **resolvers}.get(kinds[0]) if len(kinds) == 1 else None
 
 
-def _marks(hint: object) -> tuple[object, ...]:
-    """What `Annotated` adds, also inside a union."""
-    origin = get_origin(hint)
-    if origin is Annotated:
-        inner, *marks = get_args(hint)
-        return (*_marks(inner), *marks)
-    return tuple(mark for one in get_args(hint) for mark in _marks(one)) if origin in (Union, UnionType) else ()
+def _parameter(parameter: inspect.Parameter, hint: object) -> Parameter | None:
+    members = members_of(hint)
+    kinds = [member for member in members if member is not NoneType]
+    if len(kinds) != 1 or not is_class(kind := kinds[0]):
+        return None
+    has_default = parameter.default is not parameter.empty
+    binding = parameter.name if by_name in marks_of(hint) else DEFAULT_BINDING
+    return Parameter(parameter.name, kind, NoneType not in members and not has_default, binding, has_default)
 
 
-def _written(hint: object) -> str:
-    """As a person writes it: without the modules."""
-    return re.sub(
-        r"(?:[\w<>]+\.)+", "", hint.__name__ if isinstance(hint, type) and get_origin(hint) is None else str(hint)
-    )
+def _ambiguities(label: str, parameters: Sequence[Parameter]) -> Iterator[str]:
+    by_type = [parameter.type for parameter in parameters if parameter.binding == DEFAULT_BINDING]
+    for kind in dict.fromkeys(by_type):
+        if by_type.count(kind) > 1:
+            yield (
+                f"{label}: two parameters of type {kind.__name__} would get the same object; "
+                f"write Annotated[{kind.__name__}, by_name] to bind them by name"
+            )

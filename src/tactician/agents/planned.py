@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Final, TypeVar, cast
 
 from tactician.agents.base import BaseRunnable
-from tactician.agents.compilation import compile_class
+from tactician.agents.compilation import compile_classes
+from tactician.agents.declaring.methods import Source
+from tactician.agents.parameters import Provide
+from tactician.agents.planners import Planner
 from tactician.errors import DeclarationError, ProcessFailedError, ProcessStuckError
 from tactician.llm import AssistantMessage, SystemMessage, ToolResult, UserMessage, text_of
-from tactician.process import AgentProcess, AgentSpec, Blackboard, ProcessOptions, ProcessStatus, UserInput
+from tactician.process import AgentProcess, AgentSpec, Blackboard, Keeper, ProcessOptions, ProcessStatus, UserInput
 from tactician.runs import Budget, Input, RunContext, RunResult, begin, is_conversation, messages_of
 from tactician.tools import caller_namespace
 
@@ -28,18 +31,27 @@ class _Declared:
     owner: type
     name: str
     description: str
-    namespace: Mapping[str, object]
+    planner: Planner
+    source: Source
     added: frozenset[str]
     compiled: AgentSpec | None = None
 
     def spec(self, instance: object) -> AgentSpec:
         if self.compiled is None:
-            self.compiled = compile_class(self.owner, self.name, self.description, self.namespace)
-            self.namespace = {}
+            needs_goal = self.planner is Planner.GOAP
+            self.compiled = compile_classes(
+                [self.source], self.name, self.description, self.planner, needs_goal=needs_goal
+            )
         return self.compiled.of(instance)
 
 
-def planned_agent(*, description: str, name: str | None = None) -> Callable[[C], C]:
+def planned_agent(
+    *,
+    description: str,
+    name: str | None = None,
+    planner: Planner = Planner.GOAP,
+    resolvers: Mapping[type, Provide] | None = None,
+) -> Callable[[C], C]:
     """Declares a class as a planned agent; its methods are declared with `@action` and `@condition`.
 
     Instances are Runnables: they also have `run`, `run_sync`, `stream` and `as_tool`, unless the class has
@@ -48,6 +60,8 @@ def planned_agent(*, description: str, name: str | None = None) -> Callable[[C],
     Args:
         description: what the agent is for; people and models choose agents by it.
         name: the class's name by default.
+        planner: how it chooses its actions.
+        resolvers: what fills parameters of these types, instead of the blackboard.
     """
     namespace = caller_namespace(1)
 
@@ -57,7 +71,8 @@ def planned_agent(*, description: str, name: str | None = None) -> Callable[[C],
         added = frozenset(member for member in members if not _is_users(owner, member))
         for member in added:
             setattr(owner, member, members[member])
-        setattr(owner, DECLARED, _Declared(owner, label, description, namespace, added))
+        source = Source(owner, namespace, resolvers or {})
+        setattr(owner, DECLARED, _Declared(owner, label, description, planner, source, added))
         return owner
 
     return mark
@@ -101,8 +116,17 @@ class PlannedAgent(BaseRunnable[object]):
         self, *objects: object, context: RunContext | None = None, options: ProcessOptions | None = None
     ) -> AgentProcess:
         """A process that has not started, with the objects on its blackboard; text becomes a `UserInput`."""
-        child = (context or RunContext.default()).child(self.name)
-        return AgentProcess(self.spec, Blackboard(*map(_as_object, objects)), child, options)
+        return self.process_in((context or RunContext.default()).child(self.name), objects, options)
+
+    def process_in(
+        self,
+        context: RunContext,
+        objects: Sequence[object],
+        options: ProcessOptions | None = None,
+        keeper: Keeper | None = None,
+    ) -> AgentProcess:
+        """A process that has not started, in a context that is its own."""
+        return AgentProcess(self.spec, Blackboard(*map(_as_object, objects)), context, options, keeper)
 
     async def run(
         self,
@@ -138,6 +162,14 @@ class PlannedAgent(BaseRunnable[object]):
 def is_planned(value: object) -> bool:
     """Whether the value is an instance of a `@planned_agent` class."""
     return isinstance(getattr(type(value), DECLARED, None), _Declared)
+
+
+def declared_source(instance: object) -> Source | None:
+    """The class of a planned agent, as one of several that are planned with together; `None` for another object."""
+    declared = getattr(type(instance), DECLARED, None)
+    if not isinstance(declared, _Declared):
+        return None
+    return replace(declared.source, prefix=f"{declared.owner.__name__}.", instance=instance)
 
 
 def raise_unless_completed(process: AgentProcess) -> None:

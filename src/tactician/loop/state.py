@@ -93,9 +93,13 @@ class TurnState:
         """The results of the message's calls, when all are in the conversation; else none."""
         if self.conversation.open_calls:
             return []
-        ids = {call.id for call in message.tool_calls}
-        newest = self.conversation.messages[-len(ids) :]
-        return [one for one in newest if isinstance(one, ToolResult) and one.call_id in ids]
+        results: dict[str, ToolResult] = {}
+        for one in reversed(self.conversation.messages):
+            if isinstance(one, AssistantMessage):
+                break
+            if isinstance(one, ToolResult):
+                results[one.call_id] = one
+        return [results[call.id] for call in message.tool_calls]
 
     def restart(self) -> None:
         """Forgets all that was said since the run began."""

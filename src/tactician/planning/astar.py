@@ -9,6 +9,7 @@ from tactician.planning.model import Action, Goal, Plan
 from tactician.planning.planner import InquiringPlanner, plans_for
 from tactician.planning.pursuit import best_plan, plan_for
 from tactician.planning.session import Session
+from tactician.planning.verdict import Verdict
 
 
 class AStarPlanner(InquiringPlanner):
@@ -44,10 +45,8 @@ class AStarPlanner(InquiringPlanner):
     def _plans(self, session: Session, goals: tuple[Goal, ...]) -> Inquiry[list[Plan]]:
         return plans_for(plan_for(session, goal) for goal in goals)
 
-    def _explain(
-        self, session: Session, goal: Goal, plan: Plan | None, about: Action | None, rivals: tuple[Plan, ...]
-    ) -> Explanation:
-        verdict = None if about is None else contrast(session, goal, plan, about)
-        if plan is None:
-            return explain_missing(session.world, session.index, goal, verdict, rivals)
-        return Explanation(goal, plan, about=verdict, rivals=rivals)
+    def _obstacle(self, session: Session, goal: Goal) -> Explanation:
+        return explain_missing(session.world, session.index, goal)
+
+    def _contrast(self, session: Session, goal: Goal, plan: Plan | None, about: Action) -> Verdict:
+        return contrast(session, goal, plan, about)

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from tactician.planning.index import ActionIndex
-from tactician.planning.model import Action, Goal, Plan
+from tactician.planning.model import NIRVANA, Action, Goal, Plan
+from tactician.planning.verdict import Verdict, quoted
 from tactician.planning.world import Fact, WorldState, render
 
-Obstacle: TypeAlias = Literal["no provider", "blocked providers", "conflict"]
+Obstacle: TypeAlias = Literal["no provider", "blocked providers", "conflict", "no single action"]
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The plan for a goal and what it costs, or what stands in the way.
+    """The plan for a goal and what it costs, or what stands in the way; why not another goal, or another action.
 
     Attributes:
         goal: what was to be reached
@@ -25,7 +26,10 @@ class Explanation:
         nearest: the action on the way to the goal that lacks the fewest unreachable preconditions
         blocked_by: the unreachable preconditions of `nearest`
         obstacle: `no provider`: no action provides what is missing; `blocked providers`: some do but cannot run;
-            `conflict`: each condition can be reached, but not all together; None if there is a plan
+            `conflict`: each condition can be reached, but not all together; `no single action`: none that can run
+            now will do, which is as far as a utility planner looks; None if there is a plan
+        about: why the action asked about is in the plan, or why it is not
+        rivals: the plans for the other goals asked about that can be reached, best net value first
     """
 
     goal: Goal
@@ -34,15 +38,28 @@ class Explanation:
     nearest: Action | None = None
     blocked_by: tuple[str, ...] = ()
     obstacle: Obstacle | None = None
+    about: Verdict | None = None
+    rivals: tuple[Plan, ...] = ()
 
     def __str__(self) -> str:
+        about = [] if self.about is None else [str(self.about)]
+        return " ".join([self._outcome(), *about, *self._rivals()])
+
+    def _outcome(self) -> str:
         if self.plan is not None:
             return _why(self.plan)
+        if self.obstacle == "no single action":
+            reaches = "can run" if self.goal == NIRVANA else f"that can run reaches {self.goal.name!r}"
+            return f"No action {reaches} now{self._nearest()}."
         if self.obstacle == "conflict":
-            wanted = _quoted(render(fact) for fact in self.goal.conditions.items())
+            wanted = quoted(render(fact) for fact in self.goal.conditions.items())
             reason = f"each condition on the way to {wanted} can be reached, but not all together, as actions undo them"
             return f"No plan reaches {self.goal.name!r}: {reason}."
         return f"No plan reaches {self.goal.name!r}: {self._shortage()}{self._nearest()}."
+
+    def _rivals(self) -> list[str]:
+        plans = ", ".join(f"{plan.goal.name!r} (net value {plan.net_value:g})" for plan in self.rivals)
+        return [f"Other goals: {plans}."] if plans else []
 
     def _shortage(self) -> str:
         one = len(self.missing) == 1
@@ -52,17 +69,17 @@ class Explanation:
             if self.obstacle == "no provider"
             else f"the actions that provide {pronoun} cannot run"
         )
-        return f"{_quoted(self.missing)} {verb} missing and {reason}"
+        return f"{quoted(self.missing)} {verb} missing and {reason}"
 
     def _nearest(self) -> str:
         if self.nearest is None:
             return ""
-        return f"; the nearest action is {self.nearest.name!r}, which needs {_quoted(self.blocked_by)}"
+        return f"; the nearest action is {self.nearest.name!r}, which needs {quoted(self.blocked_by)}"
 
 
 def explain_missing(world: WorldState, index: ActionIndex, goal: Goal) -> Explanation:
     """Find what keeps a goal that has no plan from being reached."""
-    reached = _reachable_facts(world, index.actions)
+    reached = reachable_facts(world, index.actions)
     unreached = [fact for fact in goal.conditions.items() if fact not in reached]
     if not unreached:
         return Explanation(goal, obstacle="conflict")
@@ -73,19 +90,34 @@ def explain_missing(world: WorldState, index: ActionIndex, goal: Goal) -> Explan
         goal,
         missing=tuple(map(render, missing)),
         nearest=nearest,
-        blocked_by=tuple(map(render, _unmet(nearest, reached))) if nearest else (),
+        blocked_by=tuple(map(render, unmet(nearest, reached))) if nearest else (),
         obstacle="no provider" if roots else "blocked providers",
     )
 
 
-def _reachable_facts(world: WorldState, actions: Iterable[Action]) -> set[Fact]:
+def explain_idle(world: WorldState, index: ActionIndex, goal: Goal) -> Explanation:
+    """Find the action that is nearest to running, when none that can run now serves the goal."""
+    known, wanted = facts_of(world), goal.conditions.items()
+    waiting = [action for action in index.actions if unmet(action, known)]
+    serving = [action for action in waiting if goal == NIRVANA or action.effects.items() & wanted]
+    nearest = min(serving, key=lambda action: len(unmet(action, known)), default=None)
+    blocked_by = tuple(map(render, unmet(nearest, known))) if nearest else ()
+    return Explanation(goal, nearest=nearest, blocked_by=blocked_by, obstacle="no single action")
+
+
+def facts_of(world: WorldState) -> set[Fact]:
+    """What is known of the world."""
+    return {(name, value) for name, value in world.items() if isinstance(value, bool)}
+
+
+def reachable_facts(world: WorldState, actions: Iterable[Action]) -> set[Fact]:
     """What could be true at some time if nothing were ever undone."""
-    reached: set[Fact] = {(name, value) for name, value in world.items() if isinstance(value, bool)}
+    reached = facts_of(world)
     waiting = list(actions)
     while True:
         blocked = []
         for action in waiting:
-            if _unmet(action, reached):
+            if unmet(action, reached):
                 blocked.append(action)
             else:
                 reached.update(action.effects.items())
@@ -106,30 +138,28 @@ def _trace(unreached: list[Fact], reached: set[Fact], index: ActionIndex) -> tup
             roots.append(fact)
         for action in providers:
             on_the_way[id(action)] = action
-            fresh = [need for need in _unmet(action, reached) if need not in seen]
+            fresh = [need for need in unmet(action, reached) if need not in seen]
             queue.extend(fresh)
             seen.update(fresh)
     return list(on_the_way.values()), roots
 
 
 def _distance(action: Action, reached: set[Fact], roots: list[Fact]) -> tuple[bool, int]:
-    unmet = _unmet(action, reached)
-    return any(fact not in roots for fact in unmet), len(unmet)
+    needs = unmet(action, reached)
+    return any(fact not in roots for fact in needs), len(needs)
 
 
-def _unmet(action: Action, reached: set[Fact]) -> list[Fact]:
+def unmet(action: Action, reached: set[Fact]) -> list[Fact]:
+    """The preconditions of the action that are not among the facts."""
     return [fact for fact in action.pre.items() if fact not in reached]
 
 
 def _why(plan: Plan) -> str:
     if not plan.actions:
         return f"{plan.goal.name!r} is reached already: net value {plan.net_value:g}."
+    if plan.goal == NIRVANA:
+        return f"The best action now is {plan.actions[0].name!r}: cost {plan.cost:g}, net value {plan.net_value:g}."
     steps = ", then ".join(
         f"{action.name!r} (cost {cost:g})" for action, cost in zip(plan.actions, plan.costs, strict=True)
     )
     return f"The best plan for {plan.goal.name!r} is {steps}: cost {plan.cost:g}, net value {plan.net_value:g}."
-
-
-def _quoted(names: Iterable[str]) -> str:
-    quoted = [repr(name) for name in names]
-    return " and ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))

@@ -103,10 +103,6 @@ class Goal:
         return world.satisfies(self.conditions)
 
 
-NIRVANA: Final = Goal("nirvana", {"nirvana": True})
-"""The goal of those who have none: it is never reached, but there may be an action that is worth while."""
-
-
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Actions which, run in this order, reach a goal; none if it is reached already. For `NIRVANA`: the best action.
@@ -134,6 +130,11 @@ class Plan:
         return " -> ".join(action.name for action in self.actions) or "nothing to do"
 
 
+def rounded(amount: float) -> float:
+    """The amount in whole billionths, as amounts are compared: 0.1 + 0.2 equals 0.3."""
+    return round(amount, 9)
+
+
 def _frozen(conditions: Mapping[str, bool], owner: Action | Goal) -> Mapping[str, bool]:
     for name, value in conditions.items():
         if not isinstance(value, bool):
@@ -155,3 +156,7 @@ def _checked_value(value: float, owner: Action | Goal) -> float:
 
 def _label(owner: Action | Goal) -> str:
     return f"{type(owner).__name__.lower()} {owner.name!r}"
+
+
+NIRVANA: Final = Goal("nirvana", {"nirvana": True})
+"""The goal of those who have none: it is never reached, but there may be an action that is worth while."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Protocol
 
 from tactician.planning.consultation import Consultation, Determine, Inquiry, settle
 from tactician.planning.explanation import Explanation
 from tactician.planning.index import IndexCache
-from tactician.planning.model import Action, Goal, Plan
+from tactician.planning.model import Action, Goal, Plan, rounded
 from tactician.planning.session import Session
+from tactician.planning.verdict import Verdict
 from tactician.planning.world import WorldState
 
 
@@ -100,8 +102,9 @@ class InquiringPlanner(ABC):
         session = self._session(world, actions)
         plan = settle(self._plan(session, goal), self._determine)
         found = [settle(self._plan(session, other), self._determine) for other in others if other != goal]
-        rivals = sorted(filter(None, found), key=lambda rival: rival.net_value, reverse=True)
-        return self._explain(session, goal, plan, about, tuple(rivals))
+        explanation = Explanation(goal, plan) if plan else self._obstacle(session, goal)
+        verdict = self._verdict(session, goal, plan, about) if about else None
+        return replace(explanation, about=verdict, rivals=tuple(by_net_value(filter(None, found))))
 
     def _session(self, world: WorldState, actions: Iterable[Action], *, asks: bool = False) -> Session:
         index = self._indexes.index(actions)
@@ -117,16 +120,29 @@ class InquiringPlanner(ABC):
     def _plans(self, session: Session, goals: tuple[Goal, ...]) -> Inquiry[list[Plan]]: ...
 
     @abstractmethod
-    def _explain(
-        self, session: Session, goal: Goal, plan: Plan | None, about: Action | None, rivals: tuple[Plan, ...]
-    ) -> Explanation: ...
+    def _obstacle(self, session: Session, goal: Goal) -> Explanation: ...
+
+    @abstractmethod
+    def _contrast(self, session: Session, goal: Goal, plan: Plan | None, about: Action) -> Verdict: ...
+
+    def _verdict(self, session: Session, goal: Goal, plan: Plan | None, about: Action) -> Verdict:
+        if about not in session.index.actions:
+            return Verdict(about, "not offered")
+        if plan is not None and about in plan.actions:
+            return Verdict(about, "in the plan")
+        return self._contrast(session, goal, plan, about)
 
 
-def plans_for(planner_plan: Iterable[Inquiry[Plan | None]]) -> Inquiry[list[Plan]]:
+def plans_for(inquiries: Iterable[Inquiry[Plan | None]]) -> Inquiry[list[Plan]]:
     """The plans that there are, best net value first, then in the order given."""
     found: list[Plan] = []
-    for inquiry in planner_plan:
+    for inquiry in inquiries:
         plan = yield from inquiry
         if plan is not None:
             found.append(plan)
-    return sorted(found, key=lambda plan: plan.net_value, reverse=True)
+    return by_net_value(found)
+
+
+def by_net_value(plans: Iterable[Plan]) -> list[Plan]:
+    """Best net value first, then in the order given."""
+    return sorted(plans, key=lambda plan: -rounded(plan.net_value))

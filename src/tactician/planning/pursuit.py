@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable
 
 from tactician.planning.consultation import Inquiry
-from tactician.planning.model import NIRVANA, Goal, Plan
+from tactician.planning.model import NIRVANA, Goal, Plan, rounded
 from tactician.planning.session import Session
 
 
@@ -26,7 +26,7 @@ def best_plan(session: Session, goals: Iterable[Goal]) -> Inquiry[Plan | None]:
     for, once the promise is kept.
     """
     pursuits = [Pursuit(session, goal) for goal in goals]
-    queue = [(-pursuit.promise(), position) for position, pursuit in enumerate(pursuits)]
+    queue = [(-rounded(pursuit.promise()), position) for position, pursuit in enumerate(pursuits)]
     heapq.heapify(queue)
     while queue:
         _, position = heapq.heappop(queue)
@@ -34,7 +34,7 @@ def best_plan(session: Session, goals: Iterable[Goal]) -> Inquiry[Plan | None]:
         name = pursuit.question()
         if pursuit.is_hopeless():
             continue
-        entry = -pursuit.promise(), position
+        entry = -rounded(pursuit.promise()), position
         if queue and queue[0] < entry:
             heapq.heappush(queue, entry)
         elif name is None:
@@ -58,7 +58,6 @@ class Pursuit:
         self._problem = session.index.problem(goal)
         self._steps: list[int] | None = None
         self._assumed = 0
-        self._planned = False
         self._settled = goal == NIRVANA
 
     def question(self) -> str | None:
@@ -91,11 +90,9 @@ class Pursuit:
     def _assume_the_best(self) -> None:
         session, problem = self._session, self._problem
         self._assumed = session.unknown_facts(problem)
-        if self._planned and self._steps is not None:
-            if problem.runs(self._steps, problem.facts_in(session.world) | self._assumed):
-                return
-        self._steps = session.steps(self.goal, problem, self._assumed)
-        self._planned = True
+        start = problem.facts_in(session.world) | self._assumed
+        if self._steps is None or not problem.runs(self._steps, start):
+            self._steps = session.steps(self.goal, problem, self._assumed)
 
     def _without_assumptions(self) -> bool:
         """Whether there is a plan as good that relies on nothing unknown; that is the plan then."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+import math
+from collections.abc import Iterable, Mapping
 
 from tactician.planning.consultation import Determine, Inquiry
 from tactician.planning.contrast import compare
 from tactician.planning.explanation import Explanation, explain_idle
-from tactician.planning.model import NIRVANA, Action, Goal, Plan
+from tactician.planning.model import NIRVANA, Action, Goal, Plan, rounded
 from tactician.planning.planner import InquiringPlanner, plans_for
 from tactician.planning.session import Session
+from tactician.planning.verdict import Verdict
 
 
 class UtilityPlanner(InquiringPlanner):
@@ -42,13 +43,78 @@ class UtilityPlanner(InquiringPlanner):
 
     def _plans(self, session: Session, goals: tuple[Goal, ...]) -> Inquiry[list[Plan]]:
         found = yield from plans_for(best_now(session, (goal,)) for goal in with_nirvana(goals))
-        ranks = {id(action): rank for rank, action in enumerate(ranked(session))}
-        return sorted(found, key=lambda plan: _first_to_last(plan, ranks))
+        order = {id(action): rank for rank, action in enumerate(_specific_first(session.index.actions))}
+        return sorted(found, key=lambda plan: _before_others(plan, order))
 
-    def _explain(
-        self, session: Session, goal: Goal, plan: Plan | None, about: Action | None, rivals: tuple[Plan, ...]
-    ) -> Explanation:
-        verdict = None if about is None else compare(session, goal, plan, about)
-        if plan is None:
-            return explain_idle(session.world, session.index, goal, verdict, rivals)
-        return Explanation(goal, plan, about=verdict, rivals=rivals)
+    def _obstacle(self, session: Session, goal: Goal) -> Explanation:
+        return explain_idle(session.world, session.index, goal)
+
+    def _contrast(self, session: Session, goal: Goal, plan: Plan | None, about: Action) -> Verdict:
+        return compare(session, goal, plan, about)
+
+
+def with_nirvana(goals: Iterable[Goal]) -> tuple[Goal, ...]:
+    """The goals that can be reached, and after them `NIRVANA`."""
+    return *real(goals), NIRVANA
+
+
+def real(goals: Iterable[Goal]) -> tuple[Goal, ...]:
+    """The goals that can be reached."""
+    return tuple(goal for goal in goals if goal != NIRVANA)
+
+
+def best_now(session: Session, goals: Iterable[Goal], above: float = -math.inf) -> Inquiry[Plan | None]:
+    """The plan without actions for a goal that is reached; or else the best action, if it is worth more than `above`.
+
+    The options are tried from the best on, so conditions are asked for only while they could decide for a better one.
+    """
+    goals = tuple(goals)
+    reached = yield from reached_now(session, goals)
+    if reached is not None:
+        return reached
+    for option in _options(session, goals):
+        if option.net_value <= above:
+            break
+        conditions = _conditions_of(option.actions[0], option.goal)
+        if conditions is not None and (yield from session.holds(conditions)):
+            return option
+    return None
+
+
+def reached_now(session: Session, goals: Iterable[Goal]) -> Inquiry[Plan | None]:
+    """The plan without actions for the goal of highest value among those that are reached."""
+    for goal in sorted(real(goals), key=lambda goal: -rounded(session.worth(goal))):
+        if (yield from session.holds(goal.conditions)):
+            return session.priced(goal, ())
+    return None
+
+
+def _options(session: Session, goals: tuple[Goal, ...]) -> list[Plan]:
+    """The plans of one action that may work, the best first."""
+    actions = [action for action in _specific_first(session.index.actions) if session.may_hold(action.pre)]
+    options = [
+        session.priced(goal, (action,))
+        for action in actions
+        for goal in goals
+        if (conditions := _conditions_of(action, goal)) is not None and session.may_hold(conditions)
+    ]
+    return sorted(options, key=lambda option: -rounded(option.net_value))
+
+
+def _conditions_of(action: Action, goal: Goal) -> Mapping[str, bool] | None:
+    """What must hold for the action to run and to reach the goal; None if it cannot reach it."""
+    if goal == NIRVANA:
+        return action.pre
+    effects, conditions = action.effects, dict(action.pre)
+    for name, value in goal.conditions.items():
+        if effects.get(name, value) != value or (name not in effects and conditions.setdefault(name, value) != value):
+            return None
+    return conditions
+
+
+def _specific_first(actions: Iterable[Action]) -> list[Action]:
+    return sorted(actions, key=lambda action: -len(action.pre))
+
+
+def _before_others(plan: Plan, order: dict[int, int]) -> tuple[bool, float, int]:
+    return bool(plan.actions), -rounded(plan.net_value), order[id(plan.actions[0])] if plan.actions else 0

@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
 from typing import TypeVar
 
 from tactician.agents import BaseRunnable, PlannedAgent, is_planned, raise_unless_completed
-from tactician.errors import AgentNotFoundError, DeclarationError, ProcessFailedError, RunNotFoundError
+from tactician.errors import (
+    AgentNotFoundError,
+    DeclarationError,
+    ProcessFailedError,
+    RunConflictError,
+    RunNotFoundError,
+)
 from tactician.events import EventSink
 from tactician.llm import LanguageModel, ModelSource, source_of
-from tactician.process import AgentProcess, ProcessOptions
+from tactician.platform.contexts import keep_context, objects_of
+from tactician.process import DEFAULT_LEASE, AgentProcess, ProcessOptions, ProcessStatus, StoreKeeper
 from tactician.runs import (
+    Lease,
     MemoryRuns,
     Response,
     RunContext,
     Runnable,
     RunRecord,
     RunResult,
+    RunStatus,
     RunStore,
     default_models,
+    new_id,
 )
 
 T = TypeVar("T")
+_KILLS = 20
 _logger = logging.getLogger(__name__)
 
 
@@ -34,7 +48,7 @@ class Platform:
     Args:
         models: a source of models, or one model for everything; those of the environment by default.
         on_event: called with every event of every run.
-        store: where runs that wait are kept; in this process by default.
+        store: where runs and processes are kept, after each of their steps. Without one, they are in this process only.
     """
 
     def __init__(
@@ -47,6 +61,9 @@ class Platform:
         self._models = source_of(models) if models is not None else default_models()
         self._on_event = on_event
         self._store = store if store is not None else MemoryRuns()
+        self._is_durable = store is not None
+        self._owner = f"platform-{new_id()}"
+        self._spawned: set[asyncio.Task[AgentProcess]] = set()
         self._agents: dict[str, Runnable] = {}
         self._processes: dict[str, AgentProcess] = {}
 
@@ -99,9 +116,20 @@ class Platform:
             AgentNotFoundError: when no planned agent has the name.
             DeclarationError: when the agent is not declared correctly.
         """
-        process = self._planned(agent).process(*objects, context=self.context(), options=options)
-        self._processes[process.id] = process
-        return await process.run()
+        return await self._begun(self._planned(agent), objects, options)
+
+    async def spawn(self, agent: object, *objects: object, options: ProcessOptions | None = None) -> AgentProcess:
+        """`start`, but returns at once, and the process runs on beside.
+
+        Raises:
+            AgentNotFoundError: when no planned agent has the name.
+            DeclarationError: when the agent is not declared correctly.
+        """
+        process, keeper = await self._made(self._planned(agent), objects, options)
+        task = asyncio.create_task(self._run(process, keeper))
+        self._spawned.add(task)
+        task.add_done_callback(self._spawned.discard)
+        return process
 
     async def invoke(self, wanted: type[T], *objects: object, options: ProcessOptions | None = None) -> T:
         """An object of the wanted type, from the registered agent that has a goal and a plan for it.
@@ -131,11 +159,81 @@ class Platform:
         """The processes that were started here, oldest first."""
         return list(self._processes.values())
 
-    async def waiting(self) -> list[RunRecord]:
-        """The runs that wait for somebody, oldest first."""
-        return await self._store.waiting()
+    @property
+    def store(self) -> RunStore:
+        """Where runs and processes are kept."""
+        return self._store
 
-    async def resume(self, run_id: str, responses: Mapping[str, Response]) -> RunResult[object]:
+    async def process(self, process_id: str) -> AgentProcess:
+        """A process that was started here, or is kept in the store.
+
+        Raises:
+            RunNotFoundError: when there is none with the id.
+            StoredStateError: when what is kept cannot be read.
+        """
+        if not self._is_durable and (found := self._processes.get(process_id)) is not None:
+            return found
+        return self._restored(await self._record(process_id), None)
+
+    async def respond(self, process_id: str, request_id: str, response: Response) -> AgentProcess:
+        """Answers a request of a process that waits, and goes on with it as far as it can.
+
+        Raises:
+            RunNotFoundError: when there is no such process.
+            RunConflictError: when somebody else is going on with it.
+            ResponseError: when it does not wait for that, or the answer does not fit; then it still waits.
+        """
+        process, keeper = await self._taken(process_id)
+        async with _held(keeper, process):
+            return await process.respond(request_id, response)
+
+    async def resume(self, process_id: str) -> AgentProcess:
+        """Goes on with a process that was paused, is stuck, or whose worker has died, as far as it can.
+
+        Raises:
+            RunNotFoundError: when there is no such process.
+            RunConflictError: when somebody else is going on with it.
+        """
+        process, keeper = await self._taken(process_id)
+        return await self._run(process, keeper)
+
+    async def kill(self, process_id: str, reason: str = "killed") -> None:
+        """Ends a process for good, and interrupts what it does, wherever it runs.
+
+        Raises:
+            RunNotFoundError: when there is no such process.
+        """
+        if (running := self._processes.get(process_id)) is not None:
+            await running.kill(reason)
+        if not self._is_durable:
+            if running is None:
+                raise RunNotFoundError(f"There is no process with the id {process_id!r}")
+            return
+        for _ in range(_KILLS):
+            record = await self._record(process_id)
+            if ProcessStatus(record.status).is_terminal:
+                return
+            with suppress(RunConflictError):
+                await self._store.save(replace(record, status=ProcessStatus.KILLED.value))
+                return
+        raise RunConflictError(f"The process {process_id} changes too fast to be killed: try again")
+
+    async def go_on(self, record: RunRecord, lease: Lease, *, seconds: float = DEFAULT_LEASE) -> AgentProcess:
+        """Goes on with a process that a worker has claimed.
+
+        Raises:
+            AgentNotFoundError: when its agent is not registered here.
+            StoredStateError: when what is kept cannot be read.
+            LeaseLostError: when another worker has taken it over.
+        """
+        keeper = StoreKeeper(self._store, record, lease.owner, lease=lease, seconds=seconds)
+        return await self._run(self._restored(record, keeper), keeper)
+
+    async def waiting(self) -> list[RunRecord]:
+        """The agent runs and processes that wait for somebody, oldest first."""
+        return await self._store.records(statuses=(RunStatus.WAITING.value,))
+
+    async def resume_run(self, run_id: str, responses: Mapping[str, Response]) -> RunResult[object]:
         """Goes on with a run of a registered agent, which waits: see `Agent.resume`.
 
         Raises:
@@ -143,13 +241,68 @@ class Platform:
             AgentNotFoundError: when what ran is not registered here.
             RunError: when it fails; then it still waits.
         """
-        record = await self._store.load(run_id)
-        if record is None:
-            raise RunNotFoundError(f"No run waits with the id {run_id!r}")
+        record = await self._record(run_id)
         agent = self._found(record.name)
         if not isinstance(agent, BaseRunnable):
             raise AgentNotFoundError(f"{record.name!r} ({type(agent).__name__}) cannot go on with a run")
         return await agent.resume(run_id, responses, context=self.context())
+
+    async def _begun(
+        self, agent: PlannedAgent, objects: tuple[object, ...], options: ProcessOptions | None
+    ) -> AgentProcess:
+        return await self._run(*await self._made(agent, objects, options))
+
+    async def _made(
+        self, agent: PlannedAgent, objects: tuple[object, ...], options: ProcessOptions | None
+    ) -> tuple[AgentProcess, StoreKeeper | None]:
+        """A process, which is not started yet, with what its context knows."""
+        context = self.context().child(agent.name)
+        keeper = None
+        if self._is_durable:
+            status, parent = ProcessStatus.NOT_STARTED.value, context.parent_id
+            record = RunRecord(context.run_id, agent.name, status, "", kind="process", parent_id=parent)
+            keeper = StoreKeeper(self._store, record, self._owner)
+        process = agent.process_in(context, objects, options, keeper)
+        if options is not None and options.context_id is not None:
+            for value, binding in await objects_of(self._store, options.context_id, agent.spec):
+                process.blackboard.add(value, binding)
+        self._processes[process.id] = process
+        return process, keeper
+
+    async def _run(self, process: AgentProcess, keeper: StoreKeeper | None) -> AgentProcess:
+        async with _held(keeper, process):
+            await process.run()
+        context_id = process.options.context_id
+        if context_id is not None and process.status is ProcessStatus.COMPLETED:
+            await keep_context(self._store, context_id, process)
+        return process
+
+    async def _taken(self, process_id: str) -> tuple[AgentProcess, StoreKeeper | None]:
+        """A process, which nobody else goes on with meanwhile."""
+        if not self._is_durable:
+            return await self.process(process_id), None
+        claimed = await self._store.claim(self._owner, DEFAULT_LEASE, run_id=process_id)
+        if claimed is None:
+            record = await self._record(process_id)
+            raise RunConflictError(
+                f"The process {process_id} is {record.status}, or somebody else is going on with it."
+            )
+        record, lease = claimed
+        keeper = StoreKeeper(self._store, record, self._owner, lease=lease)
+        return self._restored(record, keeper), keeper
+
+    def _restored(self, record: RunRecord, keeper: StoreKeeper | None) -> AgentProcess:
+        agent = self._planned(record.name)
+        context = replace(self.context().child(agent.name), run_id=record.run_id, parent_id=record.parent_id)
+        process = AgentProcess.restored(agent.spec, record.state, context, keeper=keeper)
+        self._processes[process.id] = process
+        return process
+
+    async def _record(self, run_id: str) -> RunRecord:
+        record = await self._store.load(run_id)
+        if record is None:
+            raise RunNotFoundError(f"There is no run with the id {run_id!r} in the store")
+        return record
 
     async def _able(self, agents: list[PlannedAgent], objects: tuple[object, ...]) -> PlannedAgent:
         """The first agent that has a plan from the objects; the first of all, when none has."""
@@ -194,6 +347,15 @@ def _as_runnable(agent: object) -> Runnable:
     raise DeclarationError(
         type(agent).__name__, ["it is no Runnable; decorate the class with @planned_agent(description=...)"]
     )
+
+
+@asynccontextmanager
+async def _held(keeper: StoreKeeper | None, process: AgentProcess) -> AsyncIterator[None]:
+    if keeper is None:
+        yield
+        return
+    async with keeper.holding(process):
+        yield
 
 
 @cache

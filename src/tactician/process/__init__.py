@@ -3,11 +3,14 @@
 from tactician.process.blackboard import DEFAULT_BINDING, Blackboard, UserInput
 from tactician.process.context import OperationContext
 from tactician.process.history import ActionRun
+from tactician.process.keeping import DEFAULT_LEASE, StoreKeeper
 from tactician.process.options import DEFAULT_BUDGET, ProcessOptions
 from tactician.process.people import ask_human, confirm
 from tactician.process.process import AgentProcess, Keeper
 from tactician.process.retrying import RetryPolicy
-from tactician.process.spec import ActionSpec, AgentSpec, GoalSpec, Observe, Perform
+from tactician.process.snapshot import SavedObject, restored_board, saved_objects
+from tactician.process.some_of import SomeOf
+from tactician.process.spec import ActionSpec, AgentSpec, Export, GoalSpec, Observe, Perform, Price, StuckHandler
 from tactician.process.status import TERMINAL, ProcessStatus
 
 __all__ = [
@@ -19,6 +22,11 @@ __all__ = [
     "ActionRun",
     "RetryPolicy",
     "Keeper",
+    "StoreKeeper",
+    "DEFAULT_LEASE",
+    "SavedObject",
+    "saved_objects",
+    "restored_board",
     "ask_human",
     "confirm",
     "Blackboard",
@@ -30,4 +38,8 @@ __all__ = [
     "GoalSpec",
     "Observe",
     "Perform",
+    "Price",
+    "StuckHandler",
+    "Export",
+    "SomeOf",
 ]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Final, TypeVar
 
 T = TypeVar("T")
 DEFAULT_BINDING = "it"
+GAVE_NOTHING: Final = "the last action gave nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Entry:
 
 
 class Blackboard:
-    """What is known so far. Objects are added and hidden, never changed or removed.
+    """What is known so far. Objects are added and hidden, never changed; they go only when all is cleared.
 
     Lookup is by type, where the newest object wins, or by the name that an object was bound to.
     """
@@ -51,6 +52,7 @@ class Blackboard:
     def add(self, value: object, binding: str = DEFAULT_BINDING) -> None:
         """Adds an object, under a name if it is not simply the newest of its type."""
         self._entries.append(_Entry(value, binding))
+        self._conditions.pop(GAVE_NOTHING, None)
         if id(value) not in self._hidden:
             self._newest.update((kind, value) for kind in self._newest if isinstance(value, kind))
 
@@ -86,6 +88,14 @@ class Blackboard:
         return [value for value in self.objects if isinstance(value, wanted)]
 
     @property
+    def newest(self) -> object | None:
+        """What was added last; `None` when that is hidden, or an action has given nothing since."""
+        if not self._entries or self.condition(GAVE_NOTHING):
+            return None
+        value = self._entries[-1].value
+        return None if id(value) in self._hidden else value
+
+    @property
     def objects(self) -> tuple[object, ...]:
         """Everything that is visible, oldest first."""
         return tuple(entry.value for entry in reversed(list(self._visible())))
@@ -116,6 +126,16 @@ class Blackboard:
         """Keeps this very object out of all look-ups from now on."""
         self._hidden[id(value)] = value
         self._newest.clear()
+
+    def show(self, value: object) -> None:
+        """Takes back that this very object is hidden."""
+        self._hidden.pop(id(value), None)
+        self._newest.clear()
+
+    def clear(self) -> None:
+        """Takes everything away: all objects, and all conditions that were set."""
+        for memory in (self._entries, self._hidden, self._newest, self._conditions):
+            memory.clear()
 
     def set_condition(self, name: str, value: bool) -> None:
         """Sets a condition that no `@condition` method computes."""

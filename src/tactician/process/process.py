@@ -19,6 +19,7 @@ from tactician.process.context import OperationContext
 from tactician.process.history import ActionRun
 from tactician.process.options import ProcessOptions
 from tactician.process.performing import Outcome, perform
+from tactician.process.pricing import priced
 from tactician.process.recording import record
 from tactician.process.snapshot import read, state_of, written
 from tactician.process.spec import ActionSpec, AgentSpec, GoalSpec
@@ -273,14 +274,14 @@ class AgentProcess:
         """The value of every condition now, each evaluated once."""
         context = OperationContext(self, self._context)
         world: dict[str, ConditionValue] = {}
-        for name, observe in self.agent.observations.items():
+        for name, observe in (*self.agent.observations.items(), *self.agent.conditions.items()):
             try:
                 value = observe(context)
                 world[name] = value if isinstance(value, bool) else await _awaited(value)
             except Exception as error:
                 error.add_note(f"in the condition {name!r}")
                 raise
-        return WorldState(world)
+        return await priced(WorldState(world), self.agent, context)
 
     async def outlook(self) -> Plan | None:
         """The plan from here to the best goal, without following it; `None` when there is none."""
@@ -412,7 +413,7 @@ class AgentProcess:
 
     def _record(self, action: ActionSpec, output: object) -> tuple[str, ...]:
         """Puts onto the blackboard what an action gave. Giving nothing means: plan again without it."""
-        given = record(self.blackboard, action, output)
+        given = record(self.blackboard, self.agent, action, output)
         self._state.ran.add(action.name)
         if output is None and action.output_types:
             self._state.declined = action.plan

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Final, Literal, cast
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic.errors import PydanticSchemaGenerationError
 from pydantic_core import PydanticSerializationError, from_json, to_json, to_jsonable_python
 from typing_extensions import TypedDict
 
@@ -195,10 +196,10 @@ def type_name(kind: type) -> str:
 def _json_of(value: object) -> JsonValue:
     try:
         plain: JsonValue = _type_adapter(cast(Hashable, type(value))).dump_python(value, mode="json")
-    except (PydanticSerializationError, ValueError, TypeError, RecursionError) as error:
+    except (PydanticSchemaGenerationError, PydanticSerializationError, ValueError, TypeError, RecursionError) as error:
         raise StoredStateError(
-            f"An object of the type {type_name(type(value))} on the blackboard has no JSON form: {error}. Make it a "
-            "dataclass or a pydantic model, or keep it out of the blackboard."
+            f"{type_name(type(value))} on the blackboard has no JSON form: make it a dataclass or a pydantic model, or "
+            f"keep it off the blackboard ({str(error).splitlines()[0]})"
         ) from error
     return plain
 

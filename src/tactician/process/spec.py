@@ -10,6 +10,7 @@ from tactician.planning import Action, AStarPlanner, Goal
 from tactician.process.retrying import RetryPolicy
 
 if TYPE_CHECKING:
+    from tactician.planning import Planner
     from tactician.process.context import OperationContext
     from tactician.process.process import AgentProcess
 
@@ -19,9 +20,24 @@ Observe: TypeAlias = "Callable[[OperationContext], bool | Awaitable[bool]]"
 Perform: TypeAlias = "Callable[[OperationContext], Awaitable[object]]"
 """Runs an action and gives what it returned."""
 
+Price: TypeAlias = "Callable[[OperationContext], float | Awaitable[float]]"
+"""Tells what a cost or a value is now."""
 
 StuckHandler: TypeAlias = "Callable[[AgentProcess], Awaitable[bool]]"
 """Adds what is missing to a process that is stuck; whether it is worth planning again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """How a goal is offered to others.
+
+    Attributes:
+        remote: whether to others than this program, too.
+        name: what it is called there; the goal's own name by default.
+    """
+
+    remote: bool = False
+    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +54,10 @@ class ActionSpec:
         sets: conditions that are true once it has run.
         condition_ran: the condition that says that it has run.
         retry: how often it is tried; as the process's options say, when `None`.
+        input_types: the types that it must have.
+        state: the state that it is an action of; `None` for an action of an agent or a component.
+        clear_blackboard: whether nothing but its output stays on the blackboard.
+        tool_groups: what its models may use.
     """
 
     plan: Action
@@ -50,6 +70,10 @@ class ActionSpec:
     sets: tuple[str, ...]
     condition_ran: str
     retry: RetryPolicy | None = None
+    input_types: tuple[type, ...] = ()
+    state: type | None = None
+    clear_blackboard: bool = False
+    tool_groups: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -65,6 +89,7 @@ class GoalSpec:
     description: str
     output_types: tuple[type, ...]
     output_binding: str
+    export: Export = Export()
 
     @property
     def name(self) -> str:
@@ -74,7 +99,17 @@ class GoalSpec:
 
 @dataclass(frozen=True, slots=True)
 class AgentSpec:
-    """All that a process needs to know of an agent. `observations` has one entry for each condition."""
+    """All that a process needs to know of an agent.
+
+    Attributes:
+        observations: how each condition is seen that costs nothing to see: what is there, what has run, what was set.
+        conditions: how each other condition is found out: by a method, which may ask a model, or by an expression.
+        prices: how each cost and value that changes is found out.
+        types: what may be on the blackboard, by the names `module.qualname`.
+        stuck_handler: asked when the process is stuck.
+        instance: whose methods the actions are.
+        planner: chooses the actions.
+    """
 
     name: str
     description: str
@@ -82,7 +117,10 @@ class AgentSpec:
     goals: tuple[GoalSpec, ...]
     observations: Mapping[str, Observe]
     instance: object = None
-    planner: AStarPlanner = field(default_factory=AStarPlanner)
+    planner: Planner = field(default_factory=AStarPlanner)
+    conditions: Mapping[str, Observe] = field(default_factory=dict)
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    types: Mapping[str, type] = field(default_factory=dict)
     stuck_handler: StuckHandler | None = None
     plannable: tuple[Action, ...] = field(init=False)
     _by_name: Mapping[str, ActionSpec] = field(init=False, repr=False)

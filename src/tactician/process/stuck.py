@@ -53,5 +53,6 @@ def _obstacle(process: AgentProcess, world: WorldState, action: ActionSpec) -> s
             "already" if last.outputs or not action.output_types else "and gave nothing"
         )
     if there:
-        return f"{action.name!r} does not run when there is {' and '.join(there)}"
+        objects = " and ".join(f"{name.removesuffix(' already')} already" for name in there)
+        return f"{action.name!r} does not run when there is {objects}"
     return None

@@ -7,7 +7,7 @@ from tactician.runs.frame import Frame, Progress, SavedFrame
 from tactician.runs.pausing import Approval, Paused, PendingKind, PendingRequest, Response, approve, reject, settle
 from tactician.runs.result import RunResult, RunStatus
 from tactician.runs.runnable import Input, Runnable, is_conversation, messages_of, run_blocking, stream_events
-from tactician.runs.store import MemoryRuns, RunRecord, RunStore, default_store
+from tactician.runs.store import Lease, MemoryRuns, RunRecord, RunStore, default_store
 
 __all__ = [
     "Runnable",
@@ -27,6 +27,7 @@ __all__ = [
     "settle",
     "RunStore",
     "RunRecord",
+    "Lease",
     "MemoryRuns",
     "default_store",
     "Frame",

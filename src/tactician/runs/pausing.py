@@ -21,8 +21,8 @@ class PendingRequest:
 
     Attributes:
         id: by what a response names it; unique within the run.
-        kind: `"approval"` (may this tool be called?), `"tool"` (call this tool, and say what it gave), `"form"` (fill this
-            in), or `"confirmation"` (yes or no).
+        kind: `"approval"` (may this tool be called?), `"tool"` (call this tool, and say what it gave), `"form"` (fill
+            this in), or `"confirmation"` (yes or no).
         prompt: what is asked, for a person.
         call: the tool call that waits, if it is one.
         path: the names of the runs that led here, outermost first.

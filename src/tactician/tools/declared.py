@@ -51,9 +51,15 @@ class DeclaredTool(Tool):
         """Has the tool executed.
 
         Raises:
-            ToolError: when nobody executes it.
+            ToolError: when nobody executes it, or whoever does fails.
         """
         if self._execute is None:
             raise ToolError(f"Nobody executes the tool {self.name!r}")
-        result = self._execute(ToolCall(context.run_id, self.name, arguments))
-        return as_text(await result if isinstance(result, Awaitable) else result)
+        call_id = context.run_id if context.frame is None else context.frame.path.rpartition("/")[2]
+        try:
+            result = self._execute(ToolCall(call_id, self.name, arguments))
+            return as_text(await result if isinstance(result, Awaitable) else result)
+        except ToolError:
+            raise
+        except Exception as error:
+            raise ToolError(f"Error executing {self.name}: {error}") from error

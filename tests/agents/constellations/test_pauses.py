@@ -191,7 +191,7 @@ async def test_a_run_goes_on_to_the_same_end_without_asking_any_model_twice(
     constellation = place(cast)
     waiting = await constellation.run("go", context=context)
     assert waiting.status is RunStatus.WAITING
-    assert [request.call.name for request in waiting.pending] == ["pay"] * len(waiting.pending)
+    assert {request.call.name for request in waiting.pending if request.call is not None} == {"pay"}
 
     result = await constellation.resume(waiting.run_id, {p.id: approve() for p in waiting.pending}, context=context)
 

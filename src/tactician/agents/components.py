@@ -1,0 +1,84 @@
+"""`@component`: a class that contributes actions to the platform, and not to one agent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar, overload
+
+from tactician.agents.compilation import compile_classes
+from tactician.agents.declaring.methods import Source
+from tactician.agents.parameters import Provide
+from tactician.agents.planned import declared_source
+from tactician.agents.planners import Planner
+from tactician.errors import DeclarationError
+from tactician.process import AgentSpec
+from tactician.tools import caller_namespace
+
+C = TypeVar("C", bound=type)
+COMPONENT: Final = "__tactician_component__"
+
+
+@dataclass(frozen=True, slots=True)
+class _Component:
+    """What `@component` says."""
+
+    namespace: Mapping[str, object]
+    resolvers: Mapping[type, Provide]
+
+
+@overload
+def component(owner: C, /) -> C: ...
+
+
+@overload
+def component(*, resolvers: Mapping[type, Provide]) -> Callable[[C], C]: ...
+
+
+def component(owner: C | None = None, /, *, resolvers: Mapping[type, Provide] | None = None) -> C | Callable[[C], C]:
+    """Declares a class whose actions, goals and conditions are there for all that a platform plans.
+
+    Args:
+        owner: the class, when used without parentheses.
+        resolvers: what fills parameters of these types, instead of the blackboard.
+    """
+    declared = _Component(caller_namespace(1), resolvers or {})
+
+    def mark(marked: C) -> C:
+        setattr(marked, COMPONENT, declared)
+        return marked
+
+    return mark if owner is None else mark(owner)
+
+
+def is_component(value: object) -> bool:
+    """Whether the value is an instance of a `@component` class."""
+    return isinstance(getattr(type(value), COMPONENT, None), _Component)
+
+
+def combined_spec(
+    instances: Sequence[object],
+    *,
+    name: str = "Platform",
+    description: str = "Does whatever is worth most",
+    planner: Planner = Planner.UTILITY,
+) -> AgentSpec:
+    """One agent with all actions, goals and conditions of components, and of planned agents.
+
+    An action's name begins with that of its class, as in `IssueActions.label`.
+
+    Raises:
+        DeclarationError: with every mistake that was found, or when one is neither.
+    """
+    sources = [_source(instance) for instance in instances]
+    return compile_classes(sources, name, description, planner, needs_goal=False)
+
+
+def _source(instance: object) -> Source:
+    kind = type(instance)
+    declared = getattr(kind, COMPONENT, None)
+    if isinstance(declared, _Component):
+        return Source(kind, declared.namespace, declared.resolvers, f"{kind.__name__}.", instance)
+    if (source := declared_source(instance)) is not None:
+        return source
+    raise DeclarationError(kind.__name__, ["decorate the class with @component"])

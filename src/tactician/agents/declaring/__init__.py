@@ -1,0 +1,1 @@
+"""From a class with declared methods to what a process runs."""

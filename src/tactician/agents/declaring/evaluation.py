@@ -1,0 +1,183 @@
+"""What an expression comes to on a blackboard."""
+
+from __future__ import annotations
+
+import ast
+import logging
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from datetime import timedelta
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from types import (
+    AsyncGeneratorType,
+    CodeType,
+    CoroutineType,
+    FrameType,
+    FunctionType,
+    GeneratorType,
+    MethodType,
+    ModuleType,
+    TracebackType,
+)
+from typing import TypeAlias, cast
+
+from tactician.agents.declaring.expressions import Expression
+from tactician.process import Blackboard, OperationContext
+
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_logger = logging.getLogger(__name__)
+_Scope: TypeAlias = Mapping[str, object]
+
+_COMPARISONS: Mapping[type[ast.cmpop], Callable[..., object]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda one, many: one in many,
+    ast.NotIn: lambda one, many: one not in many,
+}
+_ARITHMETIC: Mapping[type[ast.operator], Callable[..., object]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+_UNARY: Mapping[type[ast.unaryop], Callable[..., object]] = {
+    ast.Not: operator.not_,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+}
+_NUMBERS = (int, float, Decimal, Fraction, timedelta)
+_CODE = (
+    *(type, FunctionType, MethodType, ModuleType, GeneratorType, CoroutineType, AsyncGeneratorType),
+    *(FrameType, CodeType, TracebackType),
+)
+
+
+def holds(expression: Expression, context: OperationContext) -> bool:
+    """Whether the expression is true now: not so while an object that it names is missing, or when it fails."""
+    try:
+        scope = _objects(expression.names, context.blackboard)
+        return scope is not None and bool(_value(expression.tree, scope))
+    except Exception as error:  # attributes and comparisons run the code of users
+        _logger.warning("%r is false, as it fails: %s: %s", expression.text, type(error).__name__, error)
+        return False
+
+
+def names_of(kind: type) -> frozenset[str]:
+    """The names that expressions have for an object of the class: `paid_bill` and `bill` for a `PaidBill(Bill)`."""
+    return frozenset(_snake_case(base.__name__) for base in kind.__mro__[:-1])
+
+
+@lru_cache(1024)
+def _snake_case(name: str) -> str:
+    return _WORD.sub("_", name).lower()
+
+
+def _objects(names: Iterable[str], blackboard: Blackboard) -> dict[str, object] | None:
+    """The object for each name; `None` when one is missing."""
+    found: dict[str, object] = {}
+    for name in names:
+        if name in blackboard:
+            found[name] = blackboard[name]
+            continue
+        fitting = (value for value in reversed(blackboard.objects) if name in names_of(type(value)))
+        if (value := next(fitting, None)) is None:
+            return None
+        found[name] = value
+    return found
+
+
+def _value(node: ast.expr, scope: _Scope) -> object:
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.Name(id=name):
+            return scope[name]
+        case ast.Attribute(value=inner, attr=name):
+            return _attribute(_value(inner, scope), name)
+        case ast.Subscript(value=inner, slice=key):
+            return operator.getitem(cast("Mapping[object, object]", _value(inner, scope)), _value(key, scope))
+        case ast.Tuple(elts=elements) | ast.List(elts=elements):
+            return tuple(_value(element, scope) for element in elements)
+        case ast.BoolOp(op=op, values=values):
+            return _connected(isinstance(op, ast.And), values, scope)
+        case ast.UnaryOp(op=op, operand=operand):
+            return _UNARY[type(op)](_value(operand, scope))
+        case ast.BinOp(left=left, op=op, right=right):
+            return _calculated(op, _value(left, scope), _value(right, scope))
+        case ast.Compare():
+            return _compared(node, scope)
+        case ast.Call():
+            return _called(node, scope)
+        case _:
+            raise TypeError(f"{type(node).__name__} is no part of an expression")
+
+
+def _attribute(value: object, name: str) -> object:
+    if isinstance(value, _CODE):
+        raise TypeError(f"{name!r} of a {type(value).__name__} cannot be read")
+    return getattr(value, name)
+
+
+def _connected(all_of: bool, values: Sequence[ast.expr], scope: _Scope) -> object:
+    value: object = all_of
+    for node in values:
+        value = _value(node, scope)
+        if bool(value) is not all_of:
+            return value
+    return value
+
+
+def _calculated(op: ast.operator, left: object, right: object) -> object:
+    # A text or a list times a number could fill the memory.
+    if isinstance(op, ast.Mult | ast.Mod) and not (isinstance(left, _NUMBERS) and isinstance(right, _NUMBERS)):
+        raise TypeError("only numbers can be multiplied and divided")
+    return _ARITHMETIC[type(op)](left, right)
+
+
+def _compared(node: ast.Compare, scope: _Scope) -> object:
+    left, result = _value(node.left, scope), cast("object", True)
+    for op, comparator in zip(node.ops, node.comparators, strict=True):
+        right = _value(comparator, scope)
+        result = _COMPARISONS[type(op)](left, right)
+        if not result:
+            return result
+        left = right
+    return result
+
+
+def _called(node: ast.Call, scope: _Scope) -> object:
+    assert isinstance(node.func, ast.Name)
+    function, argument = node.func.id, node.args[0]
+    if function == "isinstance":
+        return _is_one_of(_value(argument, scope), node.args[1])
+    if function == "len":
+        return len(cast("Sized", _value(argument, scope)))
+    many = _each(argument, scope) if isinstance(argument, ast.GeneratorExp) else _value(argument, scope)
+    return (any if function == "any" else all)(cast("Iterable[object]", many))
+
+
+def _is_one_of(value: object, classes: ast.expr) -> bool:
+    """By the names of the value's classes: those that an expression may name need not be imported anywhere."""
+    own = {base.__name__ for base in type(value).__mro__}
+    kinds = classes.elts if isinstance(classes, ast.Tuple) else [classes]
+    return any(isinstance(kind, ast.Name) and kind.id in own for kind in kinds)
+
+
+def _each(loop: ast.GeneratorExp, scope: _Scope) -> Iterator[object]:
+    (generator,) = loop.generators
+    assert isinstance(generator.target, ast.Name)
+    for value in cast("Iterable[object]", _value(generator.iter, scope)):
+        inner = {**scope, generator.target.id: value}
+        if all(_value(condition, inner) for condition in generator.ifs):
+            yield _value(loop.elt, inner)

@@ -1,0 +1,132 @@
+"""Expressions in `pre`: a small and safe part of Python, over what is on the blackboard.
+
+There are names, attributes and items, constants, comparisons, `and`, `or` and `not`, arithmetic, tuples and lists, and
+calls of `len`, `any`, `all` and `isinstance`. No other call, no attribute with an underscore in front, no assignment.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+PREFIX: Final = "expr:"
+LONGEST: Final = 500
+DEEPEST: Final = 20
+FUNCTIONS: Final = ("len", "any", "all", "isinstance")
+
+_PLAIN = (
+    *(ast.Expression, ast.Constant, ast.Name, ast.Load, ast.Attribute, ast.Subscript, ast.Tuple, ast.List),
+    *(ast.BoolOp, ast.boolop, ast.UnaryOp, ast.Not, ast.USub, ast.UAdd, ast.Compare, ast.cmpop),
+    *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod),
+)
+
+
+class ExpressionError(ValueError):
+    """A text is no expression, or has something in it that expressions may not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An expression that was found to be safe.
+
+    Attributes:
+        text: as it was written.
+        tree: what it says.
+        names: those of the objects that it is about.
+    """
+
+    text: str
+    tree: ast.expr
+    names: frozenset[str]
+
+
+def is_expression(condition: str) -> bool:
+    """Whether a condition is an expression, and not a name."""
+    return condition.startswith(PREFIX)
+
+
+def parsed(text: str) -> Expression:
+    """The expression of a text, with or without `expr:` in front.
+
+    Raises:
+        ExpressionError: when it is none, or not safe.
+    """
+    source = text.removeprefix(PREFIX).strip()
+    if len(source) > LONGEST:
+        raise ExpressionError(f"it has {len(source)} characters, and may have {LONGEST}")
+    tree = _tree(source)
+    names = frozenset(_names(tree.body, frozenset(), 0))
+    if not names:
+        raise ExpressionError("it is about no object, and so always the same")
+    return Expression(text, tree.body, names)
+
+
+def _tree(source: str) -> ast.Expression:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return ast.parse(source, mode="eval")
+    except (SyntaxError, ValueError, Warning) as error:
+        reason = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise ExpressionError(f"it is no Python expression: {reason}") from error
+    except (RecursionError, MemoryError) as error:
+        raise ExpressionError("it is nested too deeply") from error
+
+
+def _names(node: ast.AST, local: frozenset[str], depth: int) -> Iterator[str]:
+    """The names that are used, without those of loops.
+
+    Raises:
+        ExpressionError: at the first thing that is not safe.
+    """
+    if depth > DEEPEST:
+        raise ExpressionError("it is nested too deeply")
+    if isinstance(node, ast.Call):
+        yield from _names_of_call(node, local, depth)
+        return
+    if not isinstance(node, _PLAIN):
+        raise ExpressionError(f"{_written(node)} is not allowed in it")
+    if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
+        raise ExpressionError(f"the attribute {node.attr!r} is private")
+    if isinstance(node, ast.Name):
+        if node.id.startswith("_"):
+            raise ExpressionError(f"the name {node.id!r} is private")
+        if node.id not in local:
+            yield node.id
+    for child in ast.iter_child_nodes(node):
+        yield from _names(child, local, depth + 1)
+
+
+def _names_of_call(node: ast.Call, local: frozenset[str], depth: int) -> Iterator[str]:
+    function = node.func.id if isinstance(node.func, ast.Name) else None
+    if function not in FUNCTIONS:
+        raise ExpressionError(f"{_written(node.func)} cannot be called; only {', '.join(FUNCTIONS)} can")
+    if node.keywords or len(node.args) != (2 if function == "isinstance" else 1):
+        raise ExpressionError(f"{_written(node)}: {function} is not called like this")
+    first, *rest = node.args
+    if isinstance(first, ast.GeneratorExp) and function in ("any", "all"):
+        yield from _names_of_loop(first, local, depth + 1)
+    else:
+        yield from _names(first, local, depth + 1)
+    for classes in rest:
+        kinds = classes.elts if isinstance(classes, ast.Tuple) else [classes]
+        if not all(isinstance(kind, ast.Name) for kind in kinds):
+            raise ExpressionError(f"{_written(node)}: the second argument has to be the name of a class, or several")
+
+
+def _names_of_loop(loop: ast.GeneratorExp, local: frozenset[str], depth: int) -> Iterator[str]:
+    first, *others = loop.generators
+    if others or first.is_async or not isinstance(first.target, ast.Name):
+        raise ExpressionError(f"{_written(loop)}: one `for` with one name is allowed")
+    if first.target.id.startswith("_"):
+        raise ExpressionError(f"the name {first.target.id!r} is private")
+    yield from _names(first.iter, local, depth + 1)
+    for inner in (*first.ifs, loop.elt):
+        yield from _names(inner, local | {first.target.id}, depth + 1)
+
+
+def _written(node: ast.AST) -> str:
+    return repr(ast.unparse(node)) if isinstance(node, ast.expr) else type(node).__name__

@@ -1,0 +1,94 @@
+"""The flow of types as conditions: what each action needs, and what holds once it has run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tactician.agents.declaring.evaluation import names_of
+from tactician.agents.declaring.hints import descendants
+from tactician.agents.declaring.methods import ActionMethod, Declarations
+from tactician.agents.declaring.words import Words, may_give, surely_gives
+from tactician.agents.parameters import Parameter
+from tactician.process.phases import state_of
+
+
+class Flow:
+    """The preconditions and effects of actions, and the conditions of goals."""
+
+    def __init__(self, declared: Declarations, words: Words) -> None:
+        self._declared = declared
+        self._words = words
+
+    def preconditions(self, action: ActionMethod) -> dict[str, bool]:
+        """What must hold before an action runs."""
+        words, signature = self._words, action.signature
+        needs = {words.label(parameter): True for parameter in signature.required}
+        needs.update(dict.fromkeys(action.pre, True))
+        if action.declared.trigger is not None:
+            needs[words.newest(action.declared.trigger)] = True
+        if not action.declared.can_rerun:
+            needs[action.ran] = False
+            taken = [parameter.type for parameter in signature.needs]
+            fresh = [kind for kind in action.outputs if not any(issubclass(one, kind) for one in taken)]
+            needs.update({words.already(words.output(kind, action)): False for kind in fresh})
+        return needs
+
+    def goal(self, action: ActionMethod) -> dict[str, bool]:
+        """What holds when an action has reached its goal."""
+        conditions = {action.ran: True}
+        if action.outputs:
+            conditions[self._words.any_output_label(action)] = True
+        return conditions
+
+    def effects(self, action: ActionMethod) -> dict[str, bool]:
+        """What may hold once an action has run: the best is hoped for, and what came is seen when it is there."""
+        effects = dict.fromkeys(self._lost(action), False)
+        effects.update({action.ran: not action.runs_again, **dict.fromkeys(action.post, True)})
+        effects.update(self._objects(action))
+        for other in self._declared.actions:
+            if any(effects.get(self._words.output_label(kind, other)) for kind in other.outputs):
+                effects[self._words.any_output_label(other)] = True
+        for kind in self._words.triggers:
+            effects[self._words.newest(kind)] = may_give(action, Parameter("", kind))
+        effects.update(dict.fromkeys(self._hoped(action, effects), True))
+        return effects
+
+    def _objects(self, action: ActionMethod) -> Iterator[tuple[str, bool]]:
+        for label, thing in self._words.things.items():
+            if may_give(action, thing):
+                yield label, True
+            if surely_gives(action, thing):
+                yield self._words.already(thing), True
+
+    def _hoped(self, action: ActionMethod, effects: dict[str, bool]) -> Iterator[str]:
+        """The conditions about an object that may hold once there is a new one."""
+        for name, condition in self._declared.conditions.items():
+            if any(effects.get(self._words.label(parameter)) for parameter in condition.signature.needs):
+                yield name
+        if self._declared.expressions:
+            known = {name for one in action.gives for kind in descendants(one) for name in names_of(kind)}
+            known.add(action.declared.output_binding)
+            for text, expression in self._declared.expressions.items():
+                if known & expression.names:
+                    yield text
+
+    def _lost(self, action: ActionMethod) -> Iterator[str]:
+        """What does not hold any more, as it is taken off the blackboard, unless the action gives it anew."""
+        if not (action.clears or action.enters_state):
+            return
+        words, declared = self._words, self._declared
+        things = words.things.items()
+        gone = {label: thing for label, thing in things if action.clears or state_of(thing.type) is not None}
+        for label, thing in gone.items():
+            yield from (label, words.already(thing))
+        for name, condition in declared.conditions.items():
+            if any(words.label(parameter) in gone for parameter in condition.signature.required):
+                yield name
+        for other in declared.actions:
+            if all(words.output_label(kind, other) in gone for kind in other.outputs):
+                yield words.any_output_label(other)
+            if other.signature.required if action.clears else other.source.is_state:
+                yield other.ran
+        if action.clears:
+            yield from declared.expressions
+            yield from (name for other in declared.actions for name in other.post if name not in declared.conditions)

@@ -1,0 +1,85 @@
+"""Annotations, as the planner understands them: classes whose objects can be told from others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import NoneType, UnionType
+from typing import Annotated, Final, TypeGuard, Union, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel
+
+from tactician.process.some_of import SomeOf, field_names
+
+REMEDY: Final = "wrap it in a class of its own, so that the planner can tell it from others"
+UNDEFINED: Final = "import it (not only under TYPE_CHECKING), or define it before the class"
+
+
+def is_class(hint: object) -> TypeGuard[type]:
+    """Whether it can be told which objects are of it: not so for `list[Story]`, `Any`, a `TypedDict` ..."""
+    if not isinstance(hint, type) or get_origin(hint) is not None:
+        return False
+    try:
+        isinstance(None, hint) or issubclass(NoneType, hint)
+    except TypeError:
+        return False
+    return True
+
+
+def members_of(hint: object) -> tuple[object, ...]:
+    """The members of a union; the type itself when it is none. What `Annotated` adds is left out."""
+    origin = get_origin(hint)
+    if origin is Annotated:
+        return members_of(get_args(hint)[0])
+    if origin in (Union, UnionType):
+        return tuple(member for one in get_args(hint) for member in members_of(one))
+    return (NoneType if hint is None else hint,)
+
+
+def marks_of(hint: object) -> tuple[object, ...]:
+    """What `Annotated` adds, also inside a union."""
+    origin = get_origin(hint)
+    if origin is Annotated:
+        inner, *marks = get_args(hint)
+        return (*marks_of(inner), *marks)
+    return tuple(mark for one in get_args(hint) for mark in marks_of(one)) if origin in (Union, UnionType) else ()
+
+
+def written(hint: object) -> str:
+    """As a person writes it: without the modules."""
+    name = hint.__name__ if isinstance(hint, type) and get_origin(hint) is None else str(hint)
+    return re.sub(r"(?:[\w<>]+\.)+", "", name)
+
+
+def classes_of(hint: object, label: str, problems: list[str]) -> tuple[type, ...]:
+    """The classes of a union, without `None`. `problems` gets a sentence, after the label, for each other member."""
+    kinds = [member for member in members_of(hint) if member is not NoneType]
+    classes = tuple(kind for kind in kinds if is_class(kind))
+    others = (kind for kind in kinds if kind not in classes)
+    problems.extend(f"{label} {written(kind)}, which is no class; {REMEDY}" for kind in others)
+    return classes
+
+
+def parts_of_class(kind: type, namespace: Mapping[str, object], problems: list[str]) -> tuple[type, ...]:
+    """The classes of the fields of a `SomeOf`; nothing for another class."""
+    if not issubclass(kind, SomeOf):
+        return ()
+    try:
+        hints = get_type_hints(kind, localns=dict(namespace), include_extras=True)
+    except NameError as error:
+        problems.append(
+            f"{kind.__name__}: the annotation {error.name!r} is not defined where it can be seen; {UNDEFINED}"
+        )
+        return ()
+    fields = ((name, hints[name]) for name in field_names(kind))
+    found = (classes_of(hint, f"{kind.__name__}: the field {name!r} is of", problems) for name, hint in fields)
+    return tuple(dict.fromkeys(part for classes in found for part in classes))
+
+
+def descendants(kind: type) -> tuple[type, ...]:
+    """The class and all loaded classes that derive from it; only itself, when it is not a user's class."""
+    if kind.__module__ == "builtins" or kind in (BaseModel, SomeOf):
+        return (kind,)
+    children: list[type] = type.__subclasses__(kind)
+    derived = (one for child in children for one in descendants(child))
+    return tuple(dict.fromkeys((kind, *derived)))

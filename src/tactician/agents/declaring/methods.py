@@ -1,0 +1,138 @@
+"""What was declared: methods, and the classes that they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
+
+from tactician.agents.declarations import ActionDeclaration, GoalDeclaration
+from tactician.agents.declaring.expressions import Expression
+from tactician.agents.parameters import Provide, Signature
+from tactician.process import OperationContext
+from tactician.process.phases import state_of
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A class with declared methods.
+
+    Attributes:
+        kind: the class.
+        namespace: names for its annotations that are not those of its module.
+        resolvers: what fills parameters of these types, instead of the blackboard.
+        prefix: what the names of its methods begin with in plans.
+        instance: whose methods they are; that of the process's agent, when `None`.
+        is_state: whether they are those of a state on the blackboard.
+    """
+
+    kind: type
+    namespace: Mapping[str, object]
+    resolvers: Mapping[type, Provide]
+    prefix: str = ""
+    instance: object = None
+    is_state: bool = False
+
+    def receiver(self, signature: Signature, context: OperationContext) -> object | None:
+        """Whose method is called; `None` when that state is not there."""
+        if signature.receiver is not None:
+            return signature.receiver.find(context.blackboard)
+        return context.process.agent.instance if self.instance is None else self.instance
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A declared method. Its name is the one in plans, `attribute` the one in its class."""
+
+    name: str
+    attribute: str
+    source: Source
+    signature: Signature
+    summary: str
+
+    def call(self, context: OperationContext) -> object | Awaitable[object]:
+        """What it gives now.
+
+        Raises:
+            LookupError: when an argument is missing.
+        """
+        receiver = self.source.receiver(self.signature, context)
+        arguments = self.signature.arguments(context)
+        if receiver is None or arguments is None:
+            needed = self.signature.required
+            missing = ", ".join(one.type.__name__ for one in needed if one.find(context.blackboard) is None)
+            raise LookupError(f"{missing} is not on the blackboard any more")
+        return getattr(receiver, self.attribute)(**arguments)  # type: ignore[no-any-return]  # a user's method
+
+    def can_be_called(self, context: OperationContext) -> bool:
+        """Whether everything that it must have is there."""
+        return all(parameter.find(context.blackboard) is not None for parameter in self.signature.required)
+
+
+@dataclass(frozen=True, slots=True)
+class ActionMethod(Method):
+    """A method that is an action.
+
+    Attributes:
+        parts: the types of the parts of what it returns.
+        pre: the conditions that it needs, by their full names.
+        post: those that it makes true.
+        cost_method: the full name of what its cost is, if it changes.
+        value_method: the full name of what its value is.
+    """
+
+    declared: ActionDeclaration
+    goal: GoalDeclaration | None
+    parts: tuple[type, ...]
+    pre: tuple[str, ...]
+    post: tuple[str, ...]
+    cost_method: str | None
+    value_method: str | None
+
+    @property
+    def ran(self) -> str:
+        """The condition that says that the action has run."""
+        return f"ran {self.name}"
+
+    @property
+    def outputs(self) -> tuple[type, ...]:
+        """What it may return."""
+        return self.signature.outputs
+
+    @property
+    def gives(self) -> tuple[type, ...]:
+        """All that it may put onto the blackboard."""
+        return tuple(dict.fromkeys((*self.outputs, *self.parts)))
+
+    @property
+    def clears(self) -> bool:
+        """Whether nothing but its output certainly stays on the blackboard."""
+        states = [state_of(kind) for kind in self.outputs]
+        return self.declared.clear_blackboard or (
+            bool(states) and all(state is not None and not state.preserve for state in states)
+        )
+
+    @property
+    def enters_state(self) -> bool:
+        """Whether it certainly returns a state."""
+        return bool(self.outputs) and all(state_of(kind) is not None for kind in self.outputs)
+
+    @property
+    def runs_again(self) -> bool:
+        """Whether it may run again after it has entered a state."""
+        return self.enters_state and (bool(self.signature.required) if self.clears else self.source.is_state)
+
+
+@dataclass(frozen=True, slots=True)
+class Declarations:
+    """All that was read, by the names in plans."""
+
+    actions: tuple[ActionMethod, ...]
+    conditions: Mapping[str, Method]
+    costs: Mapping[str, Method]
+    expressions: Mapping[str, Expression]
+    states: tuple[type, ...]
+
+    @property
+    def methods(self) -> tuple[Method, ...]:
+        """All of them."""
+        return (*self.actions, *self.conditions.values(), *self.costs.values())

@@ -1,0 +1,172 @@
+"""Reads the declared methods of classes, and of the states that their actions return."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from tactician.agents.declarations import ACTION, CONDITION, COST, GOAL, ActionDeclaration, GoalDeclaration, Named
+from tactician.agents.declaring.expressions import Expression, ExpressionError, is_expression, parsed
+from tactician.agents.declaring.hints import UNDEFINED, descendants, parts_of_class
+from tactician.agents.declaring.methods import ActionMethod, Declarations, Method, Source
+from tactician.agents.parameters import Parameter, Signature, read_outputs, read_signature
+from tactician.errors import DeclarationError
+from tactician.process.phases import state_of
+from tactician.tools import docs_of, resolved_hints
+
+_logger = logging.getLogger(__name__)
+_MARKS: Final = (ACTION, GOAL, CONDITION, COST)
+
+
+def read(sources: Iterable[Source], problems: list[str]) -> Declarations:
+    """What the classes declare, and the states that their actions may return. `problems` gets what is wrong."""
+    waiting, found = list(sources), _Reader(problems)
+    known = {source.kind for source in waiting}
+    prefixes = {source.prefix for source in waiting}
+    for source in waiting:  # grows as it goes
+        for method in found.read(source):
+            for kind in _states_of(method.gives):
+                if kind not in known:
+                    known.add(kind)
+                    prefix = f"{kind.__name__}."
+                    if prefix in prefixes:
+                        prefix = f"{kind.__module__}.{kind.__qualname__}."
+                    prefixes.add(prefix)
+                    waiting.append(replace(source, kind=kind, prefix=prefix, instance=None, is_state=True))
+    states = tuple(source.kind for source in waiting if source.is_state)
+    return Declarations(tuple(found.actions), found.conditions, found.costs, found.expressions(), states)
+
+
+def _states_of(kinds: Iterable[type]) -> Iterator[type]:
+    for kind in kinds:
+        for state in descendants(kind):
+            if state_of(state) is not None and not inspect.isabstract(state):
+                yield state
+
+
+@dataclass(slots=True)
+class _Reader:
+    """What was found so far."""
+
+    problems: list[str]
+    actions: list[ActionMethod] = field(default_factory=list)
+    conditions: dict[str, Method] = field(default_factory=dict)
+    costs: dict[str, Method] = field(default_factory=dict)
+
+    def read(self, source: Source) -> Sequence[ActionMethod]:
+        """Reads a class; its actions."""
+        if source.is_state and "<locals>" in source.kind.__qualname__:
+            _logger.warning(
+                "The state %s is defined inside a function: a process that waits in it can go on only in this program. "
+                "Define it at the top level of a module, or in a class there.",
+                source.kind.__qualname__,
+            )
+        source = replace(source, namespace={**source.namespace, **_nested(source.kind)})
+        actions: list[ActionMethod] = []
+        for attribute, function in _declared_methods(source.kind):
+            method = self._method(source, attribute, function)
+            if (action := self._kept(method, function)) is not None:
+                actions.append(action)
+        actions = [self._resolved(action) for action in actions]
+        self.actions.extend(actions)
+        return actions
+
+    def _method(self, source: Source, attribute: str, function: Callable[..., object]) -> Method:
+        label = f"{source.prefix}{attribute}"
+        if isinstance(inspect.getattr_static(source.kind, attribute), staticmethod | classmethod):
+            self.problems.append(f"{label}: it has to be a plain method; take @staticmethod or @classmethod away")
+        signature = Signature(())
+        try:
+            hints = resolved_hints(function, source.namespace)
+        except DeclarationError as error:
+            self.problems.extend(f"{label}: {problem}; {UNDEFINED}" for problem in error.problems)
+        else:
+            signature = read_signature(function, hints, source.resolvers, self.problems, label)
+            if hasattr(function, ACTION):
+                signature = replace(signature, outputs=read_outputs(hints, self.problems, label))
+        if source.is_state:
+            signature = replace(signature, receiver=Parameter("", source.kind, exact=True))
+        return Method(label, attribute, source, signature, (docs_of(function).summary.splitlines() or [""])[0])
+
+    def _kept(self, method: Method, function: Callable[..., object]) -> ActionMethod | None:
+        """Remembers a method as what it is; the action, if it is one."""
+        marks = [mark for mark in (ACTION, CONDITION, COST) if hasattr(function, mark)]
+        if not marks:
+            self.problems.append(f"{method.name}: @achieves_goal is for an action; add @action below it")
+            return None
+        if len(marks) > 1:
+            self.problems.append(f"{method.name}: it is an action, a condition or a cost; take all but one away")
+        declared = getattr(function, marks[0])
+        if isinstance(declared, ActionDeclaration):
+            return self._action(method, declared, getattr(function, GOAL, None))
+        methods, word = (self.conditions, "condition") if marks[0] == CONDITION else (self.costs, "cost")
+        name = declared.name if isinstance(declared, Named) and declared.name else method.attribute
+        if (label := f"{method.source.prefix}{name}") in methods:
+            self.problems.append(f"{method.name}: the {word} {name!r} is declared twice; give each a name of its own")
+        methods[label] = method
+        return None
+
+    def _action(self, method: Method, declared: ActionDeclaration, goal: GoalDeclaration | None) -> ActionMethod:
+        parts = tuple(
+            part
+            for kind in method.signature.outputs
+            for part in parts_of_class(kind, method.source.namespace, self.problems)
+        )
+        return ActionMethod(
+            method.name,
+            method.attribute,
+            method.source,
+            method.signature,
+            method.summary,
+            declared,
+            goal,
+            parts,
+            declared.pre,
+            declared.post,
+            declared.cost_method,
+            declared.value_method,
+        )
+
+    def _resolved(self, action: ActionMethod) -> ActionMethod:
+        """The same action with the full names of conditions and costs: first of its own class, then of all."""
+
+        def full(name: str, methods: Mapping[str, Method]) -> str:
+            own = f"{action.source.prefix}{name}"
+            return own if own in methods else name
+
+        return replace(
+            action,
+            pre=tuple(full(name, self.conditions) for name in action.pre),
+            post=tuple(full(name, self.conditions) for name in action.post),
+            cost_method=None if action.cost_method is None else full(action.cost_method, self.costs),
+            value_method=None if action.value_method is None else full(action.value_method, self.costs),
+        )
+
+    def expressions(self) -> dict[str, Expression]:
+        """The expressions among the preconditions."""
+        found: dict[str, Expression] = {}
+        for action in self.actions:
+            for text in filter(is_expression, action.pre):
+                try:
+                    found[text] = parsed(text)
+                except ExpressionError as error:
+                    self.problems.append(f"{action.name}: {text!r}: {error}")
+        return found
+
+
+def _declared_methods(owner: type) -> Iterator[tuple[str, Callable[..., object]]]:
+    """The declared methods, inherited ones first, in the order of the source; an override counts as it is."""
+    for name in dict.fromkeys(name for kind in reversed(owner.__mro__) for name in vars(kind)):
+        found = inspect.getattr_static(owner, name)
+        function = found.__func__ if isinstance(found, staticmethod | classmethod) else found
+        if callable(function) and any(hasattr(function, mark) for mark in _MARKS):
+            yield name, function
+
+
+def _nested(owner: type) -> dict[str, object]:
+    """The classes that are defined inside the class or its bases."""
+    members = ((name, value) for kind in reversed(owner.__mro__) for name, value in vars(kind).items())
+    return {name: value for name, value in members if isinstance(value, type) and not name.startswith("__")}

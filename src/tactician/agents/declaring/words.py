@@ -1,0 +1,104 @@
+"""The names of conditions: for each type that there may be an object of it, and for what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from tactician.agents.declaring.methods import ActionMethod, Declarations
+from tactician.agents.parameters import Parameter
+from tactician.process import DEFAULT_BINDING
+
+
+class Words:
+    """How the types of an agent are called: by their names, or by their full names where two have the same."""
+
+    def __init__(self, declared: Declarations) -> None:
+        methods = declared.methods
+        needed = (parameter.type for method in methods for parameter in method.signature.needs)
+        given = (kind for action in declared.actions for kind in action.gives)
+        self.triggers = tuple(
+            dict.fromkeys(kind for action in declared.actions if (kind := action.declared.trigger) is not None)
+        )
+        self.kinds = tuple(dict.fromkeys((*needed, *given, *self.triggers)))
+        names = [kind.__name__ for kind in self.kinds]
+        self._labels = {
+            kind: kind.__name__ if names.count(kind.__name__) == 1 else f"{kind.__module__}.{kind.__qualname__}"
+            for kind in self.kinds
+        }
+        self._declared = declared
+
+    @cached_property
+    def things(self) -> dict[str, Parameter]:
+        """All that there can be on the blackboard, by the names of the conditions."""
+        return {self.label(thing): thing for thing in self._things()}
+
+    def _things(self) -> Iterator[Parameter]:
+        for kind in self.kinds:
+            yield Parameter("", kind)
+        for method in self._declared.methods:
+            yield from method.signature.needs
+        for action in self._declared.actions:
+            for kind in action.outputs:
+                yield self.output(kind, action)
+
+    def written(self, kind: type) -> str:
+        """How a type is called."""
+        return self._labels.get(kind, kind.__name__)
+
+    def label(self, thing: Parameter) -> str:
+        """The condition that there is an object for the parameter."""
+        name = self.written(thing.type)
+        if thing.exact and any(issubclass(other, thing.type) for other in self.kinds if other is not thing.type):
+            name = f"{name} itself"
+        return name if thing.binding == DEFAULT_BINDING else f"{thing.binding}: {name}"
+
+    def output(self, kind: type, action: ActionMethod) -> Parameter:
+        """What an action gives, as something to be found."""
+        return Parameter("", kind, binding=action.declared.output_binding)
+
+    def output_label(self, kind: type, action: ActionMethod) -> str:
+        """The condition that there is what an action gives, when it is of that type."""
+        return self.label(self.output(kind, action))
+
+    def any_output_label(self, action: ActionMethod) -> str:
+        """The condition that there is what an action gives."""
+        return " or ".join(self.output_label(kind, action) for kind in action.outputs)
+
+    def already(self, thing: Parameter) -> str:
+        """The condition that keeps an action from running for what is there.
+
+        It is not the type's own condition where that one is hoped for: a `Document` may turn out to be a
+        `SignedDocument`, and yet an action that signs has to be part of the plan.
+        """
+        label = self.label(thing)
+        return f"{label} already" if label in self._hoped_for else label
+
+    @cached_property
+    def _hoped_for(self) -> frozenset[str]:
+        return frozenset(
+            label
+            for label, thing in self.things.items()
+            if any(may_give(action, thing) and not surely_gives(action, thing) for action in self._declared.actions)
+        )
+
+    def newest(self, kind: type) -> str:
+        """The condition that what was added last is of the type."""
+        return f"{self.written(kind)} is newest"
+
+
+def may_give(action: ActionMethod, thing: Parameter) -> bool:
+    """Whether it may turn out that the action gave it: what is declared as a type may be of any of its subclasses."""
+    given = action.gives if thing.binding == DEFAULT_BINDING else action.outputs if _is_bound(action, thing) else ()
+    return any(issubclass(thing.type, one) or (not thing.exact and issubclass(one, thing.type)) for one in given)
+
+
+def surely_gives(action: ActionMethod, thing: Parameter) -> bool:
+    """Whether the action gives it, if it gives anything: what is declared as a type is of all of its superclasses."""
+    if not action.outputs or thing.exact or not (thing.binding == DEFAULT_BINDING or _is_bound(action, thing)):
+        return False
+    return all(issubclass(one, thing.type) for one in action.outputs)
+
+
+def _is_bound(action: ActionMethod, thing: Parameter) -> bool:
+    return thing.binding == action.declared.output_binding

@@ -1,0 +1,24 @@
+"""The ways of planning that an agent can be declared with."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from tactician import planning
+
+
+class Planner(StrEnum):
+    """How an agent chooses its actions."""
+
+    GOAP = "goap"
+    """Plans the cheapest way to its best goal."""
+    UTILITY = "utility"
+    """Runs whatever is worth most now, as long as there is anything to run, or until a goal is reached."""
+    HYBRID = "hybrid"
+    """Runs what is worth more than it costs, and goes for its best goal by any number of steps."""
+
+    def build(self) -> planning.Planner:
+        """A planner that works like this."""
+        if self is Planner.UTILITY:
+            return planning.UtilityPlanner()
+        return planning.HybridPlanner() if self is Planner.HYBRID else planning.AStarPlanner()

@@ -1,0 +1,63 @@
+"""What processes with the same context id have found out, from one to the next."""
+
+from __future__ import annotations
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_json
+
+from tactician.errors import RunConflictError, StoredStateError
+from tactician.process import (
+    AgentProcess,
+    AgentSpec,
+    Blackboard,
+    SavedObject,
+    UserInput,
+    restored_board,
+    saved_objects,
+)
+from tactician.runs import RunStore
+
+_ATTEMPTS = 5
+
+
+async def objects_of(store: RunStore, context_id: str, agent: AgentSpec) -> list[tuple[object, str]]:
+    """The objects of a context that the agent knows the types of, with the names that they are bound to.
+
+    Raises:
+        StoredStateError: when the context cannot be read.
+    """
+    kept = await store.load_context(context_id)
+    saved = [] if kept is None else _read(context_id, kept[0])
+    known = [one for one in saved if one["type"] in agent.types]
+    return [(entry.value, entry.binding) for entry in restored_board(known, {}, agent.types).entries]
+
+
+async def keep_context(store: RunStore, context_id: str, process: AgentProcess) -> None:
+    """Adds what a process has found out to its context: what is visible on its blackboard, but for what somebody typed
+    and for its result, which the next process is to give anew. What is there already is not added again.
+
+    Raises:
+        RunConflictError: when others change the context again and again.
+    """
+    result = process.result
+    found = [e for e in process.blackboard.entries if e.value is not result and not isinstance(e.value, UserInput)]
+    fresh = [one for one in saved_objects(Blackboard.of(found, {})) if not one["hidden"]]
+    for attempt in range(_ATTEMPTS):
+        kept = await store.load_context(context_id)
+        text, version = ("[]", 0) if kept is None else kept
+        saved = _read(context_id, text)
+        added = [one for one in fresh if one not in saved]
+        try:
+            await store.save_context(context_id, to_json([*saved, *added]).decode(), version)
+        except RunConflictError:
+            if attempt + 1 == _ATTEMPTS:
+                raise
+        else:
+            return
+
+
+def _read(context_id: str, text: str) -> list[SavedObject]:
+    try:
+        return TypeAdapter(list[SavedObject]).validate_json(text)
+    except ValidationError as error:
+        raise StoredStateError(f"The context {context_id!r} cannot be read: {error}") from error

@@ -1,0 +1,82 @@
+"""A worker takes processes out of a store and goes on with them. Several share a store."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+
+from tactician.errors import LeaseLostError, TacticianError
+from tactician.platform.platform import Platform
+from tactician.process import DEFAULT_LEASE
+from tactician.runs import Lease, RunRecord, new_id
+
+_logger = logging.getLogger(__name__)
+
+
+class Worker:
+    """Goes on with whatever process of the platform's agents can go on and is nobody's.
+
+    That is: a process that was started and whose worker has died, or one that waits for somebody whose deadline has
+    passed.
+
+    Args:
+        platform: whose agents and store it works with.
+        name: who it is, in the store; a random one by default.
+        lease: seconds for which a process is its own; renewed while it runs.
+        poll: seconds between two looks into the store when there is nothing to do.
+        max_parallel: how many processes it runs at once.
+    """
+
+    def __init__(
+        self,
+        platform: Platform,
+        *,
+        name: str | None = None,
+        lease: float = DEFAULT_LEASE,
+        poll: float = 1.0,
+        max_parallel: int = 1,
+    ) -> None:
+        self.name = name or f"worker-{new_id()}"
+        self._platform = platform
+        self._lease = lease
+        self._poll = poll
+        self._max_parallel = max_parallel
+
+    async def run_once(self) -> bool:
+        """Takes one process and runs it as far as it can go; whether there was one."""
+        claimed = await self._claim()
+        if claimed is None:
+            return False
+        await self._go_on(*claimed)
+        return True
+
+    async def run(self, stop: asyncio.Event | None = None) -> None:
+        """Works until it is cancelled, or told to stop: then what runs is finished first."""
+        stop = stop or asyncio.Event()
+        async with asyncio.TaskGroup() as group:
+            places = asyncio.Semaphore(self._max_parallel)
+            while not stop.is_set():
+                await places.acquire()
+                claimed = await self._claim()
+                if claimed is None:
+                    places.release()
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(stop.wait(), self._poll)
+                    continue
+                task = group.create_task(self._go_on(*claimed))
+                task.add_done_callback(lambda _: places.release())
+
+    async def _claim(self) -> tuple[RunRecord, Lease] | None:
+        return await self._platform.store.claim(self.name, self._lease, names=tuple(self._platform.agents))
+
+    async def _go_on(self, record: RunRecord, lease: Lease) -> None:
+        try:
+            process = await self._platform.go_on(record, lease, seconds=self._lease)
+        except LeaseLostError as error:
+            _logger.warning("%s: %s", self.name, error)
+        except TacticianError:
+            _logger.exception("%s: the process %s cannot go on", self.name, record.run_id)
+            await self._platform.store.release(lease)
+        else:
+            _logger.info("%s: %r", self.name, process)

@@ -1,0 +1,125 @@
+"""Keeps a process in a store while it runs: a snapshot after each step, under a lease that nobody else has."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+
+from tactician.errors import LeaseLostError, RunConflictError, StoredStateError
+from tactician.process.process import AgentProcess
+from tactician.process.status import ProcessStatus
+from tactician.runs import Lease, RunRecord, RunStore
+
+DEFAULT_LEASE = 30.0
+_HEARTBEATS = 3
+
+
+class StoreKeeper:
+    """Saves one process, as long as it is ours.
+
+    Args:
+        store: where it is kept.
+        record: its record, as it was loaded or claimed; one with version 0 is new.
+        lease: ours, when the record was claimed.
+        owner: who we are.
+        seconds: how long a lease is valid; it is renewed three times in that time.
+    """
+
+    def __init__(
+        self,
+        store: RunStore,
+        record: RunRecord,
+        owner: str,
+        *,
+        lease: Lease | None = None,
+        seconds: float = DEFAULT_LEASE,
+    ) -> None:
+        self._store = store
+        self._record = record
+        self._lease = lease
+        self._owner = owner
+        self._seconds = seconds
+
+    async def keep(self, process: AgentProcess) -> None:
+        """Saves the process as it is now. One that was killed by others in the meantime is killed here too.
+
+        Raises:
+            LeaseLostError: when another worker has taken it over.
+            StoredStateError: when an object on its blackboard has no JSON form.
+        """
+        deadlines = [request.deadline for request in process.pending if request.deadline is not None]
+        changed = replace(
+            self._record,
+            status=process.status.value,
+            state=self._state_of(process),
+            wakes_at=min(deadlines) if deadlines and process.status is ProcessStatus.WAITING else None,
+        )
+        try:
+            self._record = await self._store.save(changed, self._lease)
+        except RunConflictError:
+            if not await self._was_killed():
+                raise LeaseLostError(f"{process!r} was changed by somebody else while it was running here") from None
+            await process.kill("killed from outside")
+            return
+        if self._lease is None and not process.status.is_terminal:
+            claimed = await self._store.claim(self._owner, self._seconds, run_id=process.id)
+            if claimed is None:
+                raise LeaseLostError(f"{process!r} was taken by another worker before it began here")
+            self._record, self._lease = claimed
+
+    def _state_of(self, process: AgentProcess) -> str:
+        """The process as JSON; for one that has failed because it has none, what was kept of it last."""
+        try:
+            return process.snapshot()
+        except StoredStateError:
+            if process.status is not ProcessStatus.FAILED:
+                raise
+            return self._record.state
+
+    @asynccontextmanager
+    async def holding(self, process: AgentProcess) -> AsyncIterator[None]:
+        """Renews the lease meanwhile, and gives it back afterwards. When it is lost, the process is interrupted.
+
+        Raises:
+            LeaseLostError: when the lease was lost.
+        """
+        lost: list[LeaseLostError] = []
+        beating = asyncio.create_task(self._beat(process, asyncio.current_task(), lost))
+        try:
+            yield
+        except asyncio.CancelledError:
+            if not lost:
+                raise
+            task = asyncio.current_task()
+            assert task is not None
+            task.uncancel()
+            raise lost[0] from None
+        finally:
+            beating.cancel()
+            with suppress(asyncio.CancelledError):
+                await beating
+            if self._lease is not None and not lost:
+                await self._store.release(self._lease)
+                self._lease = None
+
+    async def _beat(self, process: AgentProcess, task: asyncio.Task[object] | None, lost: list[LeaseLostError]) -> None:
+        while True:
+            await asyncio.sleep(self._seconds / _HEARTBEATS)
+            if self._lease is None:
+                continue
+            try:
+                self._lease = await self._store.renew(self._lease, self._seconds)
+            except LeaseLostError as error:
+                lost.append(error)
+                if task is not None:
+                    task.cancel()
+                return
+            if await self._was_killed():
+                await process.kill("killed from outside")
+                return
+
+    async def _was_killed(self) -> bool:
+        current = await self._store.load(self._record.run_id)
+        return current is not None and current.status == ProcessStatus.KILLED.value

@@ -1,0 +1,265 @@
+"""Processes that outlive their platform: kept after each step, gone on with elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+import pytest
+
+from tactician import Budget, Platform, ProcessOptions, ProcessStatus, UserInput, achieves_goal, action, planned_agent
+from tactician.errors import LeaseLostError, ResponseError, RunConflictError, RunNotFoundError, StoredStateError
+from tactician.platform import Worker
+from tactician.process import ask_human
+from tactician.runs import MemoryRuns, RunRecord
+from tactician.testing import ScriptedModel
+
+
+@dataclass
+class Draft:
+    text: str
+
+
+@dataclass
+class Approved:
+    text: str
+
+
+@dataclass
+class Printed:
+    text: str
+
+
+@planned_agent(description="prints what somebody approves")
+class Printer:
+    def __init__(self) -> None:
+        self.done: list[str] = []
+
+    @action
+    def draft(self, topic: UserInput) -> Draft:
+        self.done.append("draft")
+        return Draft(f"about {topic.content}")
+
+    @action
+    async def approve(self, draft: Draft) -> Approved:
+        self.done.append("approve")
+        return Approved(await ask_human(str, f"Change {draft.text}?"))
+
+    @achieves_goal("printed")
+    @action
+    def print(self, approved: Approved, draft: Draft) -> Printed:
+        self.done.append("print")
+        return Printed(f"{draft.text} -> {approved.text}")
+
+
+def platform_over(store: MemoryRuns, agent: object) -> Platform:
+    return Platform(models=ScriptedModel(), store=store).register(agent)
+
+
+async def test_a_process_that_waits_goes_on_on_another_platform() -> None:
+    store, first, second = MemoryRuns(), Printer(), Printer()
+    process = await platform_over(store, first).start("Printer", "frogs")
+    assert process.status is ProcessStatus.WAITING
+
+    other = platform_over(store, second)
+    found = await other.process(process.id)
+    assert found.pending == process.pending
+    done = await other.respond(process.id, process.pending[0].id, "better frogs")
+
+    assert done.status is ProcessStatus.COMPLETED
+    assert done.last(Printed) == Printed("about frogs -> better frogs")
+    assert (first.done, second.done) == (["draft", "approve"], ["approve", "print"])
+    assert [entry.action for entry in done.history] == ["draft", "approve", "print"]
+
+
+async def test_a_wrong_answer_leaves_it_waiting_in_the_store() -> None:
+    store = MemoryRuns()
+    process = await platform_over(store, Printer()).start("Printer", "frogs")
+    other = platform_over(store, Printer())
+
+    with pytest.raises(ResponseError):
+        await other.respond(process.id, "something else", "x")
+
+    again = await platform_over(store, Printer()).respond(process.id, process.pending[0].id, "ok")
+    assert again.status is ProcessStatus.COMPLETED
+
+
+async def test_what_was_used_counts_on() -> None:
+    store = MemoryRuns()
+    options = ProcessOptions(budget=Budget(actions=10))
+    process = await platform_over(store, Printer()).start("Printer", "frogs", options=options)
+
+    found = await platform_over(store, Printer()).process(process.id)
+
+    assert [entry.action for entry in found.history] == ["draft"]
+    assert found.blackboard.last(Draft) == Draft("about frogs")
+
+
+async def test_a_worker_takes_over_what_another_one_left() -> None:
+    now = 1000.0
+    store, agent = MemoryRuns(lambda: now), Crashing()
+    task = asyncio.ensure_future(platform_over(store, agent).start("Crashing", "x"))
+    await agent.in_second.wait()
+    store, abandoned = copy(store), task  # what is in the store when the machine goes away
+    (record,) = await store.records()
+    assert record.status == "running"
+
+    successor = Crashing(crashes=False)
+    worker = Worker(platform_over(store, successor), name="w")
+    assert not await worker.run_once(), "the lease of the dead one still holds"
+    now += 100
+    assert await worker.run_once()
+
+    (record,) = await store.records()
+    assert record.status == "completed"
+    assert (agent.done, successor.done) == (["first", "second"], ["second"])
+    abandoned.cancel()
+    await asyncio.gather(abandoned, return_exceptions=True)
+
+
+def copy(store: MemoryRuns) -> MemoryRuns:
+    other = MemoryRuns(store._time)
+    other._records, other._leases = dict(store._records), dict(store._leases)
+    return other
+
+
+@dataclass
+class One:
+    text: str
+
+
+@dataclass
+class Two:
+    text: str
+
+
+@planned_agent(description="dies in its second action")
+class Crashing:
+    def __init__(self, *, crashes: bool = True) -> None:
+        self.crashes = crashes
+        self.in_second = asyncio.Event()
+        self.done: list[str] = []
+
+    @action
+    def first(self, topic: UserInput) -> One:
+        self.done.append("first")
+        return One("1")
+
+    @achieves_goal("done")
+    @action
+    async def second(self, one: One) -> Two:
+        self.done.append("second")
+        self.in_second.set()
+        if self.crashes:
+            await asyncio.Event().wait()
+        return Two("2")
+
+
+async def test_one_that_was_fenced_out_cannot_save_any_more() -> None:
+    now = 1000.0
+    store = MemoryRuns(lambda: now)
+    slow = Slow()
+    task = asyncio.ensure_future(platform_over(store, slow).start("Slow", "x"))
+    await slow.entered.wait()
+    now += 100  # frozen for longer than its lease
+    thief = Slow(waits=False)
+    assert await Worker(platform_over(store, thief), name="thief").run_once()
+
+    slow.may_go_on.set()
+    with pytest.raises(LeaseLostError):
+        await task
+
+    (record,) = await store.records()
+    assert record.status == "completed"
+
+
+@planned_agent(description="takes its time")
+class Slow:
+    def __init__(self, *, waits: bool = True) -> None:
+        self.entered, self.may_go_on = asyncio.Event(), asyncio.Event()
+        if not waits:
+            self.may_go_on.set()
+
+    @achieves_goal("done")
+    @action
+    async def work(self, topic: UserInput) -> One:
+        self.entered.set()
+        await self.may_go_on.wait()
+        return One("1")
+
+
+async def test_killing_from_another_platform() -> None:
+    store = MemoryRuns()
+    process = await platform_over(store, Printer()).start("Printer", "frogs")
+
+    await platform_over(store, Printer()).kill(process.id, "not needed")
+
+    found = await platform_over(store, Printer()).process(process.id)
+    with pytest.raises(RunConflictError, match="is killed"):
+        await platform_over(store, Printer()).resume(process.id)
+    assert found.id == process.id
+
+
+async def test_two_that_respond_at_once_are_told_so() -> None:
+    store = MemoryRuns()
+    process = await platform_over(store, Printer()).start("Printer", "frogs")
+    assert await store.claim("somebody", 30, run_id=process.id) is not None
+
+    with pytest.raises(RunConflictError, match="somebody else is going on with it"):
+        await platform_over(store, Printer()).respond(process.id, process.pending[0].id, "x")
+
+
+async def test_contexts_last_from_one_process_to_the_next() -> None:
+    store, options = MemoryRuns(), ProcessOptions(context_id="lynda")
+    first = Crashing(crashes=False)
+    await platform_over(store, first).start("Crashing", "x", options=options)
+
+    second = Crashing(crashes=False)
+    process = await platform_over(store, second).start("Crashing", "y", options=options)
+
+    assert process.status is ProcessStatus.COMPLETED
+    assert process.blackboard.all(One)[0] == One("1")
+    assert "first" not in second.done, "what it needs is known already"
+
+
+class TestMistakes:
+    async def test_no_such_process(self) -> None:
+        with pytest.raises(RunNotFoundError, match="There is no run with the id 'x'"):
+            await Platform(models=ScriptedModel(), store=MemoryRuns()).process("x")
+
+    @pytest.mark.parametrize("state", ["", "{}", "[]", '{"version": 99}'])
+    async def test_a_snapshot_that_cannot_be_read(self, state: str) -> None:
+        store = MemoryRuns()
+        await store.save(RunRecord("p", "Printer", "waiting", state, kind="process"))
+
+        with pytest.raises(StoredStateError, match="cannot be read"):
+            await platform_over(store, Printer()).process("p")
+
+    async def test_a_type_that_the_agent_does_not_know_is_not_imported(self) -> None:
+        store = MemoryRuns()
+        process = await platform_over(store, Printer()).start("Printer", "frogs")
+        record = await store.load(process.id)
+        assert record is not None
+        evil = record.state.replace("test_durable.Draft", "os.system")
+        assert evil != record.state
+        await store.save(RunRecord("evil", "Printer", "waiting", evil, kind="process"))
+
+        with pytest.raises(StoredStateError, match="which the agent does not know"):
+            await platform_over(store, Printer()).process("evil")
+
+    async def test_an_object_without_a_json_form_is_named(self) -> None:
+        class Opaque:
+            def __init__(self) -> None:
+                self.self = self
+
+        @planned_agent(description="has something that cannot be kept")
+        class Odd:
+            @achieves_goal("done")
+            @action
+            def work(self, topic: UserInput) -> Opaque:
+                return Opaque()
+
+        process = await platform_over(MemoryRuns(), Odd()).start("Odd", "x")
+
+        assert process.status is ProcessStatus.FAILED
+        assert "Opaque on the blackboard has no JSON form" in str(process.failure)
