@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tactician.ai import Ai
+from tactician.errors import ConfigurationError
 from tactician.process.blackboard import Blackboard
 from tactician.runs import RunContext
 
@@ -31,3 +35,28 @@ class OperationContext:
     def ai(self) -> Ai:
         """The models of the platform; what they use is counted for this action."""
         return Ai(self.run)
+
+
+_current: ContextVar[OperationContext] = ContextVar("the action that runs")
+
+
+@contextmanager
+def operating(operation: OperationContext) -> Iterator[None]:
+    """Lets what an action runs know of the action."""
+    token = _current.set(operation)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def operation_in(run: RunContext) -> OperationContext:
+    """The action that runs now, in the context of a run inside it.
+
+    Raises:
+        ConfigurationError: outside of actions.
+    """
+    operation = _current.get(None)
+    if operation is None:
+        raise ConfigurationError("There is an OperationContext only inside an action of a planned agent.")
+    return replace(operation, run=run)

@@ -8,7 +8,7 @@ from time import perf_counter, time
 from typing import TYPE_CHECKING
 
 from tactician.errors import Replan
-from tactician.process.context import OperationContext
+from tactician.process.context import OperationContext, operating
 from tactician.process.people import asking_for
 from tactician.process.retrying import RetryPolicy, retried
 from tactician.process.spec import ActionSpec
@@ -70,7 +70,7 @@ async def perform(
     started_at, started = time(), perf_counter()
     outcome = Outcome(action, run, started_at, 0.0)
     try:
-        with asking_for(run):
+        with asking_for(run), operating(operation):
             output, attempts = await retried(lambda: action.perform(operation), policy, context.clock)
         outcome = replace(outcome, output=output, attempts=attempts)
     except Paused as paused:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import CancelledError
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter, time
 from typing import Protocol, TypeVar
 
-from tactician.errors import BudgetError, ResponseError
+from tactician.errors import BudgetError, LeaseLostError, ResponseError
 from tactician.llm import Usage, UsageTally
-from tactician.planning import Action, ConditionValue, Plan, WorldState
+from tactician.planning import Action, Plan, WorldState
 from tactician.process.announcing import Announcer
 from tactician.process.blackboard import DEFAULT_BINDING, Blackboard
 from tactician.process.concurrency import startable
 from tactician.process.context import OperationContext
+from tactician.process.deciding import Decision, decide, observe
 from tactician.process.history import ActionRun
 from tactician.process.options import ProcessOptions
 from tactician.process.performing import Outcome, perform
-from tactician.process.pricing import priced
 from tactician.process.recording import record
 from tactician.process.snapshot import read, state_of, written
 from tactician.process.spec import ActionSpec, AgentSpec, GoalSpec
@@ -256,10 +256,9 @@ class AgentProcess:
         if self._state.waiting:
             await self._perform([self.agent.action(name) for name in self._state.waiting])
             return
-        world = await self.observe()
-        plan = self._best_plan(world)
+        plan, world = await self._decision()
         if plan is None:
-            await self._unstick(self._why_stuck(world))
+            await self._unstick()
         elif not plan.actions:
             self._state.goal = self.agent.goal(plan.goal.name)
             self._end(ProcessStatus.COMPLETED)
@@ -272,20 +271,14 @@ class AgentProcess:
 
     async def observe(self) -> WorldState:
         """The value of every condition now, each evaluated once."""
-        context = OperationContext(self, self._context)
-        world: dict[str, ConditionValue] = {}
-        for name, observe in (*self.agent.observations.items(), *self.agent.conditions.items()):
-            try:
-                value = observe(context)
-                world[name] = value if isinstance(value, bool) else await _awaited(value)
-            except Exception as error:
-                error.add_note(f"in the condition {name!r}")
-                raise
-        return await priced(WorldState(world), self.agent, context)
+        return await observe(self, OperationContext(self, self._context))
 
     async def outlook(self) -> Plan | None:
         """The plan from here to the best goal, without following it; `None` when there is none."""
-        return self._best_plan(await self.observe())
+        return (await self._decision()).plan
+
+    async def _decision(self) -> Decision:
+        return await decide(self, OperationContext(self, self._context))
 
     async def _run(self) -> None:
         await self._keep()
@@ -298,6 +291,8 @@ class AgentProcess:
                 await self._keep()
                 if self.options.delay and self.status is ProcessStatus.RUNNING:
                     await self._context.clock.sleep(self.options.delay)
+        except LeaseLostError:
+            raise
         except Exception as error:  # a condition or a cost that raises, a search that is too large
             self.error = error
             place = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
@@ -308,29 +303,22 @@ class AgentProcess:
         if self._keeper is not None:
             await self._keeper.keep(self)
 
-    def _best_plan(self, world: WorldState) -> Plan | None:
-        agent = self.agent
-        plans = agent.planner.plans(world, self.plannable, tuple(goal.plan for goal in agent.goals))
-        return plans[0] if plans else None
-
     def _limit(self) -> str | None:
         """Why the process has to end early, if it has to."""
         policy = self.options.terminate_when
         return self._meter.exceeded(len(self._state.history)) or (policy(self) if policy is not None else None)
 
-    def _why_stuck(self, world: WorldState) -> str:
-        reasons = [why_stuck(self, world, goal) for goal in self.agent.goals]
-        known = ", ".join(type(value).__name__ for value in self.blackboard.objects) or "nothing"
-        return f"{' '.join(reasons)} On the blackboard: {known}."
-
-    async def _unstick(self, reason: str) -> None:
+    async def _unstick(self) -> None:
         """Lets the agent add what is missing, if it can; else the process is stuck."""
         handler = self.agent.stuck_handler
         if handler is not None and self._state.unstickings < _MOST_UNSTICKINGS:
             self._state.unstickings += 1
             if await handler(self):
                 return
-        self._end(ProcessStatus.STUCK, reason)
+        world = await self.observe()
+        reasons = [why_stuck(self, world, goal) for goal in self.agent.goals]
+        known = ", ".join(type(value).__name__ for value in self.blackboard.objects) or "nothing"
+        self._end(ProcessStatus.STUCK, f"{' '.join(reasons)} On the blackboard: {known}.")
 
     def _follow(self, plan: Plan) -> None:
         """Takes the plan over, and tells the listeners when it is more than the rest of the last one."""
@@ -439,7 +427,3 @@ class AgentProcess:
         if self.status.may_become(status):
             self._state.status = status
             self._state.failure = failure
-
-
-async def _awaited(value: Awaitable[bool]) -> bool:
-    return bool(await value)
