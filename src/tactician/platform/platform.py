@@ -14,6 +14,7 @@ from typing import TypeVar
 from tactician.agents import BaseRunnable, PlannedAgent, is_planned, raise_unless_completed
 from tactician.errors import (
     AgentNotFoundError,
+    ConfigurationError,
     DeclarationError,
     ProcessFailedError,
     RunConflictError,
@@ -130,6 +131,22 @@ class Platform:
         self._spawned.add(task)
         task.add_done_callback(self._spawned.discard)
         return process
+
+    async def enqueue(self, agent: object, *objects: object, options: ProcessOptions | None = None) -> str:
+        """Puts a process into the store for a worker to run; its id.
+
+        Raises:
+            ConfigurationError: when the platform has no store.
+            AgentNotFoundError: when no planned agent has the name.
+            DeclarationError: when the agent is not declared correctly.
+        """
+        if not self._is_durable:
+            raise ConfigurationError("A platform needs a store for workers to find processes: Platform(store=...)")
+        process, _ = await self._made(self._planned(agent), objects, options)
+        del self._processes[process.id]
+        name, text = process.agent.name, process.snapshot()
+        await self._store.save(RunRecord(process.id, name, "not started", text, 0, "process", process.parent_id))
+        return process.id
 
     async def invoke(self, wanted: type[T], *objects: object, options: ProcessOptions | None = None) -> T:
         """An object of the wanted type, from the registered agent that has a goal and a plan for it.
@@ -259,8 +276,7 @@ class Platform:
         context = self.context().child(agent.name)
         keeper = None
         if self._is_durable:
-            status, parent = ProcessStatus.NOT_STARTED.value, context.parent_id
-            record = RunRecord(context.run_id, agent.name, status, "", kind="process", parent_id=parent)
+            record = RunRecord(context.run_id, agent.name, "not started", "", 0, "process", context.parent_id)
             keeper = StoreKeeper(self._store, record, self._owner)
         process = agent.process_in(context, objects, options, keeper)
         if options is not None and options.context_id is not None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import CancelledError
-from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter, time
 from typing import Protocol, TypeVar
 
-from tactician.errors import BudgetError, LeaseLostError, ResponseError
+from tactician.errors import LeaseLostError, ResponseError
 from tactician.llm import Usage, UsageTally
 from tactician.planning import Action, Plan, WorldState
+from tactician.process.acting import Actor
 from tactician.process.announcing import Announcer
 from tactician.process.blackboard import DEFAULT_BINDING, Blackboard
 from tactician.process.concurrency import startable
@@ -19,10 +19,8 @@ from tactician.process.context import OperationContext
 from tactician.process.deciding import Decision, decide, observe
 from tactician.process.history import ActionRun
 from tactician.process.options import ProcessOptions
-from tactician.process.performing import Outcome, perform
-from tactician.process.recording import record
 from tactician.process.snapshot import read, state_of, written
-from tactician.process.spec import ActionSpec, AgentSpec, GoalSpec
+from tactician.process.spec import AgentSpec, GoalSpec
 from tactician.process.state import ProcessState
 from tactician.process.status import ProcessStatus
 from tactician.process.stuck import why_stuck
@@ -51,7 +49,6 @@ class AgentProcess:
         agent: what is run.
         options: how it is run.
         plan: the plan that is being followed.
-        error: what an action raised, when `FAILED`.
     """
 
     def __init__(
@@ -61,16 +58,17 @@ class AgentProcess:
         context: RunContext,
         options: ProcessOptions | None = None,
         keeper: Keeper | None = None,
+        state: ProcessState | None = None,
     ) -> None:
         self.agent = agent
         self.options = options or ProcessOptions()
         self.plan: Plan | None = None
-        self.error: Exception | None = None
-        self._state = ProcessState(blackboard)
+        self._state = ProcessState(blackboard) if state is None else state
         self._meter = BudgetMeter(self.options.budget, context.tally, context.clock, context.meter)
         # Actions are planned anew, not run again in the same order: no frame of theirs would be found again.
         self._context = replace(context, meter=self._meter, frame=None)
         self._announce = Announcer(self._context)
+        self._actor = Actor(self, self._state, self._context, self._announce)
         self._keeper = keeper
         self._task: asyncio.Task[object] | None = None
         self._is_to_pause = False
@@ -101,6 +99,11 @@ class AgentProcess:
         return self._state.failure
 
     @property
+    def error(self) -> Exception | None:
+        """What an action raised that ended the process."""
+        return self._actor.error
+
+    @property
     def parent_id(self) -> str | None:
         """The run that this process is part of, if any."""
         return self._context.parent_id
@@ -113,7 +116,7 @@ class AgentProcess:
     @property
     def pending(self) -> tuple[PendingRequest, ...]:
         """What the process waits for."""
-        return tuple(request for waiting in self._state.waiting.values() for request in waiting.pending)
+        return self._state.pending
 
     @property
     def tally(self) -> UsageTally:
@@ -152,8 +155,8 @@ class AgentProcess:
         return self.blackboard.last(wanted)
 
     def has_run(self, action: str) -> bool:
-        """Whether the action has run to its end in this process."""
-        return action in self._state.ran
+        """Whether the action has run to its end in this process, since its state was entered."""
+        return self.blackboard.condition(self.agent.action(action).condition_ran)
 
     def times_run(self, action: str) -> int:
         """How often the action has run in this process."""
@@ -186,8 +189,8 @@ class AgentProcess:
             StoredStateError: when it cannot be read, or holds what the agent does not know.
         """
         saved = read(text)
-        process = cls(agent, Blackboard(), context, options, keeper)
-        process._state = state_of(saved, agent)
+        state = state_of(saved, agent)
+        process = cls(agent, state.blackboard, context, options, keeper, state)
         process._meter.restore(saved["turns"], saved["seconds"])
         for used in saved["usage"]:
             context.tally.add(used)
@@ -198,8 +201,8 @@ class AgentProcess:
 
         What an action raises ends the process as `FAILED`, and is kept in `error`; it is not raised here.
         """
-        self._answer_overdue()
-        if not self.status.may_become(ProcessStatus.RUNNING) or self._has_to_wait():
+        self._state.answer_overdue(time())
+        if not self.status.may_become(ProcessStatus.RUNNING) or self._state.has_to_wait:
             return self
         self._state.status = ProcessStatus.RUNNING
         self._task = asyncio.current_task()
@@ -210,7 +213,7 @@ class AgentProcess:
             await self._run()
         except CancelledError:
             was_killed = self.status is ProcessStatus.KILLED
-            self._end(ProcessStatus.KILLED, "the run was cancelled")
+            self._state.end(ProcessStatus.KILLED, "the run was cancelled")
             if not was_killed or self._task is None:
                 raise
             self._task.uncancel()
@@ -238,7 +241,7 @@ class AgentProcess:
     async def kill(self, reason: str = "killed") -> None:
         """Ends the process for good, and interrupts what it does."""
         task = self._task
-        self._end(ProcessStatus.KILLED, reason)
+        self._state.end(ProcessStatus.KILLED, reason)
         if task is not None and task is not asyncio.current_task():
             task.cancel()
             await asyncio.wait([task])
@@ -254,20 +257,20 @@ class AgentProcess:
         Where the options allow it, further actions of the plan run at the same time.
         """
         if self._state.waiting:
-            await self._perform([self.agent.action(name) for name in self._state.waiting])
+            await self._actor.act([self.agent.action(name) for name in self._state.waiting])
             return
         plan, world = await self._decision()
         if plan is None:
             await self._unstick()
         elif not plan.actions:
             self._state.goal = self.agent.goal(plan.goal.name)
-            self._end(ProcessStatus.COMPLETED)
+            self._state.end(ProcessStatus.COMPLETED)
         elif (limit := self._limit()) is not None:
-            self._end(ProcessStatus.TERMINATED, limit)
+            self._state.end(ProcessStatus.TERMINATED, limit)
         else:
             self._follow(plan)
             chosen = startable(plan, world, self.options.max_parallel)
-            await self._perform([self.agent.action(action.name) for action in chosen])
+            await self._actor.act([self.agent.action(action.name) for action in chosen])
 
     async def observe(self) -> WorldState:
         """The value of every condition now, each evaluated once."""
@@ -287,16 +290,16 @@ class AgentProcess:
                 await self.tick()
                 if self._is_to_pause:
                     self._is_to_pause = False
-                    self._end(ProcessStatus.PAUSED)
+                    self._state.end(ProcessStatus.PAUSED)
                 await self._keep()
                 if self.options.delay and self.status is ProcessStatus.RUNNING:
                     await self._context.clock.sleep(self.options.delay)
         except LeaseLostError:
             raise
         except Exception as error:  # a condition or a cost that raises, a search that is too large
-            self.error = error
+            self._actor.error = error
             place = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
-            self._end(ProcessStatus.FAILED, f"planning failed: {type(error).__name__}: {error}{place}")
+            self._state.end(ProcessStatus.FAILED, f"planning failed: {type(error).__name__}: {error}{place}")
             await self._keep()
 
     async def _keep(self) -> None:
@@ -318,112 +321,9 @@ class AgentProcess:
         world = await self.observe()
         reasons = [why_stuck(self, world, goal) for goal in self.agent.goals]
         known = ", ".join(type(value).__name__ for value in self.blackboard.objects) or "nothing"
-        self._end(ProcessStatus.STUCK, f"{' '.join(reasons)} On the blackboard: {known}.")
+        self._state.end(ProcessStatus.STUCK, f"{' '.join(reasons)} On the blackboard: {known}.")
 
     def _follow(self, plan: Plan) -> None:
         """Takes the plan over, and tells the listeners when it is more than the rest of the last one."""
         previous, self.plan = self.plan, plan
         self._announce.planned(previous, plan)
-
-    async def _perform(self, actions: Sequence[ActionSpec]) -> None:
-        """Runs actions, all at once, and records what they gave, in their order."""
-        self._state.declined = None
-        if len(actions) == 1:
-            outcomes = [await self._outcome(actions[0])]
-        else:
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._outcome(action)) for action in actions]
-            outcomes = [task.result() for task in tasks]
-        for outcome in outcomes:
-            self._take_in(outcome)
-        if self._state.waiting and self.status is ProcessStatus.RUNNING:
-            self._end(ProcessStatus.WAITING)
-            self._announce.paused(self.pending)
-
-    async def _outcome(self, action: ActionSpec) -> Outcome:
-        waited = self._state.waiting.get(action.name)
-        if waited is None:
-            self._announce.acting(action)
-        started_at, started = time(), perf_counter()
-        context = replace(self._context, tally=UsageTally(self._context.tally))
-        try:
-            policy = action.retry or self.options.retry
-            return await perform(self, action, context, waited, self._state.responses, policy)
-        except CancelledError:
-            self._remember(
-                ActionRun(action.name, started_at, perf_counter() - started, context.tally, error="cancelled")
-            )
-            raise
-
-    def _take_in(self, outcome: Outcome) -> None:
-        """Records how an action ended."""
-        action, error = outcome.action, outcome.error
-        if outcome.waiting is not None:
-            self._state.waiting[action.name] = outcome.waiting
-            return
-        self._forget_waiting(action.name)
-        self._state.unstickings = 0
-        outputs: tuple[str, ...] = ()
-        if outcome.replans:
-            self._state.declined = action.plan
-        elif error is None:
-            try:
-                outputs = self._record(action, outcome.output)
-            except TypeError as mismatch:
-                error = mismatch
-        if error is not None:
-            self._fail(action, error)
-        text = None if error is None else f"{type(error).__name__}: {error}"
-        self._remember(
-            ActionRun(
-                action.name,
-                outcome.started_at,
-                outcome.seconds,
-                outcome.context.tally,
-                outputs,
-                text,
-                outcome.attempts,
-            )
-        )
-
-    def _fail(self, action: ActionSpec, error: Exception) -> None:
-        self.error = self.error or error
-        if isinstance(error, BudgetError):
-            self._end(ProcessStatus.TERMINATED, str(error))
-            return
-        notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
-        self._end(ProcessStatus.FAILED, f"{action.name} raised {type(error).__name__}: {error}{notes}")
-
-    def _forget_waiting(self, action: str) -> None:
-        if (waited := self._state.waiting.pop(action, None)) is not None:
-            for request in waited.pending:
-                self._state.responses.pop(request.id, None)
-
-    def _record(self, action: ActionSpec, output: object) -> tuple[str, ...]:
-        """Puts onto the blackboard what an action gave. Giving nothing means: plan again without it."""
-        given = record(self.blackboard, self.agent, action, output)
-        self._state.ran.add(action.name)
-        if output is None and action.output_types:
-            self._state.declined = action.plan
-        return given
-
-    def _remember(self, run: ActionRun) -> None:
-        self._state.history.append(run)
-        self._announce.acted(run)
-
-    def _answer_overdue(self) -> None:
-        """Gives the default answers of requests that nobody has answered in time."""
-        now = time()
-        for request in self.pending:
-            if request.deadline is not None and request.deadline <= now:
-                self._state.responses.setdefault(request.id, request.default)
-
-    def _has_to_wait(self) -> bool:
-        """Whether nothing has come of what it waits for."""
-        return self.status is ProcessStatus.WAITING and not any(one.id in self._state.responses for one in self.pending)
-
-    def _end(self, status: ProcessStatus, failure: str | None = None) -> None:
-        """The only place where a running process changes its status. A final status stays."""
-        if self.status.may_become(status):
-            self._state.status = status
-            self._state.failure = failure

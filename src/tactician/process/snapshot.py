@@ -64,7 +64,6 @@ class Snapshot(TypedDict):
     objects: list[SavedObject]
     conditions: dict[str, bool]
     history: list[_SavedRun]
-    ran: list[str]
     declined: str | None
     waiting: dict[str, _SavedWaiting]
     responses: dict[str, JsonValue]
@@ -89,7 +88,6 @@ def written(state: ProcessState, agent: str, usage: list[Usage], turns: int, sec
         objects=saved_objects(state.blackboard),
         conditions=dict(state.blackboard.conditions),
         history=[_saved_run(run) for run in state.history],
-        ran=sorted(state.ran),
         declined=None if state.declined is None else state.declined.name,
         waiting={name: _SavedWaiting(frame=w.frame, pending=list(w.pending)) for name, w in state.waiting.items()},
         responses={name: to_jsonable_python(response) for name, response in state.responses.items()},
@@ -158,7 +156,6 @@ def state_of(saved: Snapshot, agent: AgentSpec) -> ProcessState:
         None if goal is None else agent.goal(goal),
         saved["failure"],
         [_restored_run(run) for run in saved["history"]],
-        set(saved["ran"]),
         None if declined is None else agent.action(declined).plan,
         {name: WaitingAction(one["frame"], tuple(one["pending"])) for name, one in saved["waiting"].items()},
         dict(saved["responses"]),

@@ -10,7 +10,7 @@ from tactician.process.history import ActionRun
 from tactician.process.performing import WaitingAction
 from tactician.process.spec import GoalSpec
 from tactician.process.status import ProcessStatus
-from tactician.runs import Response
+from tactician.runs import PendingRequest, Response
 
 
 @dataclass(slots=True)
@@ -22,7 +22,6 @@ class ProcessState:
         goal: the goal that was reached.
         failure: why the process failed, is stuck, or was terminated.
         history: the actions that were run.
-        ran: the names of those that have run to their end, and have not been reset since.
         declined: an action that has just given nothing: the next plan has to do without it.
         waiting: the actions that wait, by their names.
         responses: what they are told, by the ids of their requests.
@@ -34,8 +33,35 @@ class ProcessState:
     goal: GoalSpec | None = None
     failure: str | None = None
     history: list[ActionRun] = field(default_factory=list)
-    ran: set[str] = field(default_factory=set)
     declined: Action | None = None
     waiting: dict[str, WaitingAction] = field(default_factory=dict)
     responses: dict[str, Response] = field(default_factory=dict)
     unstickings: int = 0
+
+    @property
+    def pending(self) -> tuple[PendingRequest, ...]:
+        """What the process waits for."""
+        return tuple(request for waiting in self.waiting.values() for request in waiting.pending)
+
+    @property
+    def has_to_wait(self) -> bool:
+        """Whether nothing has come of what it waits for."""
+        return self.status is ProcessStatus.WAITING and not any(one.id in self.responses for one in self.pending)
+
+    def end(self, status: ProcessStatus, failure: str | None = None) -> None:
+        """The only place where a running process changes its status. A final status stays."""
+        if self.status.may_become(status):
+            self.status = status
+            self.failure = failure
+
+    def answer_overdue(self, now: float) -> None:
+        """Gives the default answers of requests that nobody has answered in time."""
+        for request in self.pending:
+            if request.deadline is not None and request.deadline <= now:
+                self.responses.setdefault(request.id, request.default)
+
+    def forget_waiting(self, action: str) -> None:
+        """The action waits no longer, and what it was told is used up."""
+        if (waited := self.waiting.pop(action, None)) is not None:
+            for request in waited.pending:
+                self.responses.pop(request.id, None)

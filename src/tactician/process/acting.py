@@ -1,0 +1,112 @@
+"""Runs actions of a process, and takes in what they gave."""
+
+from __future__ import annotations
+
+import asyncio
+from asyncio import CancelledError
+from collections.abc import Sequence
+from dataclasses import replace
+from time import perf_counter, time
+from typing import TYPE_CHECKING
+
+from tactician.errors import BudgetError
+from tactician.llm import UsageTally
+from tactician.process.announcing import Announcer
+from tactician.process.history import ActionRun
+from tactician.process.performing import Outcome, perform
+from tactician.process.recording import record
+from tactician.process.spec import ActionSpec
+from tactician.process.state import ProcessState
+from tactician.process.status import ProcessStatus
+from tactician.runs import RunContext
+
+if TYPE_CHECKING:
+    from tactician.process.process import AgentProcess
+
+
+class Actor:
+    """Runs the actions of one process.
+
+    Attributes:
+        error: what an action raised that ended the process.
+    """
+
+    __slots__ = ("_announce", "_context", "_process", "_state", "error")
+
+    def __init__(self, process: AgentProcess, state: ProcessState, context: RunContext, announce: Announcer) -> None:
+        self.error: Exception | None = None
+        self._process = process
+        self._state = state
+        self._context = context
+        self._announce = announce
+
+    async def act(self, actions: Sequence[ActionSpec]) -> None:
+        """Runs actions, all at once, and records what they gave, in their order."""
+        state = self._state
+        state.declined = None
+        if len(actions) == 1:
+            outcomes = [await self._outcome(actions[0])]
+        else:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._outcome(action)) for action in actions]
+            outcomes = [task.result() for task in tasks]
+        for outcome in outcomes:
+            self._take_in(outcome)
+        if state.waiting and state.status is ProcessStatus.RUNNING:
+            state.end(ProcessStatus.WAITING)
+            self._announce.paused(state.pending)
+
+    async def _outcome(self, action: ActionSpec) -> Outcome:
+        state, waited = self._state, self._state.waiting.get(action.name)
+        if waited is None:
+            self._announce.acting(action)
+        started_at, started = time(), perf_counter()
+        context = replace(self._context, tally=UsageTally(self._context.tally))
+        try:
+            policy = action.retry or self._process.options.retry
+            return await perform(self._process, action, context, waited, state.responses, policy)
+        except CancelledError:
+            seconds = perf_counter() - started
+            self._remember(ActionRun(action.name, started_at, seconds, context.tally, error="cancelled"))
+            raise
+
+    def _take_in(self, outcome: Outcome) -> None:
+        """Records how an action ended."""
+        action, error, state = outcome.action, outcome.error, self._state
+        if outcome.waiting is not None:
+            state.waiting[action.name] = outcome.waiting
+            return
+        state.forget_waiting(action.name)
+        state.unstickings = 0
+        outputs: tuple[str, ...] = ()
+        if outcome.replans:
+            state.declined = action.plan
+        elif error is None:
+            try:
+                outputs = self._record(action, outcome.output)
+            except TypeError as mismatch:
+                error = mismatch
+        if error is not None:
+            self._fail(action, error)
+        text = None if error is None else f"{type(error).__name__}: {error}"
+        tally, attempts = outcome.context.tally, outcome.attempts
+        self._remember(ActionRun(action.name, outcome.started_at, outcome.seconds, tally, outputs, text, attempts))
+
+    def _record(self, action: ActionSpec, output: object) -> tuple[str, ...]:
+        """Puts onto the blackboard what an action gave. Giving nothing means: plan again without it."""
+        given = record(self._state.blackboard, self._process.agent, action, output)
+        if output is None and action.output_types:
+            self._state.declined = action.plan
+        return given
+
+    def _fail(self, action: ActionSpec, error: Exception) -> None:
+        self.error = self.error or error
+        if isinstance(error, BudgetError):
+            self._state.end(ProcessStatus.TERMINATED, str(error))
+            return
+        notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+        self._state.end(ProcessStatus.FAILED, f"{action.name} raised {type(error).__name__}: {error}{notes}")
+
+    def _remember(self, run: ActionRun) -> None:
+        self._state.history.append(run)
+        self._announce.acted(run)
