@@ -1,7 +1,8 @@
-"""How planning scales, next to Fast Downward and pyperplan; all three must find plans of the same cost."""
+"""How planning scales, alone and next to Fast Downward and pyperplan; all three must find plans of the same cost."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -12,10 +13,13 @@ from benchmarks.planning_peers import Outcome, driver, fast_downward, pyperplan
 from benchmarks.planning_problems import Problem, problems
 from benchmarks.report import Section, judge
 
-BUDGETED, BUDGET = "50 inputs, 1,000 distractors", 10.0  # milliseconds
+BUDGETS = {"50 inputs, 1,000 distractors": 10.0, "50 inputs, 10,000 distractors": 60.0}  # milliseconds
 SECONDS = 30.0
+DOTS_PER_DECADE = 6  # of the chart
 PLANNERS = ("tactician", "again", "FD search", "FD", "pyperplan")
 COLUMNS = ("problem", *PLANNERS, "FD search / own", "cost", "costs", "budget")
+
+GROWTH_COLUMNS = ("problem", "ms", "µs for each", "growth", "0.01 ms to 10 s, every · ten times as long")
 
 Solver = Callable[[Problem], Outcome]
 
@@ -33,10 +37,15 @@ class Own:
 
 def measure(environments: Mapping[str, Environment], *, quick: bool) -> list[Section]:
     section = Section("Planning optimally, in ms", COLUMNS, raw=[])
+    growth = Section("How planning time grows", GROWTH_COLUMNS)
     downward, perplan = peers(environments["planners"])
+    smaller: tuple[Problem, float] | None = None
     for problem in problems():
         progress(f"planner: {problem.name}")
         own = tactician(environments["tactician"], problem)
+        if own.first:
+            add_growth(growth, problem, own.first.median, smaller)
+            smaller = problem, own.first.median
         add_row(section, problem, own, downward(problem), Outcome() if quick else perplan(problem.with_unit_costs()))
     section.notes += [
         "Tactician: processor time of a call on new actions, and again on the same ones; medians.",
@@ -44,7 +53,27 @@ def measure(environments: Mapping[str, Environment], *, quick: bool) -> list[Sec
         "Both peers search with A* and the landmark-cut heuristic. pyperplan, whole (wall), knows only unit costs: it",
         "solves the same problem with those, and is compared with Tactician's plan for them.",
     ]
-    return [section]
+    growth.notes += [
+        "Growth is the exponent since the next smaller size: 1.0 is linear, 2.0 quadratic. The whole time is measured,",
+        "compiling the actions included: at small sizes the part that does not grow hides the rest. A grid has four",
+        "steps for each of side x side cells: linear in the steps is 2.0 in the side.",
+    ]
+    return [section, growth]
+
+
+def add_growth(section: Section, problem: Problem, seconds: float, smaller: tuple[Problem, float] | None) -> None:
+    exponent = ""
+    if smaller and smaller[0].family == problem.family:
+        exponent = f"{math.log(seconds / smaller[1]) / math.log(problem.size / smaller[0].size):.1f}"
+    each = f"{seconds * 1e6 / problem.size:,.2f}"
+    section.add(problem.name, milliseconds(seconds), each, exponent, bar(seconds))
+
+
+def bar(seconds: float) -> str:
+    """Draw a time on a logarithmic scale."""
+    length = max(0, round(DOTS_PER_DECADE * math.log10(seconds / 1e-5)))
+    whole = "".join("·" if (position + 1) % DOTS_PER_DECADE == 0 else "█" for position in range(length))
+    return whole.ljust(DOTS_PER_DECADE * 6)
 
 
 def peers(environment: Environment) -> tuple[Solver, Solver]:
@@ -78,7 +107,7 @@ def tactician(environment: Environment, problem: Problem) -> Own:
     if environment.problem:
         return Own(problem=environment.problem)
     try:
-        arguments = ["-m", "benchmarks.clients.tactician_planner", problem.name]
+        arguments = ["-m", "benchmarks.planning_client", problem.name]
         found = json_from(environment.python, arguments, timeout=SECONDS)
     except ChildError as error:
         return Own(problem=str(error))
@@ -92,7 +121,8 @@ def add_row(section: Section, problem: Problem, own: Own, downward: Outcome, per
     if verdict.startswith("DIFFERENT"):
         section.mismatches.append(f"{problem.name}: {verdict}")
     faster = own.first and downward.search and f"{downward.search / own.first.median:,.1f} x"
-    budget = judge(own.first.median * 1000, BUDGET, " ms") if own.first and problem.name == BUDGETED else ""
+    limit = BUDGETS.get(problem.name)
+    budget = judge(own.first.median * 1000, limit, " ms") if own.first and limit else ""
     section.add(
         problem.name,
         milliseconds(own.first.median) if own.first else own.problem,

@@ -14,31 +14,44 @@ FAN_INS = (5, 14, 50, 200)
 WIDTH = 50
 DISTRACTORS = (10, 100, 1000, 10_000)
 TEMPTATIONS = (100, 1000)
+GRIDS = (5, 10, 20, 30)
+OPEN_GOALS = (10, 100, 1000)
+OPEN_ACTIONS = 1000
 NEVER = "never"  # a fact that nothing brings about
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An action of a problem: facts it needs, facts it adds, and what it costs."""
+    """An action of a problem: facts it needs, facts it adds and deletes, and what it costs."""
 
     name: str
     needs: tuple[str, ...]
     adds: tuple[str, ...]
     cost: int = 1
+    deletes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A start, a goal and the steps there are."""
+    """A start, goals of which each is a fact, and the steps there are.
 
-    name: str
+    `family` names the problems that differ only in `size`.
+    """
+
+    family: str
+    size: int
     steps: tuple[Step, ...]
-    goal: str = "goal"
+    goals: tuple[str, ...] = ("goal",)
     start: str = "start"
+
+    @property
+    def name(self) -> str:
+        """Return the family and the size."""
+        return self.family.format(f"{self.size:,}")
 
     def facts(self) -> list[str]:
         """Return every fact, in order of appearance."""
-        seen = {self.start: None, self.goal: None}
+        seen = {self.start: None} | dict.fromkeys(self.goals)
         for step in self.steps:
             seen.update(dict.fromkeys(step.needs + step.adds))
         return list(seen)
@@ -53,7 +66,7 @@ def chain(length: int) -> Problem:
     facts = ["start", *(f"fact{i}" for i in range(1, length)), "goal"]
     steps = [Step(f"step{i}", (facts[i],), (facts[i + 1],), 1 + i % 5) for i in range(length)]
     cuts = [Step(f"cut{i}", (facts[i],), (facts[i + 2],), 12) for i in range(0, length - 2, 10)]
-    return Problem(f"chain {length:,}", (*steps, *cuts))
+    return Problem("chain {}", length, (*steps, *cuts))
 
 
 def gathering(width: int) -> list[Step]:
@@ -63,7 +76,7 @@ def gathering(width: int) -> list[Step]:
 
 
 def fan_in(width: int) -> Problem:
-    return Problem(f"{width} inputs", tuple(gathering(width)))
+    return Problem("{} inputs", width, tuple(gathering(width)))
 
 
 def distracted(count: int) -> Problem:
@@ -74,22 +87,58 @@ def distracted(count: int) -> Problem:
         else Step(f"noise{i}", (f"noise{i - 3}",) if i >= 3 else (), (f"noise{i}",))
         for i in range(count)
     ]
-    return Problem(f"{WIDTH} inputs, {count:,} distractors", (*gathering(WIDTH), *noise))
+    return Problem(f"{WIDTH} inputs, {{}} distractors", count, (*gathering(WIDTH), *noise))
 
 
 def tempted(count: int) -> Problem:
     """Add steps that do produce inputs, but dearly, so that no relevance test can leave them out."""
     dear = [Step(f"dear{i}", (f"lead{i}",), (f"input{i % WIDTH}",), 4) for i in range(count // 2)]
     leads = [Step(f"lead{i}", (f"lead{i - 1}",) if i % 5 else (), (f"lead{i}",)) for i in range(count // 2)]
-    return Problem(f"{WIDTH} inputs, {count:,} temptations", (*gathering(WIDTH), *dear, *leads))
+    return Problem(f"{WIDTH} inputs, {{}} temptations", count, (*gathering(WIDTH), *dear, *leads))
+
+
+def grid(side: int) -> Problem:
+    """Build a walk over square cells of different cost, past a key in one corner to the opposite one."""
+
+    def cell(row: int, column: int) -> str:
+        return f"at{row}x{column}" if row or column else "start"
+
+    def move(row: int, column: int, down: int, right: int) -> Step:
+        here, there = cell(row, column), cell(row + down, column + right)
+        return Step(f"{here}to{there}", (here,), (there,), 1 + (row * 7 + column * 3) % 4, deletes=(here,))
+
+    moves = [
+        move(row, column, down, right)
+        for row in range(side)
+        for column in range(side)
+        for down, right in ((0, 1), (1, 0), (0, -1), (-1, 0))
+        if 0 <= row + down < side and 0 <= column + right < side
+    ]
+    take = Step("take", (cell(0, side - 1),), ("key",))
+    leave = Step("leave", (cell(side - 1, 0), "key"), ("goal",))
+    return Problem("grid with deletes, side {}", side, (*moves, take, leave))
+
+
+def open_mode(count: int) -> Problem:
+    """Build a thousand steps that serve many goals: chains of up to ten, of which the last reaches a goal."""
+    length = max(1, min(10, OPEN_ACTIONS // count))
+    steps = [
+        Step(f"step{n}x{i}", (f"fact{n}x{i - 1}",) if i else (), (f"fact{n}x{i}",), 1 + (n + i) % 5)
+        for n in range(OPEN_ACTIONS // length)
+        for i in range(length)
+    ]
+    goals = tuple(f"fact{n}x{length - 1}" for n in range(count))
+    return Problem(f"open mode, {OPEN_ACTIONS:,} actions, {{}} goals", count, tuple(steps), goals)
 
 
 def problems() -> list[Problem]:
     return [
         *map(chain, CHAINS),
         *map(fan_in, FAN_INS),
+        *map(grid, GRIDS),
         *map(distracted, DISTRACTORS),
         *map(tempted, TEMPTATIONS),
+        *map(open_mode, OPEN_GOALS),
     ]
 
 
@@ -103,8 +152,9 @@ def domain(problem: Problem, *, costs: bool = True) -> str:
 
 
 def pddl_action(problem: Problem, step: Step, costs: bool) -> str:
-    # `start` always holds; it stands in where nothing is needed, since pyperplan wants a precondition.
-    effect = conjunction(step.adds, f" (increase (total-cost) {step.cost})" if costs else "")
+    # Where nothing is needed `start`, which always holds there, stands in, since pyperplan wants a precondition.
+    deletes = "".join(f" (not ({fact}))" for fact in step.deletes)
+    effect = conjunction(step.adds, deletes + (f" (increase (total-cost) {step.cost})" if costs else ""))
     precondition = conjunction(step.needs or (problem.start,))
     return f"  (:action {step.name} :parameters () :precondition {precondition} :effect {effect})"
 
@@ -116,4 +166,5 @@ def conjunction(facts: Iterable[str], rest: str = "") -> str:
 def task(problem: Problem, *, costs: bool = True) -> str:
     """Return the PDDL problem that goes with `domain`."""
     init, metric = (" (= (total-cost) 0)", " (:metric minimize (total-cost))") if costs else ("", "")
-    return f"(define (problem p) (:domain d) (:init ({problem.start}){init}) (:goal (and ({problem.goal}))){metric})\n"
+    goal = conjunction(problem.goals)
+    return f"(define (problem p) (:domain d) (:init ({problem.start}){init}) (:goal {goal}){metric})\n"

@@ -1,9 +1,21 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given, settings
 
-from tactician.planning import NIRVANA, Action, Goal, HybridPlanner, Plan, Planner, UtilityPlanner, WorldState
+from tactician.planning import (
+    NIRVANA,
+    Action,
+    AStarPlanner,
+    Goal,
+    HybridPlanner,
+    Plan,
+    Planner,
+    UtilityPlanner,
+    WorldState,
+)
 from tests.planning.random_problems import Choice, brute_force, choices
 
 HERE = WorldState({"hungry": True, "rich": False})
@@ -199,6 +211,33 @@ def test_hybrid_planner_chooses_like_a_simple_oracle(choice: Choice) -> None:
         assert chosen == hybrid_oracle(world, offered, one)
         plans = HybridPlanner().plans(world, offered, one)
         assert plan == (plans[0] if plans else None)
+
+
+@pytest.mark.parametrize("planner", [AStarPlanner(), UtilityPlanner(), HybridPlanner()])
+def test_functions_are_called_at_most_once_in_a_call_of_any_planner(planner: Planner) -> None:
+    calls: list[str] = []
+
+    def amount(owner: str) -> Callable[[WorldState], float]:
+        def one(world: WorldState) -> float:
+            calls.append(owner)
+            return 1.0
+
+        return one
+
+    actions = [Action(name, {}, {"fed": True}, amount(f"cost {name}"), amount(f"value {name}")) for name in ("a", "b")]
+    goals = [Goal("fed", {"fed": True}, amount("fed")), Goal("full", {"fed": True}, amount("full"))]
+
+    for call in (
+        lambda: planner.plans(HERE, actions, goals),
+        lambda: planner.best(HERE, actions, goals),
+        lambda: planner.prune(HERE, actions, goals),
+        lambda: planner.explain(HERE, actions, goals[0], about=actions[1], others=goals),
+        lambda: planner.explain(HERE, actions, NIRVANA, about=actions[0]),
+    ):
+        call()
+
+        assert len(calls) == len(set(calls))
+        calls.clear()
 
 
 @pytest.mark.parametrize("planner", [UtilityPlanner(), HybridPlanner()])

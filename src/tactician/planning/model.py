@@ -73,8 +73,8 @@ class Goal:
     Args:
         name: how people and explanations call it
         conditions: what must be true or false at the end
-        value: what reaching it is worth in units of cost, finite; 0 by default. A function is evaluated on the
-            world state the plan starts from
+        value: what reaching it is worth in units of cost, finite; 0 by default. A function is evaluated at most once
+            per call of the planner, on the world state the plan starts from
 
     Raises:
         ValueError: the value is not valid; the message names the goal

@@ -66,8 +66,8 @@ class InquiringPlanner(ABC):
     def consult(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> Consultation:
         """The way to the best plan, halted wherever it depends on a condition that is unknown.
 
-        It asks for conditions one at a time, those first on which the likeliest choice depends, each at most once and
-        none that cannot change the choice. `determine` is not called.
+        It hopes for the best of what is unknown and asks only for what the hope rests on: one condition at a time, that
+        of the most promising choice first, each at most once. `determine` is not called.
         """
         return Consultation(world, self._best(self._session(world, actions, asks=True), tuple(goals)))
 
