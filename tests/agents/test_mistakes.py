@@ -7,7 +7,19 @@ from typing import Any, Protocol, TypedDict
 
 import pytest
 
-from tactician import Platform, UserInput, achieves_goal, action, condition, planned_agent
+from tactician import (
+    Ai,
+    Export,
+    Platform,
+    SomeOf,
+    UserInput,
+    achieves_goal,
+    action,
+    condition,
+    cost,
+    planned_agent,
+    state,
+)
 from tactician.errors import DeclarationError
 from tactician.testing import ScriptedModel
 
@@ -294,3 +306,255 @@ def test_the_class_instead_of_an_instance() -> None:
         pass
 
     assert problems_of(Agent) == ("this is the class; make an instance: Agent(...)",)
+
+
+@state
+class Phase:
+    pass
+
+
+class First(Phase):
+    @action
+    def go_on(self) -> Second:
+        return Second()
+
+
+class Second(Phase):
+    @action
+    def go_back(self) -> First:
+        return First()
+
+
+def test_mistakes_in_states_are_told_with_the_state() -> None:
+    @state
+    class Wrong:
+        @action(pre=["raedy"])
+        def go(self, story) -> list[Story]:  # type: ignore[no-untyped-def]  # noqa: ANN001 - on purpose
+            return []
+
+        @condition
+        def ready(self) -> bool:
+            return True
+
+    @planned_agent(description="d")
+    class Agent(Correct):
+        @action
+        def begin(self, user_input: UserInput) -> Wrong:
+            return Wrong()
+
+    assert problems_of(Agent()) == (
+        "Wrong.go: parameter 'story' has no type; annotate it with the type it needs",
+        "Wrong.go: it returns list[Story], which is no class; wrap it in a class of its own, so that the planner can "
+        "tell it from others",
+        "Wrong.go: no condition 'raedy'; declare a @condition, or an action with it in `post`",
+    )
+
+
+def test_a_state_in_which_nothing_can_be_done() -> None:
+    @state
+    class End:
+        pass
+
+    @planned_agent(description="d")
+    class Agent(Correct):
+        @action
+        def begin(self, user_input: UserInput) -> End:
+            return End()
+
+    assert problems_of(Agent()) == ("End: nothing can be done in this state; declare a method of it with @action",)
+
+
+def test_a_goal_that_enters_a_state() -> None:
+    @planned_agent(description="d")
+    class Agent(Correct):
+        @achieves_goal("begun")
+        @action
+        def begin(self, user_input: UserInput) -> First | None:
+            return First()
+
+    assert problems_of(Agent()) == ("begin: it reaches a goal and enters the state First; let it do one of the two",)
+
+
+def test_an_action_of_two_states_can_never_run() -> None:
+    @planned_agent(description="d")
+    class Agent(Correct):
+        @action
+        def begin(self, user_input: UserInput) -> First:
+            return First()
+
+        @action
+        def both(self, first: First, second: Second) -> Story:
+            return Story("")
+
+        @action
+        def fine(self, phase: Phase, first: First, other: Second | None) -> Story:
+            return Story("")
+
+    assert problems_of(Agent()) == (
+        "both: it can never run, as it needs First and Second, and a process is in one state at a time; pass what it "
+        "needs in a field of the state",
+    )
+
+
+def test_a_cost_method_that_is_not_there() -> None:
+    @planned_agent(description="d")
+    class Agent(Correct):
+        @cost
+        def effort(self) -> float:
+            return 1
+
+        @action(cost_method="efort", value_method="worth")
+        def write(self, user_input: UserInput) -> Story:
+            return Story("")
+
+    assert problems_of(Agent()) == (
+        "write: no cost 'efort'; did you mean 'effort'?",
+        "write: no cost 'worth'; declare a method with @cost",
+    )
+
+
+def test_a_cost_with_an_argument_that_may_be_missing() -> None:
+    @planned_agent(description="d")
+    class Agent(Correct):
+        @cost
+        def effort(self, story: Story, user_input: UserInput | None, ai: Ai) -> float:
+            return 1
+
+    assert problems_of(Agent()) == ("effort: parameter 'story' may be missing when a plan is made; write Story | None",)
+
+
+def test_a_cost_that_is_declared_twice() -> None:
+    @planned_agent(description="d")
+    class Agent(Correct):
+        @cost
+        def effort(self) -> float:
+            return 1
+
+        @cost(name="effort")
+        def other(self) -> float:
+            return 2
+
+    assert problems_of(Agent()) == ("other: the cost 'effort' is declared twice; give each a name of its own",)
+
+
+def test_a_value_that_is_no_number() -> None:
+    @planned_agent(description="d")
+    class Agent(Correct):
+        @action(value=float("nan"))
+        def write(self, user_input: UserInput) -> Story:
+            return Story("")
+
+    assert problems_of(Agent()) == ("write: the value is nan; it has to be a number",)
+
+
+def test_a_method_that_is_two_things() -> None:
+    @planned_agent(description="d")
+    class Agent(Correct):
+        @condition
+        @action
+        def write(self, user_input: UserInput) -> Story:
+            return Story("")
+
+    assert problems_of(Agent()) == ("write: it is an action, a condition or a cost; take all but one away",)
+
+
+def test_an_expression_that_is_none() -> None:
+    @planned_agent(description="d")
+    class Agent(Correct):
+        @action(pre=["expr: story.delete()"], post=["expr: story.text"])
+        def write(self, user_input: UserInput) -> Story:
+            return Story("")
+
+    assert problems_of(Agent()) == (
+        "write: 'expr: story.delete()': 'story.delete' cannot be called; only len, any, all, isinstance can",
+        "write: 'expr: story.text' in `post`: nothing can make an expression true; give the condition a name",
+    )
+
+
+@pytest.mark.parametrize(("trigger", "written"), [(list[Story], "list[Story]"), (Story | int, "Story | int")])
+def test_a_trigger_that_is_no_class(trigger: type, written: str) -> None:
+    @planned_agent(description="d")
+    class Agent(Correct):
+        @action(trigger=trigger)
+        def write(self, user_input: UserInput) -> Story:
+            return Story("")
+
+    assert problems_of(Agent()) == (f"write: the trigger is {written}, which is no class; name a class",)
+
+
+def test_a_condition_with_the_name_of_a_type() -> None:
+    @planned_agent(description="d")
+    class Agent(Correct):
+        @condition(name="Story")
+        def is_there(self, story: Story) -> bool:
+            return True
+
+        @action(post=["ran write"])
+        def write(self, user_input: UserInput) -> Story:
+            return Story("")
+
+    assert problems_of(Agent()) == (
+        "the condition 'Story' has the name of a type, or of what tells that an action ran; give it another name",
+        "the condition 'ran write' has the name of a type, or of what tells that an action ran; give it another name",
+    )
+
+
+def test_a_part_that_is_no_class() -> None:
+    @dataclass
+    class Parts(SomeOf):
+        stories: list[Story] | None = None
+
+    @planned_agent(description="d")
+    class Agent(Correct):
+        @action
+        def write(self, user_input: UserInput) -> Parts:
+            return Parts()
+
+    assert problems_of(Agent()) == (
+        "Parts: the field 'stories' is of list[Story], which is no class; wrap it in a class of its own, so that the "
+        "planner can tell it from others",
+    )
+
+
+def test_a_part_that_names_nothing() -> None:
+    @dataclass
+    class Parts(SomeOf):
+        story: Nowhere | None = None  # type: ignore[name-defined]  # noqa: F821 - on purpose
+
+    @planned_agent(description="d")
+    class Agent(Correct):
+        @action
+        def write(self, user_input: UserInput) -> Parts:
+            return Parts()
+
+    assert problems_of(Agent()) == (
+        "Parts: the annotation 'Nowhere' is not defined where it can be seen; "
+        "import it (not only under TYPE_CHECKING), or define it before the class",
+    )
+
+
+def test_two_goals_that_are_exported_by_one_name() -> None:
+    @planned_agent(description="d")
+    class Agent(Correct):
+        @achieves_goal("a story", export=Export(remote=True, name="story"))
+        @action
+        def write(self, user_input: UserInput) -> Story:
+            return Story("")
+
+        @achieves_goal("another story", export=Export(name="story"))
+        @action
+        def rewrite(self, user_input: UserInput) -> Story:
+            return Story("")
+
+    assert problems_of(Agent()) == ("rewrite: another goal is exported as 'story'; give each a name of its own",)
+
+
+def test_a_handler_that_does_not_take_the_process() -> None:
+    @planned_agent(description="d")
+    class Agent(Correct):
+        async def handle_stuck(self) -> bool:
+            return True
+
+    assert problems_of(Agent()) == (
+        "handle_stuck: it has to take the process; write `async def handle_stuck(self, process) -> bool`",
+    )

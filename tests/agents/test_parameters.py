@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Generic, TypeVar
+
+import pytest
+from pydantic import BaseModel
 
 from tactician import (
     Ai,
     Blackboard,
     OperationContext,
+    PlannedAgent,
     ProcessStatus,
     RunContext,
     UserInput,
@@ -17,9 +21,10 @@ from tactician import (
     by_name,
     condition,
     planned_agent,
+    resolve,
 )
 from tactician.process import AgentProcess
-from tactician.testing import ScriptedModel
+from tactician.testing import FakeContext, ScriptedModel
 from tests.agents.running import started, steps
 
 
@@ -256,3 +261,69 @@ async def test_a_condition_takes_the_same_parameters() -> None:
 
     assert (await started(Particular(), Text("a"))).status is ProcessStatus.COMPLETED
     assert (await started(Particular(), Text("a"), Style("b"))).status is ProcessStatus.STUCK
+
+
+def session(context: OperationContext) -> Style:
+    return Style(f"of {context.process.agent.name}")
+
+
+async def test_a_parameter_can_take_what_a_function_gives() -> None:
+    @planned_agent(description="resolves a parameter")
+    class Resolving:
+        @condition
+        def ready(self, style: Annotated[Style, resolve(session)]) -> bool:
+            return style.name == "of Resolving"
+
+        @achieves_goal("a book")
+        @action(pre=["ready"])
+        def write(self, text: Text, names: Annotated[list[str], resolve(lambda context: ["a", "b"])]) -> Book:
+            return Book(f"{text.text} {names}")
+
+    assert (await started(Resolving(), Text("x"))).result == Book("x ['a', 'b']")
+
+
+async def test_a_resolver_of_a_type_comes_before_the_blackboard() -> None:
+    @planned_agent(description="resolves a type", resolvers={Style: session})
+    class Resolving:
+        @achieves_goal("a book")
+        @action
+        def write(self, text: Text, style: Style, maybe: Style | None) -> Book:
+            return Book(f"{style.name}, {maybe}")
+
+    process = await started(Resolving(), Text("x"), Style("of the blackboard"))
+    assert process.result == Book("of Resolving, Style(name='of Resolving')")
+
+
+Item = TypeVar("Item")
+
+
+class Box(BaseModel, Generic[Item]):
+    content: Item
+
+
+async def test_generic_models_are_told_apart_by_their_parameters() -> None:
+    @planned_agent(description="boxes")
+    class Boxes:
+        @action
+        def pack(self, number: Box[int]) -> Box[str]:
+            return Box[str](content=str(number.content))
+
+        @achieves_goal("a book")
+        @action
+        def write(self, text: Box[str]) -> Book:
+            return Book(text.content)
+
+    process = await started(Boxes(), Box[int](content=7))
+    assert steps(process) == ["pack", "write"]
+    assert process.result == Book("7")
+    assert f"{__name__}.Box[str]" in process.agent.types
+
+
+async def test_an_action_says_what_is_missing_when_it_is_run_by_hand() -> None:
+    spec = PlannedAgent(Writer()).spec
+    with pytest.raises(LookupError, match="Text is not on the blackboard any more"):
+        await spec.action("write").perform(FakeContext())
+
+
+def test_by_name_shows_its_name() -> None:
+    assert repr(by_name) == "by_name"

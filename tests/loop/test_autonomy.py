@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from tactician import Agent, Autonomous, RunContext, tool
-from tactician.errors import DeclarationError, TurnLimitError
+from tactician.errors import DeclarationError, OutputError, TurnLimitError
 from tactician.events import Event, ToolReturned
 from tactician.llm import ModelRequest, ModelResponse, OneModel, ToolResult, UserMessage
 from tactician.testing import ScriptedModel, ToolCall
@@ -314,3 +314,19 @@ async def test_long_tool_results_are_cut_off() -> None:
 
     content = next(m.content for m in result.messages if isinstance(m, ToolResult))
     assert content == "x" * 20 + "... [trimmed: output exceeded 5 token limit]"
+
+
+class TestToolCallLimit:
+    async def test_when_the_tool_calls_are_used_up_the_next_reply_is_the_answer(self) -> None:
+        model = ScriptedModel(ToolCall("search", query="a"), "all that I found")
+        agent = Agent("R", model=model, tools=[search], autonomy=Autonomous(), max_tool_calls=1)
+
+        assert (await agent.run("go")).output == "all that I found"
+        assert model.calls[1].tool_choice == "none"
+
+    async def test_one_that_is_not_valid_goes_back_and_not_without_an_end(self) -> None:
+        model = ScriptedModel(ToolCall("search", query="a"), "one", "two", "three")
+        agent = Agent("R", model=model, tools=[search], output_type=Research, autonomy=Autonomous(), max_tool_calls=1)
+
+        with pytest.raises(OutputError, match="no valid Research in 3 attempts"):
+            await agent.run("go")

@@ -17,6 +17,7 @@ from tactician.agents.declaring.mistakes import mistakes_in, wrong_handler
 from tactician.agents.declaring.reading import read
 from tactician.agents.declaring.words import Words
 from tactician.agents.planners import Planner
+from tactician.agents.supervision import supervised
 from tactician.errors import DeclarationError
 from tactician.planning import Action, Amount, Goal
 from tactician.process import (
@@ -46,7 +47,8 @@ def compile_classes(
     problems.extend(problem for source in sources for problem in wrong_handler(source.kind))
     if problems:
         raise DeclarationError(", ".join(source.kind.__name__ for source in sources), problems)
-    return _Compiler(declared, words).spec(name, description, planner, _stuck_handler(sources))
+    spec = _Compiler(declared, words).spec(name, description, planner, _stuck_handler(sources))
+    return supervised(spec) if planner is Planner.SUPERVISOR else spec
 
 
 class _Compiler:
@@ -123,13 +125,18 @@ def _types(declared: Declarations, words: Words) -> dict[str, type]:
 
 
 def _stuck_handler(sources: Iterable[Source]) -> StuckHandler | None:
-    """The `handle_stuck` of the agent, if it has one."""
-    return _handle_stuck if any(hasattr(source.kind, "handle_stuck") for source in sources) else None
+    """Asks those with a `handle_stuck`, one after the other; `None` when nobody has one."""
+    able = [source for source in sources if hasattr(source.kind, "handle_stuck")]
+    return partial(_handle_stuck, able) if able else None
 
 
-async def _handle_stuck(process: AgentProcess) -> bool:
-    handled: object = getattr(process.agent.instance, "handle_stuck")(process)  # noqa: B009 - a user's method
-    return bool(await handled if isinstance(handled, Awaitable) else handled)
+async def _handle_stuck(sources: Iterable[Source], process: AgentProcess) -> bool:
+    for source in sources:
+        owner = process.agent.instance if source.instance is None else source.instance
+        handled: object = getattr(owner, "handle_stuck")(process)  # noqa: B009 - a user's method
+        if await handled if isinstance(handled, Awaitable) else handled:
+            return True
+    return False
 
 
 async def _perform(action: ActionMethod, context: OperationContext) -> object:

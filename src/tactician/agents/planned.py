@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Final, TypeVar, cast
 
+from pydantic import JsonValue
+
 from tactician.agents.base import BaseRunnable
 from tactician.agents.compilation import compile_classes
 from tactician.agents.declaring.methods import Source
@@ -16,7 +18,7 @@ from tactician.agents.planners import Planner
 from tactician.errors import DeclarationError, ProcessFailedError, ProcessStuckError
 from tactician.llm import AssistantMessage, SystemMessage, ToolResult, UserMessage, text_of
 from tactician.process import AgentProcess, AgentSpec, Blackboard, Keeper, ProcessOptions, ProcessStatus, UserInput
-from tactician.runs import Budget, Input, RunContext, RunResult, begin, is_conversation, messages_of
+from tactician.runs import Budget, Input, Paused, RunContext, RunResult, begin, is_conversation, messages_of
 from tactician.tools import caller_namespace
 
 C = TypeVar("C", bound=type)
@@ -38,7 +40,7 @@ class _Declared:
 
     def spec(self, instance: object) -> AgentSpec:
         if self.compiled is None:
-            needs_goal = self.planner is Planner.GOAP
+            needs_goal = self.planner in (Planner.GOAP, Planner.SUPERVISOR)
             self.compiled = compile_classes(
                 [self.source], self.name, self.description, self.planner, needs_goal=needs_goal
             )
@@ -101,6 +103,14 @@ class PlannedAgent(BaseRunnable[object]):
         self.name = self.spec.name
         self.description = self.spec.description
 
+    @classmethod
+    def of(cls, spec: AgentSpec) -> PlannedAgent:
+        """The agent of a spec that was put together in another way."""
+        made = cls.__new__(cls)
+        made.instance, made.spec = spec.instance, spec
+        made.name, made.description = spec.name, spec.description
+        return made
+
     def __repr__(self) -> str:
         return f"PlannedAgent({self.name!r})"
 
@@ -138,6 +148,8 @@ class PlannedAgent(BaseRunnable[object]):
     ) -> RunResult[object]:
         """Runs a process with the input (a tuple is several objects) and returns what its goal gave.
 
+        The result's status is `WAITING` when an action asks somebody: see `resume`.
+
         Raises:
             ProcessStuckError: when no plan reaches a goal.
             ProcessFailedError: when an action raises.
@@ -152,11 +164,43 @@ class PlannedAgent(BaseRunnable[object]):
         return await self._process(input, context, None)
 
     async def _process(self, input: Input, context: RunContext, options: ProcessOptions | None) -> RunResult[object]:
-        several = type(input) is tuple and not is_conversation(input)  # a NamedTuple is one object
-        objects = cast("tuple[object, ...]", input) if several else (input,)
-        process = await AgentProcess(self.spec, Blackboard(*map(_as_object, objects)), context, options).run()
+        process = self._begun(input, context, options)
+        if context.frame is not None:
+            context.frame.progress = _Kept(process)
+        await process.run()
+        if process.status is ProcessStatus.WAITING:
+            raise Paused(*(replace(one, id=_outer(context, one.id)) for one in process.pending))
         raise_unless_completed(process)
         return RunResult(process.result, tally=process.tally, process_id=process.id, run_id=process.id)
+
+    def _begun(self, input: Input, context: RunContext, options: ProcessOptions | None) -> AgentProcess:
+        """A new process; after a pause the same one, with the responses that have come for it."""
+        saved = None if context.frame is None else context.frame.saved
+        if not isinstance(saved, dict):
+            several = type(input) is tuple and not is_conversation(input)  # a NamedTuple is one object
+            return self.process_in(context, cast("tuple[object, ...]", input) if several else (input,), options)
+        same = replace(context, run_id=str(saved["id"]))
+        process = AgentProcess.restored(self.spec, str(saved["snapshot"]), same, options, is_counted=True)
+        for request in process.pending:
+            if (outer := _outer(context, request.id)) in context.responses:
+                process.answer(request.id, context.responses[outer])
+        return process
+
+
+class _Kept:
+    """A process inside a run, as it is kept when the run has to wait."""
+
+    def __init__(self, process: AgentProcess) -> None:
+        self._process = process
+
+    def saved(self) -> JsonValue:
+        """It, as JSON."""
+        return {"id": self._process.id, "snapshot": self._process.snapshot()}
+
+
+def _outer(context: RunContext, request_id: str) -> str:
+    """The id of a process's request among those of the run that it is part of."""
+    return request_id if context.frame is None else f"{context.frame.path}/{request_id}"
 
 
 def is_planned(value: object) -> bool:

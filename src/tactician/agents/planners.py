@@ -16,6 +16,8 @@ class Planner(StrEnum):
     """Runs whatever is worth most now, as long as there is anything to run, or until a goal is reached."""
     HYBRID = "hybrid"
     """Runs what is worth more than it costs, and goes for its best goal by any number of steps."""
+    SUPERVISOR = "supervisor"
+    """Lets a model choose."""
 
     def build(self) -> planning.Planner:
         """A planner that works like this."""

@@ -27,7 +27,7 @@ from tactician.llm import (
 from tactician.loop.asking import ask
 from tactician.loop.autonomy import TaskOver
 from tactician.loop.calls import Refused, ToolRunner
-from tactician.loop.endings import AutonomousEnding, Ending, ReplyEnding
+from tactician.loop.endings import Answer, AutonomousEnding, Ending, ReplyEnding
 from tactician.loop.handoff import Handoff
 from tactician.loop.output import InvalidOutput, OutputType
 from tactician.loop.policy import DEFAULT_POLICY, TurnPolicy
@@ -73,6 +73,7 @@ class TurnLoop(Generic[T]):
         strategy = policy.window if autonomy is None else autonomy.strategy(policy.window)
         self._window: Window | None = None if strategy is None else strategy.start(context, counter_for(model.name))
         self._turn_began: float | None = None
+        self._is_last_word = False
         self._state: TurnState
         self._runner: ToolRunner
 
@@ -160,9 +161,9 @@ class TurnLoop(Generic[T]):
     async def _next_message(self) -> AssistantMessage:
         """What the model says next. When it may not call tools any more, it is told so until it gives in."""
         while True:
-            is_over = self._is_over()
-            message = await self._asked(is_over)
-            if not (is_over and message.tool_calls):
+            self._is_last_word = self._is_over()
+            message = await self._asked(self._is_last_word)
+            if not (self._is_last_word and message.tool_calls):
                 return message
             self._state.refusals += 1
             self._runner.refuse(message.tool_calls, _NOT_RUN)
@@ -172,16 +173,15 @@ class TurnLoop(Generic[T]):
     def _is_over(self) -> bool:
         """Whether the model may call no more tools."""
         policy, state = self._policy, self._state
-        if policy.max_tool_calls is not None and state.calls >= policy.max_tool_calls:
+        if policy.autonomy is not None:
+            limit = policy.autonomy.max_iterations
+            if limit is not None and state.turn >= limit:
+                if state.restarts >= policy.autonomy.retries:
+                    raise self._too_many_turns(limit)
+                state.restart()
+        elif state.turn >= policy.max_turns:
             return True
-        if policy.autonomy is None:
-            return state.turn >= policy.max_turns
-        limit = policy.autonomy.max_iterations
-        if limit is not None and state.turn >= limit:
-            if state.restarts >= policy.autonomy.retries:
-                raise self._too_many_turns(limit)
-            state.restart()
-        return False
+        return policy.max_tool_calls is not None and state.calls >= policy.max_tool_calls
 
     async def _asked(self, is_over: bool) -> AssistantMessage:
         await self._throttle()
@@ -232,7 +232,8 @@ class TurnLoop(Generic[T]):
             results = self._state.results_of(message) or await self._runner.answer(calls, tools)
             return await self._ended_by(message, results, tools)
         try:
-            answer = self._ending.answer(message)
+            is_answer = self._is_last_word  # whatever ends the run otherwise: there are no tools any more
+            answer = Answer(self._output.parse(message.text)) if is_answer else self._ending.answer(message)
         except InvalidOutput as error:
             self._reject(message.text, error)
             return None

@@ -2,6 +2,7 @@
 
 from tactician.process.blackboard import DEFAULT_BINDING, Blackboard, UserInput
 from tactician.process.context import OperationContext
+from tactician.process.diagram import agent_flowchart
 from tactician.process.history import ActionRun
 from tactician.process.keeping import DEFAULT_LEASE, StoreKeeper
 from tactician.process.options import DEFAULT_BUDGET, ProcessOptions
@@ -42,4 +43,5 @@ __all__ = [
     "StuckHandler",
     "Export",
     "SomeOf",
+    "agent_flowchart",
 ]

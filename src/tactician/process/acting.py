@@ -9,7 +9,7 @@ from dataclasses import replace
 from time import perf_counter, time
 from typing import TYPE_CHECKING
 
-from tactician.errors import BudgetError
+from tactician.errors import BudgetError, Replan
 from tactician.llm import UsageTally
 from tactician.process.announcing import Announcer
 from tactician.process.history import ActionRun
@@ -18,7 +18,7 @@ from tactician.process.recording import record
 from tactician.process.spec import ActionSpec
 from tactician.process.state import ProcessState
 from tactician.process.status import ProcessStatus
-from tactician.runs import RunContext
+from tactician.runs import Paused, RunContext
 
 if TYPE_CHECKING:
     from tactician.process.process import AgentProcess
@@ -56,6 +56,30 @@ class Actor:
             state.end(ProcessStatus.WAITING)
             self._announce.paused(state.pending)
 
+    async def act_inside(self, action: ActionSpec, context: RunContext) -> tuple[ActionRun, object]:
+        """Runs an action as a part of the one that runs; how it ended, and what it gave.
+
+        It is recorded like any other, but its failure is left to the one that runs it.
+
+        Args:
+            action: it.
+            context: inside that of the one that runs.
+
+        Raises:
+            Paused: when it has to wait.
+        """
+        self._announce.acting(action)
+        outcome = await perform(
+            self._process, action, context, None, {}, action.retry or self._process.options.retry
+        )
+        if outcome.waiting is not None:
+            raise Paused(*outcome.waiting.pending)
+        error = Replan("it is to go on without it") if outcome.replans else outcome.error
+        outputs, error = self._recorded(outcome) if error is None else ((), error)
+        run = outcome.run(outputs, error)
+        self._remember(run)
+        return run, outcome.output
+
     async def _outcome(self, action: ActionSpec) -> Outcome:
         state, waited = self._state, self._state.waiting.get(action.name)
         if waited is None:
@@ -82,15 +106,17 @@ class Actor:
         if outcome.replans:
             state.declined = action.plan
         elif error is None:
-            try:
-                outputs = self._record(action, outcome.output)
-            except TypeError as mismatch:
-                error = mismatch
+            outputs, error = self._recorded(outcome)
         if error is not None:
             self._fail(action, error)
-        text = None if error is None else f"{type(error).__name__}: {error}"
-        tally, attempts = outcome.context.tally, outcome.attempts
-        self._remember(ActionRun(action.name, outcome.started_at, outcome.seconds, tally, outputs, text, attempts))
+        self._remember(outcome.run(outputs, error))
+
+    def _recorded(self, outcome: Outcome) -> tuple[tuple[str, ...], Exception | None]:
+        """The names of what an action gave, which is on the blackboard then, or why that is not possible."""
+        try:
+            return self._record(outcome.action, outcome.output), None
+        except TypeError as mismatch:
+            return (), mismatch
 
     def _record(self, action: ActionSpec, output: object) -> tuple[str, ...]:
         """Puts onto the blackboard what an action gave. Giving nothing means: plan again without it."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tactician.errors import Replan
 from tactician.process.context import OperationContext, operating
+from tactician.process.history import ActionRun
 from tactician.process.people import asking_for
 from tactician.process.retrying import RetryPolicy, retried
 from tactician.process.spec import ActionSpec
@@ -47,6 +48,12 @@ class Outcome:
     waiting: WaitingAction | None = None
     replans: bool = False
     attempts: int = 1
+
+    def run(self, outputs: tuple[str, ...], error: Exception | None) -> ActionRun:
+        """It as an entry of the history: what it gave, and what was wrong with it in the end."""
+        text = None if error is None else f"{type(error).__name__}: {error}"
+        tally = self.context.tally
+        return ActionRun(self.action.name, self.started_at, self.seconds, tally, outputs, text, self.attempts)
 
 
 async def perform(

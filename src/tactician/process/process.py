@@ -8,7 +8,7 @@ from dataclasses import replace
 from time import perf_counter, time
 from typing import Protocol, TypeVar
 
-from tactician.errors import LeaseLostError, ResponseError
+from tactician.errors import BudgetError, LeaseLostError, ResponseError
 from tactician.llm import Usage, UsageTally
 from tactician.planning import Action, Plan, WorldState
 from tactician.process.acting import Actor
@@ -17,14 +17,15 @@ from tactician.process.blackboard import DEFAULT_BINDING, Blackboard
 from tactician.process.concurrency import startable
 from tactician.process.context import OperationContext
 from tactician.process.deciding import Decision, decide, observe
+from tactician.process.diagram import process_flowchart
 from tactician.process.history import ActionRun
 from tactician.process.options import ProcessOptions
 from tactician.process.snapshot import read, state_of, written
 from tactician.process.spec import AgentSpec, GoalSpec
 from tactician.process.state import ProcessState
 from tactician.process.status import ProcessStatus
-from tactician.process.stuck import why_stuck
-from tactician.runs import BudgetMeter, PendingRequest, Response, RunContext
+from tactician.process.stuck import why_all_stuck
+from tactician.runs import BudgetMeter, PendingRequest, Response, RunContext, RunResult, RunStatus
 
 T = TypeVar("T")
 _MOST_UNSTICKINGS = 10
@@ -72,6 +73,7 @@ class AgentProcess:
         self._keeper = keeper
         self._task: asyncio.Task[object] | None = None
         self._is_to_pause = False
+        self._keeping = asyncio.Lock()
 
     @property
     def id(self) -> str:
@@ -162,6 +164,10 @@ class AgentProcess:
         """How often the action has run in this process."""
         return sum(1 for run in self._state.history if run.action == action)
 
+    def to_mermaid(self) -> str:
+        """A Mermaid flowchart of the agent, with what has run, what is there, what failed, and what is planned."""
+        return process_flowchart(self)
+
     def __repr__(self) -> str:
         return f"AgentProcess({self.agent.name!r}, {self.id}, {self.status})"
 
@@ -182,8 +188,13 @@ class AgentProcess:
         context: RunContext,
         options: ProcessOptions | None = None,
         keeper: Keeper | None = None,
+        *,
+        is_counted: bool = False,
     ) -> AgentProcess:
         """The process of a snapshot, in a context that has its id. An action that was running will be run again.
+
+        Args:
+            is_counted: whether the run around it has counted already what it used.
 
         Raises:
             StoredStateError: when it cannot be read, or holds what the agent does not know.
@@ -192,8 +203,9 @@ class AgentProcess:
         state = state_of(saved, agent)
         process = cls(agent, state.blackboard, context, options, keeper, state)
         process._meter.restore(saved["turns"], saved["seconds"])
-        for used in saved["usage"]:
-            context.tally.add(used)
+        if not is_counted:
+            for used in saved["usage"]:
+                context.tally.add(used)
         return process
 
     async def run(self) -> AgentProcess:
@@ -228,15 +240,23 @@ class AgentProcess:
         Raises:
             ResponseError: when there is no such request, or the answer does not fit; then the process still waits.
         """
-        known = [request.id for request in self.pending]
-        if request_id not in known:
-            raise ResponseError(f"{self.agent.name} does not wait for {request_id!r}; it waits for {known}")
-        self._state.responses[request_id] = response
+        self.answer(request_id, response)
         await self.run()
         for request in self.pending:
             if request.id == request_id and request.problem is not None:
                 raise ResponseError(f"{request_id}: this is no valid answer: {request.problem}")
         return self
+
+    def answer(self, request_id: str, response: Response) -> None:
+        """Answers one of the pending requests; `run` goes on then.
+
+        Raises:
+            ResponseError: when there is no such request.
+        """
+        known = [request.id for request in self.pending]
+        if request_id not in known:
+            raise ResponseError(f"{self.agent.name} does not wait for {request_id!r}; it waits for {known}")
+        self._state.responses[request_id] = response
 
     async def kill(self, reason: str = "killed") -> None:
         """Ends the process for good, and interrupts what it does."""
@@ -271,6 +291,20 @@ class AgentProcess:
             self._follow(plan)
             chosen = startable(plan, world, self.options.max_parallel)
             await self._actor.act([self.agent.action(action.name) for action in chosen])
+
+    async def act(self, name: str, context: RunContext) -> tuple[ActionRun, object]:
+        """Runs an action as a part of the one that runs, in a context inside it; how it ended, and what it gave.
+
+        Raises:
+            BudgetError: when the process has used up what it may use.
+            Paused: when the action has to wait.
+        """
+        if (limit := self._limit()) is not None:
+            raise BudgetError(limit, RunResult(None, RunStatus.FAILED, tally=self.tally, run_id=self.id))
+        done = await self._actor.act_inside(self.agent.action(name), context)
+        async with self._keeping:  # several may be run at once
+            await self._keep()
+        return done
 
     async def observe(self) -> WorldState:
         """The value of every condition now, each evaluated once."""
@@ -319,9 +353,8 @@ class AgentProcess:
             if await handler(self):
                 return
         world = await self.observe()
-        reasons = [why_stuck(self, world, goal) for goal in self.agent.goals]
         known = ", ".join(type(value).__name__ for value in self.blackboard.objects) or "nothing"
-        self._state.end(ProcessStatus.STUCK, f"{' '.join(reasons)} On the blackboard: {known}.")
+        self._state.end(ProcessStatus.STUCK, f"{why_all_stuck(self, world)} On the blackboard: {known}.")
 
     def _follow(self, plan: Plan) -> None:
         """Takes the plan over, and tells the listeners when it is more than the rest of the last one."""

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tactician.planning import WorldState
+from tactician.planning import NIRVANA, WorldState
 from tactician.process.spec import ActionSpec, GoalSpec
 
 if TYPE_CHECKING:
     from tactician.process.process import AgentProcess
+
+
+def why_all_stuck(process: AgentProcess, world: WorldState) -> str:
+    """What keeps each goal from being reached; without a goal, why nothing runs."""
+    agent = process.agent
+    reasons = [why_stuck(process, world, goal) for goal in agent.goals]
+    return " ".join(reasons) or str(agent.planner.explain(world, agent.plannable, NIRVANA))
 
 
 def why_stuck(process: AgentProcess, world: WorldState, goal: GoalSpec) -> str:

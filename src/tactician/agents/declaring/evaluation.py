@@ -117,10 +117,8 @@ def _value(node: ast.expr, scope: _Scope) -> object:
             return _calculated(op, _value(left, scope), _value(right, scope))
         case ast.Compare():
             return _compared(node, scope)
-        case ast.Call():
-            return _called(node, scope)
         case _:
-            raise TypeError(f"{type(node).__name__} is no part of an expression")
+            return _called(node, scope)
 
 
 def _attribute(value: object, name: str) -> object:
@@ -156,7 +154,8 @@ def _compared(node: ast.Compare, scope: _Scope) -> object:
     return result
 
 
-def _called(node: ast.Call, scope: _Scope) -> object:
+def _called(node: ast.expr, scope: _Scope) -> object:
+    assert isinstance(node, ast.Call)
     assert isinstance(node.func, ast.Name)
     function, argument = node.func.id, node.args[0]
     if function == "isinstance":

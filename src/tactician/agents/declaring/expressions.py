@@ -57,8 +57,11 @@ def parsed(text: str) -> Expression:
     source = text.removeprefix(PREFIX).strip()
     if len(source) > LONGEST:
         raise ExpressionError(f"it has {len(source)} characters, and may have {LONGEST}")
-    tree = _tree(source)
-    names = frozenset(_names(tree.body, frozenset(), 0))
+    try:
+        tree = _tree(source)
+        names = frozenset(_names(tree.body, frozenset(), 0))
+    except RecursionError as error:
+        raise ExpressionError("it is nested too deeply") from error
     if not names:
         raise ExpressionError("it is about no object, and so always the same")
     return Expression(text, tree.body, names)
@@ -72,8 +75,6 @@ def _tree(source: str) -> ast.Expression:
     except (SyntaxError, ValueError, Warning) as error:
         reason = error.msg if isinstance(error, SyntaxError) else str(error)
         raise ExpressionError(f"it is no Python expression: {reason}") from error
-    except (RecursionError, MemoryError) as error:
-        raise ExpressionError("it is nested too deeply") from error
 
 
 def _names(node: ast.AST, local: frozenset[str], depth: int) -> Iterator[str]:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from math import isfinite
 
 from tactician.agents.declaring.expressions import is_expression
-from tactician.agents.declaring.hints import is_class
+from tactician.agents.declaring.hints import is_class, written
 from tactician.agents.declaring.methods import ActionMethod, Declarations
 from tactician.agents.declaring.words import Words
 from tactician.process.phases import state_of
@@ -57,7 +57,7 @@ def _unknown_conditions(action: ActionMethod, declared: Declarations) -> Iterato
 
 def _impossible(action: ActionMethod) -> Iterator[str]:
     if (trigger := action.declared.trigger) is not None and not is_class(trigger):
-        yield f"{action.name}: the trigger is {trigger!r}; it has to be a class"
+        yield f"{action.name}: the trigger is {written(trigger)}, which is no class; name a class"
     states = list(_states(parameter.type for parameter in action.signature.required))
     for one, other in pairwise(states):
         if not (issubclass(one, other) or issubclass(other, one)):
@@ -78,9 +78,13 @@ def _missing_arguments(declared: Declarations) -> Iterator[str]:
 
 
 def _misleading_names(declared: Declarations, words: Words) -> Iterator[str]:
+    taken = {*words.things, *(action.ran for action in declared.actions)}
     for name in dict.fromkeys((*declared.conditions, *(name for one in declared.actions for name in one.post))):
-        if name in words.things or name in {action.ran for action in declared.actions}:
-            yield f"the condition {name!r} has the name of another condition, that of a type; give it another name"
+        if name in taken:
+            yield (
+                f"the condition {name!r} has the name of a type, or of what tells that an action ran; "
+                "give it another name"
+            )
 
 
 def _dead_ends(declared: Declarations) -> Iterator[str]:
@@ -92,11 +96,13 @@ def _dead_ends(declared: Declarations) -> Iterator[str]:
 
 
 def _same_exports(declared: Declarations) -> Iterator[str]:
-    named = [(one.goal.export.name, one.name) for one in declared.actions if one.goal and one.goal.export.name]
-    names = [name for name, _ in named]
-    for name, action in named:
-        if names.index(name) != [one for _, one in named].index(action):
-            yield f"{action}: another goal is exported as {name!r}; give each a name of its own"
+    exported: set[str] = set()
+    for action in declared.actions:
+        name = action.goal.export.name if action.goal is not None else None
+        if name in exported:
+            yield f"{action.name}: another goal is exported as {name!r}; give each a name of its own"
+        if name is not None:
+            exported.add(name)
 
 
 def _states(kinds: Collection[type] | Iterator[type]) -> Iterator[type]:

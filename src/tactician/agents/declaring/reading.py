@@ -26,7 +26,8 @@ def read(sources: Iterable[Source], problems: list[str]) -> Declarations:
     waiting, found = list(sources), _Reader(problems)
     known = {source.kind for source in waiting}
     prefixes = {source.prefix for source in waiting}
-    for source in waiting:  # grows as it goes
+    for plain in waiting:  # grows as it goes
+        source = replace(plain, namespace={**plain.namespace, **_nested(plain.kind)})
         for method in found.read(source):
             for kind in _states_of(method.gives):
                 if kind not in known:
@@ -64,7 +65,6 @@ class _Reader:
                 "Define it at the top level of a module, or in a class there.",
                 source.kind.__qualname__,
             )
-        source = replace(source, namespace={**source.namespace, **_nested(source.kind)})
         actions: list[ActionMethod] = []
         for attribute, function in _declared_methods(source.kind):
             method = self._method(source, attribute, function)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
+from tactician.agents.declaring.hints import is_class
 from tactician.agents.declaring.methods import ActionMethod, Declarations
 from tactician.agents.parameters import Parameter
 from tactician.process import DEFAULT_BINDING
@@ -18,7 +19,7 @@ class Words:
         needed = (parameter.type for method in methods for parameter in method.signature.needs)
         given = (kind for action in declared.actions for kind in action.gives)
         self.triggers = tuple(
-            dict.fromkeys(kind for action in declared.actions if (kind := action.declared.trigger) is not None)
+            dict.fromkeys(kind for action in declared.actions if is_class(kind := action.declared.trigger))
         )
         self.kinds = tuple(dict.fromkeys((*needed, *given, *self.triggers)))
         names = [kind.__name__ for kind in self.kinds]

@@ -1,0 +1,141 @@
+"""`scatter_gather`: several steps at once, and one who makes one result of theirs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Generic, TypeVar, cast, get_args
+
+from tactician.agents.base import BaseRunnable
+from tactician.agents.constellations.attempts import Attempts
+from tactician.agents.constellations.results import as_own, briefing, contribution, failure
+from tactician.agents.flows.steps import Given, Step, StepLike, label_of, step_of
+from tactician.agents.flows.values import plain
+from tactician.errors import DeclarationError, RunError
+from tactician.runs import Input, RunContext, Runnable, RunResult, RunStatus, settle
+from tactician.tools import caller_namespace, resolved_hints
+
+E = TypeVar("E")
+T = TypeVar("T")
+
+
+class ScatterGather(BaseRunnable[T], Generic[E, T]):
+    """Steps that work at once on the same input, and one that makes the result. Made by `scatter_gather`.
+
+    The results of all are `related`, in their order; one that was allowed to fail has the status `FAILED`.
+    """
+
+    def __init__(
+        self,
+        generators: Sequence[Step[E]],
+        consolidator: Step[T],
+        name: str,
+        description: str,
+        *,
+        max_concurrency: int | None,
+        tolerate: int,
+    ) -> None:
+        problems = [] if generators else ["it needs at least one generator"]
+        if max_concurrency is not None and max_concurrency < 1:
+            problems.append("max_concurrency has to be at least 1")
+        if not 0 <= tolerate <= max(0, len(generators) - 1):
+            problems.append("tolerate has to be 0 or more, and less than there are generators")
+        if problems:
+            raise DeclarationError(name, problems)
+        self.name = name
+        self.description = description
+        self.generators = tuple(generators)
+        self.tolerate = tolerate
+        self._consolidator = consolidator
+        self._at_once = max_concurrency or len(generators)
+
+    def __repr__(self) -> str:
+        return f"ScatterGather({self.name!r})"
+
+    async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
+        given = plain(input)
+        results = await self._scattered(given, context)
+        elements = [result.output for result in results if result.status is not RunStatus.FAILED]
+        said = map(contribution, self.generators, results)
+        gathered = Given((elements, given), briefing(input, said))
+        return as_own(await self._consolidator.run(gathered, context=context), context, results)
+
+    async def _scattered(self, input: Input, context: RunContext) -> list[RunResult[object]]:
+        """The results of all generators.
+
+        Raises:
+            RunError: when more fail than are allowed to; where none is, what the first to fail raised.
+        """
+        attempts, free, given = Attempts(context), asyncio.Semaphore(self._at_once), Given((input,), input)
+
+        async def run(key: str, generator: Step[E]) -> RunResult[object]:
+            async with free:
+                if self.tolerate:
+                    return await attempts.run(key, generator, given)
+                return await generator.run(given, context=context.at(key))
+
+        results = await settle(*(run(f"{number}", one) for number, one in enumerate(self.generators, start=1)))
+        failed = [
+            contribution(one, result)
+            for one, result in zip(self.generators, results, strict=True)
+            if result.status is RunStatus.FAILED
+        ]
+        if len(failed) > self.tolerate:
+            told = f"{len(failed)} of {len(results)} generators failed, and only {self.tolerate} may"
+            raise RunError(
+                f"{self.name}: {told}: {'; '.join(failed)}", failure(input, context)
+            ) from attempts.last_error
+        return results
+
+
+def scatter_gather(
+    returning: type[T],
+    generators: Sequence[StepLike[E]],
+    consolidate: StepLike[T],
+    *,
+    elements: type[E] | None = None,
+    max_concurrency: int | None = None,
+    tolerate: int = 0,
+    name: str | None = None,
+    description: str | None = None,
+) -> ScatterGather[E, T]:
+    """Lets several steps work at once on the same input, and makes one result of what they give.
+
+    When one fails, all fail, and those that still work are cancelled: a result that lacks something should not come by
+    accident. With `tolerate` some may fail, and `consolidate` gets what the others gave.
+
+    Args:
+        returning: what it gives in the end.
+        generators: functions of the input, which they may leave out, or any Runnables; each gives an element.
+        consolidate: a function of the list of elements, in the order of the generators, and of the input; or a
+            Runnable, which reads what was asked and what everybody gave.
+        elements: the type of the elements; as the functions say, or `consolidate` does, by default.
+        max_concurrency: how many work at once; all, when `None`.
+        tolerate: how many may fail.
+        name: how others call it; that of the type by default.
+        description: what it is for.
+
+    Raises:
+        DeclarationError: when there is no generator, or a number makes no sense.
+    """
+    label = label_of(name, returning)
+    namespace = caller_namespace(1)
+    kind = elements if elements is not None else element_type(consolidate, namespace)
+    numbered = enumerate(generators, start=1)
+    steps = [step_of(one, cast("type[E] | None", kind), f"{label} {n}", namespace, most=1) for n, one in numbered]
+    last = step_of(consolidate, returning, "consolidate", namespace, most=2)
+    told = description or f"{label}, from {len(steps)} sources"
+    return ScatterGather(steps, last, label, told, max_concurrency=max_concurrency, tolerate=tolerate)
+
+
+def element_type(consolidate: object, namespace: Mapping[str, object]) -> object | None:
+    """The type of the elements, by the first parameter of the function that takes a list of them."""
+    if isinstance(consolidate, Runnable) or not callable(consolidate):
+        return None
+    try:
+        hints = resolved_hints(consolidate, namespace)
+    except DeclarationError:
+        return None
+    first = next((hint for name, hint in hints.items() if name != "return"), None)
+    members = get_args(first)
+    return members[0] if len(members) == 1 and not isinstance(members[0], TypeVar) else None

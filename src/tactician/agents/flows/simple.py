@@ -1,0 +1,49 @@
+"""`simple_agent`: one step as an agent."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+from tactician.agents.base import BaseRunnable
+from tactician.agents.constellations.results import as_own
+from tactician.agents.flows.steps import Given, Step, StepLike, label_of, step_of
+from tactician.agents.flows.values import plain
+from tactician.runs import Input, RunContext, RunResult
+from tactician.tools import caller_namespace
+
+T = TypeVar("T")
+
+
+class SimpleAgent(BaseRunnable[T], Generic[T]):
+    """One step as an agent. Made by `simple_agent`."""
+
+    def __init__(self, step: Step[T], name: str, description: str) -> None:
+        self.name = name
+        self.description = description
+        self._step = step
+
+    def __repr__(self) -> str:
+        return f"SimpleAgent({self.name!r})"
+
+    async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
+        given = plain(input)
+        return as_own(await self._step.run(Given((given,), given), context=context), context)
+
+
+def simple_agent(
+    returning: type[T], step: StepLike[T], *, name: str | None = None, description: str | None = None
+) -> SimpleAgent[T]:
+    """The simplest agent: one step, from its input to an object of a type.
+
+    Args:
+        returning: what it gives.
+        step: a function of the input, which it may leave out, or any Runnable; see `StepLike`.
+        name: how others call it; that of the type by default.
+        description: what it is for.
+
+    Raises:
+        DeclarationError: when the function needs more than the input.
+    """
+    label = label_of(name, returning)
+    made = step_of(step, returning, label, caller_namespace(1), most=1)
+    return SimpleAgent(made, label, description or f"gives a {label}")

@@ -1,0 +1,212 @@
+"""The steps of flows: functions and Runnables, all as Runnables that are given values."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeAlias, TypeVar, cast
+
+from tactician.agents.base import BaseRunnable
+from tactician.agents.boundary import Returns
+from tactician.agents.flows.values import Kept, accepted, fitting
+from tactician.ai import Ai
+from tactician.errors import DeclarationError, InvalidArgumentsError, OutputError
+from tactician.loop import InvalidOutput
+from tactician.process import OperationContext
+from tactician.process.context import operation_in
+from tactician.process.people import asking_for
+from tactician.runs import Input, RunContext, Runnable, RunResult, RunStatus
+from tactician.tools import as_text, resolved_hints
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+StepLike: TypeAlias = Runnable | Callable[..., T | Awaitable[T]]
+"""A Runnable, or a function, plain or `async`, of the values that the flow gives to the step, of which it may leave out
+the last ones. Parameters of type `Ai`, `RunContext` or `OperationContext` get that, as do those without a type that are
+named `ai` or `context`."""
+
+_SERVICES: Mapping[object, Callable[[RunContext], object]] = {
+    Ai: Ai,
+    RunContext: lambda run: run,
+    OperationContext: operation_in,
+}
+_NAMED = {"ai": Ai, "context": RunContext}
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a step is given.
+
+    Attributes:
+        values: what a function gets.
+        told: what any other Runnable gets.
+    """
+
+    values: tuple[object, ...]
+    told: Input
+
+
+class FunctionStep(BaseRunnable[T], Generic[T]):
+    """A function as a step. What it returned is kept when the run has to wait, if its type is known.
+
+    Args:
+        function: it.
+        wanted: what it returns; as it says itself, when `None`.
+        name: of the step.
+        namespace: the names of types that are declared inside a function.
+        most: how many values it can get.
+
+    Raises:
+        DeclarationError: when it needs more than that.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., T | Awaitable[T]],
+        wanted: type[T] | None,
+        name: str,
+        namespace: Mapping[str, object],
+        most: int,
+    ) -> None:
+        self.name = name
+        self.description = name
+        self._function = function
+        hints = resolved_hints(_annotated(function), namespace)
+        # What a lambda returns is known to the flow only, and what a generator returns to itself.
+        self._wanted = wanted if wanted is not None else cast("type[T] | None", hints.get("return"))
+        self._parameters = tuple(_parameters(function, hints, name, most))
+
+    async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
+        frame = context.frame
+        assert frame is not None
+        assert isinstance(input, Given)
+        if isinstance(saved := frame.saved, dict) and "output" in saved:
+            output = self._checked(saved["output"], context)
+        else:
+            with asking_for(context):
+                output = self._checked(await self._called(input, context), context)
+        frame.progress = Kept(output, self._wanted)
+        return RunResult(output, tally=context.tally, run_id=context.run_id)
+
+    async def _called(self, given: Given, context: RunContext) -> object:
+        arguments = [one.find(given, context) for one in self._parameters if not one.keyword]
+        named = {one.name: one.find(given, context) for one in self._parameters if one.keyword}
+        result = self._function(*arguments, **named)
+        return await result if isinstance(result, Awaitable) else result
+
+    def _checked(self, value: object, context: RunContext) -> T:
+        try:
+            return cast("T", accepted(value, self._wanted))
+        except InvalidOutput as error:
+            kind = getattr(self._wanted, "__name__", str(self._wanted))
+            failed = RunResult(None, RunStatus.FAILED, tally=context.tally, run_id=context.run_id)
+            raise OutputError(f"{self.name} gave no valid {kind}: {error}", failed, as_text(value)) from error
+
+
+class Step(Protocol[T_co]):
+    """A Runnable that takes a `Given`, and whose output is of a known type."""
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """What it is for."""
+        ...
+
+    async def run(self, input: Input, *, context: RunContext | None = None) -> RunResult[T_co]:
+        """Does the work."""
+        ...
+
+
+def step_of(
+    step: StepLike[T], wanted: type[T] | None, label: str, namespace: Mapping[str, object], *, most: int
+) -> Step[T]:
+    """A function, or any Runnable, as a Runnable that takes a `Given`."""
+    if isinstance(step, Runnable):
+        return _Told[T](step if wanted is None else Returns(step, wanted))
+    name = getattr(step, "__name__", "<lambda>")
+    return FunctionStep(step, wanted, label if name.startswith("<") else name, namespace, most)
+
+
+def label_of(name: str | None, returning: object) -> str:
+    """The name of a flow: its own, or that of the type that it gives."""
+    return name or str(getattr(returning, "__name__", returning))
+
+
+class _Told(Generic[T]):
+    """A Runnable that is told in words, or with an object, what a function would be given as values."""
+
+    def __init__(self, inner: Runnable) -> None:
+        self.name = inner.name
+        self.description = inner.description
+        self._inner = inner
+
+    async def run(self, input: Input, *, context: RunContext | None = None) -> RunResult[T]:
+        """Runs it."""
+        assert isinstance(input, Given)
+        result = await self._inner.run(input.told, context=context)
+        return cast("RunResult[T]", result)  # `Returns` has seen to it
+
+
+@dataclass(frozen=True, slots=True)
+class _Parameter:
+    """One parameter, and what fills it: a service, or the value with this number."""
+
+    name: str
+    hint: object
+    keyword: bool
+    service: Callable[[RunContext], object] | None
+    number: int = 0
+
+    def find(self, given: Given, context: RunContext) -> object:
+        """What it gets.
+
+        Raises:
+            InvalidArgumentsError: when the value is not of its type.
+        """
+        if self.service is not None:
+            return self.service(context)
+        try:
+            return fitting(given.values[self.number], self.hint)
+        except InvalidOutput as error:
+            step = context.path[-1]
+            raise InvalidArgumentsError(f"{step}: the parameter {self.name!r} does not fit: {error}") from error
+
+
+def _parameters(
+    function: Callable[..., object], hints: Mapping[str, object], name: str, most: int
+) -> Iterator[_Parameter]:
+    number = 0
+    for parameter in _signature(function):
+        hint = hints.get(parameter.name, _NAMED.get(parameter.name))
+        keyword = parameter.kind is parameter.KEYWORD_ONLY
+        service = _SERVICES.get(hint)
+        if service is not None:
+            yield _Parameter(parameter.name, hint, keyword, service)
+        elif number < most:
+            yield _Parameter(parameter.name, hint, keyword, None, number)
+            number += 1
+        elif parameter.default is parameter.empty:
+            raise DeclarationError(
+                name, [f"parameter {parameter.name!r} gets nothing: the step is given {most} values"]
+            )
+
+
+def _signature(function: Callable[..., object]) -> Iterator[inspect.Parameter]:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:  # some that are built in do not say
+        return iter((inspect.Parameter("value", inspect.Parameter.POSITIONAL_ONLY),))
+    return (one for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD))
+
+
+def _annotated(function: Callable[..., object]) -> Callable[..., object]:
+    """The function that has the annotations: that behind a partial, or the method of a callable object."""
+    plain = getattr(function, "func", function)
+    if inspect.isroutine(plain) or isinstance(plain, type):
+        return cast("Callable[..., object]", plain)
+    return cast("Callable[..., object]", type(plain).__call__)

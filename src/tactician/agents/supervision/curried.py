@@ -1,0 +1,159 @@
+"""Actions as tools of a supervisor: what is on the blackboard is no argument any more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, cast
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
+from pydantic.errors import PydanticUserError
+
+from tactician.agents.supervision.inputs import Wanted, inputs_of, may_run, unmet
+from tactician.errors import InvalidArgumentsError, ToolError
+from tactician.llm import ToolSpec
+from tactician.process import ActionRun, ActionSpec, AgentSpec, OperationContext
+from tactician.runs import RunContext
+from tactician.tools import Tool, ToolTraits, as_text, problems_of
+
+
+@dataclass(slots=True)
+class Situation:
+    """Where a supervisor stands.
+
+    Attributes:
+        agent: whose actions there are.
+        names: how the model calls them.
+        context: where they run.
+        failure: what keeps all of them from going on.
+    """
+
+    agent: AgentSpec
+    names: Mapping[str, str]
+    context: OperationContext
+    failure: Exception | None = None
+
+    async def act(self, action: ActionSpec, context: RunContext) -> tuple[ActionRun, object]:
+        """Runs an action; how it ended, and what it gave."""
+        try:
+            return await self.context.process.act(action.name, context)
+        except Exception as error:
+            self.failure = error
+            raise
+
+
+class CurriedAction(Tool):
+    """An action as a tool, as it is now: with those arguments only that are not on the blackboard.
+
+    What another action gives has to be there before the tool can be called. What no action gives, the model makes: it
+    is an argument, and goes onto the blackboard.
+    """
+
+    def __init__(self, action: ActionSpec, situation: Situation) -> None:
+        self.action = action
+        self._situation = situation
+        agent, context = situation.agent, situation.context
+        is_goal = any(goal.name == action.name for goal in context.process.agent.goals)
+        self.traits = ToolTraits(return_direct=is_goal)
+        inputs = inputs_of(action, agent)
+        absent = [one for one in inputs if not one.is_there(agent, context)]
+        self._made = {one.argument: one for one in inputs if one.may_be_made(agent, context) and _has_form(one.type)}
+        self.blocked = [one for one in absent if one.argument not in self._made]
+        self.missing = len(absent)
+        name = situation.names[action.name]
+        self._arguments = _model_of(name, tuple((key, one.type, one in absent) for key, one in self._made.items()))
+        schema = {key: value for key, value in self._arguments.model_json_schema().items() if key != "title"}
+        self._spec = ToolSpec(name, self._described(is_goal), schema)
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool as a model sees it."""
+        return self._spec
+
+    async def call(self, arguments: str, context: RunContext) -> str:
+        """Runs the action; what it gives goes onto the blackboard.
+
+        Raises:
+            InvalidArgumentsError: when the arguments do not fit.
+            ToolError: when the action cannot run now, gives nothing or fails.
+        """
+        try:
+            given = self._arguments.model_validate_json(arguments or "{}")
+        except ValidationError as error:
+            raise InvalidArgumentsError(f"The arguments are not valid: {problems_of(error)}") from error
+        await self._check()
+        board = self._situation.context.blackboard
+        for key, wanted in self._made.items():
+            if (made := getattr(given, key)) is not None:
+                board.add(made, wanted.binding)
+        run, output = await self._situation.act(self.action, context)
+        if run.error is not None:
+            raise ToolError(run.error)
+        if output is None and self.action.output_types:
+            raise ToolError(f"{self.name} gave nothing.")
+        return as_text(output)
+
+    @property
+    def obstacle(self) -> str | None:
+        """What has to be there first, in words; `None` when nothing has."""
+        return " and ".join(_wait_for(one, self._situation.names) for one in self.blocked) or None
+
+    async def _check(self) -> None:
+        if self.obstacle is not None:
+            raise ToolError(f"{self.name} cannot run yet: it needs {self.obstacle}.")
+        context = self._situation.context
+        if not may_run(self.action, context):
+            raise ToolError(f"{self.name} has run already, and may run once only.")
+        if conditions := await unmet(self.action, self._situation.agent, context):
+            raise ToolError(f"{self.name} cannot run now: {' and '.join(map(repr, conditions))} does not hold.")
+
+    def _described(self, is_goal: bool) -> str:
+        parts = [f"{self.action.description}.".replace("..", ".")] if self.action.description else []
+        if self.action.output_types:
+            parts.append(f"Gives {' or '.join(map(form_of, self.action.output_types))}.")
+        if is_goal:
+            parts.append("This reaches the goal.")
+        if self.obstacle is not None:
+            parts.append(f"NOT READY: needs {self.obstacle}.")
+        elif not self.missing:
+            parts.append("READY.")
+        return " ".join(parts)
+
+
+def form_of(kind: type) -> str:
+    """A type as a model reads it: its name and its fields."""
+    try:
+        schema = TypeAdapter(kind).json_schema()
+    except PydanticUserError:
+        return kind.__name__
+    fields = schema.get("properties", {})
+    listed = ", ".join(f"{name}: {field.get('type', 'object')}" for name, field in fields.items())
+    return f"{kind.__name__} {{{listed}}}" if listed else kind.__name__
+
+
+def _wait_for(wanted: Wanted, names: Mapping[str, str]) -> str:
+    givers = " or ".join(names[giver] for giver in wanted.givers)
+    return f"{wanted.label} (from {givers})" if givers else f"{wanted.label}, which nothing gives"
+
+
+@lru_cache(maxsize=256)
+def _has_form(kind: type) -> bool:
+    """Whether a model can write one."""
+    try:
+        TypeAdapter(kind).json_schema()
+    except PydanticUserError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=256)
+def _model_of(name: str, fields: tuple[tuple[str, type, bool], ...]) -> type[BaseModel]:
+    """The arguments of a tool. Those that need not be given replace what is there."""
+    described = "leave it out to use the last one"
+    declared = {
+        key: (kind, ...) if required else (Annotated[kind | None, Field(description=described)], None)
+        for key, kind, required in fields
+    }
+    made = create_model(f"{name} arguments", __config__=ConfigDict(extra="forbid"), **declared)  # type: ignore[call-overload]
+    return cast("type[BaseModel]", made)

@@ -1,0 +1,206 @@
+"""A planned agent that is led by a model: one action, which lets the model call all others as tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from pydantic_core import to_json
+
+from tactician.agents.supervision.curried import CurriedAction, Situation, form_of
+from tactician.agents.supervision.inputs import may_run
+from tactician.errors import GoalNotReachedError, ToolError, TurnLimitError
+from tactician.llm import NO_OPTIONS, LanguageModel, LlmOptions, UserMessage
+from tactician.loop import TurnLoop, TurnPolicy, output_type
+from tactician.planning import Action, AStarPlanner, Goal
+from tactician.process import (
+    DEFAULT_BINDING,
+    ActionSpec,
+    AgentSpec,
+    GoalSpec,
+    Observe,
+    OperationContext,
+    RetryPolicy,
+)
+from tactician.runs import RunContext
+from tactician.tools import Toolbox, snake_case
+
+DEFAULT_MAX_ROUNDS: Final = 10
+_NAME: Final = "supervise"
+_RAN: Final = f"ran {_NAME}"
+_INSTRUCTIONS: Final = """You lead the work towards a goal. Call tools until the goal is reached.
+What a tool gives is kept, and goes to every tool that needs it: pass only the arguments that a tool asks for.
+Tools that are READY can be called at once, also several together. One that is NOT READY says what it needs first."""
+
+
+def supervised(
+    spec: AgentSpec,
+    *,
+    model: str | LlmOptions | LanguageModel | None = None,
+    max_rounds: int = DEFAULT_MAX_ROUNDS,
+    instructions: str = "",
+) -> AgentSpec:
+    """The same agent, led by a model instead of its planner.
+
+    The model sees the actions as tools, with the types that they take and give, and what is on the blackboard. Its
+    tools are made anew before each of its turns: those that are ready come first. Calling the action of a goal ends the
+    work; when the model stops before that, the action is run all the same if it can be. A process fails when no goal
+    is reached.
+
+    Args:
+        spec: what it can do.
+        model: who leads; the default model of the platform, when `None`.
+        max_rounds: how often the model may call tools.
+        instructions: what it has to know besides.
+    """
+    lead = _Lead(spec, model, max_rounds, instructions)
+    effects = dict.fromkeys((_RAN, *map(_reaching, spec.goals)), True)
+    leading = ActionSpec(
+        Action(_NAME, {_RAN: False}, effects),
+        "Lets a model lead",
+        lead.perform,
+        needs=(),
+        gives=(),
+        output_types=(),
+        output_binding=DEFAULT_BINDING,
+        sets=(),
+        condition_ran=_RAN,
+        retry=RetryPolicy(attempts=1),
+    )
+    goals = tuple(replace(g, plan=Goal(g.name, {_reaching(g): True}, g.plan.value)) for g in spec.goals)
+    seen: Mapping[str, Observe] = {name: partial(_was_set, name) for name in effects}
+    return replace(
+        spec,
+        actions=(*spec.actions, leading),
+        goals=goals,
+        observations={**spec.observations, **seen},
+        conditions={},
+        prices={},
+        planner=AStarPlanner(),
+    )
+
+
+class _Lead:
+    """The one action of a supervised agent."""
+
+    def __init__(
+        self, spec: AgentSpec, model: str | LlmOptions | LanguageModel | None, max_rounds: int, instructions: str
+    ) -> None:
+        self._spec = spec
+        self._model = model
+        self._policy = TurnPolicy(max_turns=max_rounds)
+        self._instructions = "\n".join(filter(None, (_INSTRUCTIONS, instructions)))
+        self._names = _tool_names(spec.actions)
+
+    async def perform(self, context: OperationContext) -> None:
+        """Lets the model work until a goal is reached.
+
+        Raises:
+            GoalNotReachedError: when none is.
+        """
+        situation = Situation(self._spec, self._names, context)
+        said = await self._led(situation)
+        if situation.failure is not None:
+            raise situation.failure
+        goal = _reached(context) or await self._finished(situation)
+        if goal is None:
+            raise GoalNotReachedError(f"{self._obstacles(situation)} In the end, the supervisor said: {said}")
+        context.blackboard.set_condition(_reaching(goal), True)
+
+    async def _led(self, situation: Situation) -> str:
+        """What the model said in the end."""
+        run = situation.context.run
+        model, options = self._resolved(run)
+        loop = TurnLoop(
+            model,
+            output_type(str),
+            run.step(_NAME),
+            instructions=self._instructions,
+            tools=lambda: self._toolbox(situation),
+            options=options,
+            policy=self._policy,
+        )
+        try:
+            return (await loop.run([UserMessage(_task(situation.context))])).output
+        except TurnLimitError as error:
+            return str(error)
+
+    def _resolved(self, run: RunContext) -> tuple[LanguageModel, LlmOptions]:
+        if self._model is not None and not isinstance(self._model, str | LlmOptions):
+            return self._model, NO_OPTIONS
+        options = LlmOptions(model=self._model) if isinstance(self._model, str) else self._model or NO_OPTIONS
+        return run.models.resolve(options), options
+
+    def _toolbox(self, situation: Situation) -> Toolbox:
+        """The actions as they are now: those that miss least first.
+
+        Raises:
+            Exception: what keeps all actions from going on.
+        """
+        if situation.failure is not None:
+            raise situation.failure
+        actions = (action for action in self._spec.actions if may_run(action, situation.context))
+        tools = [CurriedAction(action, situation) for action in actions]
+        tools.sort(key=lambda tool: (tool.missing, len(tool.blocked)))
+        return Toolbox(tools)
+
+    async def _finished(self, situation: Situation) -> GoalSpec | None:
+        """The goal whose action could be run although the model did not call it."""
+        for goal in situation.context.process.agent.goals:
+            tool = CurriedAction(self._spec.action(goal.name), situation)
+            if not tool.missing:
+                with suppress(ToolError):
+                    await tool.call("{}", situation.context.run)
+                    return goal
+        return None
+
+    def _obstacles(self, situation: Situation) -> str:
+        return " ".join(
+            f"{goal.name!r} was not reached: {self._obstacle(goal, situation)}."
+            for goal in situation.context.process.agent.goals
+        )
+
+    def _obstacle(self, goal: GoalSpec, situation: Situation) -> str:
+        history = situation.context.process.history
+        tool = CurriedAction(self._spec.action(goal.name), situation)
+        failure = next((run.error for run in reversed(history) if run.action == goal.name), None)
+        return failure or (f"it needs {tool.obstacle}" if tool.obstacle else "its action did not run")
+
+
+def _reached(context: OperationContext) -> GoalSpec | None:
+    """The goal whose action has run and given something."""
+    process = context.process
+    ended = [run for run in process.history if run.error is None]
+    done = {run.action for run in ended if run.outputs or not process.agent.action(run.action).output_types}
+    return next((goal for goal in process.agent.goals if goal.name in done), None)
+
+
+def _reaching(goal: GoalSpec) -> str:
+    """The condition that a goal was reached."""
+    return f"supervised to {goal.name}"
+
+
+def _task(context: OperationContext) -> str:
+    """What is wanted, and what there is."""
+    goals = (
+        f"- {' or '.join(map(form_of, goal.output_types)) or goal.name}: {goal.description}"
+        for goal in context.process.agent.goals
+    )
+    there = (
+        f"- {type(value).__name__}: {to_json(value, fallback=str).decode()}" for value in context.blackboard.objects
+    )
+    return "\n".join(("Goal:", *goals, "", "What there is:", *there))
+
+
+def _tool_names(actions: Sequence[ActionSpec]) -> dict[str, str]:
+    """How the model calls the actions: by the names of their methods, and of their classes where two have the same."""
+    short = {action.name: snake_case(action.name.rpartition(".")[2]) for action in actions}
+    names = list(short.values())
+    return {name: one if names.count(one) == 1 else snake_case(name) for name, one in short.items()}
+
+
+def _was_set(condition: str, context: OperationContext) -> bool:
+    return context.blackboard.condition(condition)
