@@ -28,6 +28,7 @@ from tactician.process import (
     OperationContext,
     StuckHandler,
     UserInput,
+    type_name,
 )
 from tactician.process.pricing import price_in
 
@@ -121,7 +122,7 @@ def _amount(fixed: float, method: str | None) -> Amount:
 def _types(declared: Declarations, words: Words) -> dict[str, type]:
     """All types that may be on the blackboard, by their full names."""
     known = (kind for one in (UserInput, *words.kinds, *declared.states) for kind in descendants(one))
-    return {f"{kind.__module__}.{kind.__qualname__}": kind for kind in known}
+    return {type_name(kind): kind for kind in known}
 
 
 def _stuck_handler(sources: Iterable[Source]) -> StuckHandler | None:

@@ -6,8 +6,10 @@ imported because a stored name says so.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Hashable, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Final, Literal, cast
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -186,8 +188,21 @@ def _restored_run(saved: _SavedRun) -> ActionRun:
 
 
 def type_name(kind: type) -> str:
-    """The name under which objects of a type are stored."""
-    return f"{kind.__module__}.{kind.__qualname__}"
+    """The name under which objects of a type are stored.
+
+    A type of the program that runs, `__main__`, has the name that it would have in another program that imports it.
+    """
+    module = kind.__module__
+    return f"{_main_module() if module == '__main__' else module}.{kind.__qualname__}"
+
+
+@cache
+def _main_module() -> str:
+    main = sys.modules["__main__"]
+    if (spec := getattr(main, "__spec__", None)) is not None:
+        return str(spec.name).removesuffix(".__main__")
+    file = getattr(main, "__file__", None)
+    return Path(file).stem if file else "__main__"
 
 
 def _json_of(value: object) -> JsonValue:
