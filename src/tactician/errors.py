@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -161,6 +162,14 @@ class RoutingError(RunError):
     """A router found no route for its input, and has no fallback."""
 
 
+class NoConsensusError(RunError):
+    """Several sources did not agree on an answer."""
+
+
+class RepeatLimitError(RunError):
+    """A step that is repeated never gave what it should. `result.related` are its attempts."""
+
+
 class RunNotFoundError(TacticianError):
     """No run with this id waits in the store."""
 
@@ -179,6 +188,10 @@ class ConversationNotFoundError(TacticianError):
 
 class StoredStateError(TacticianError):
     """What a store holds cannot be read; nothing of it was used."""
+
+
+class StoreError(TacticianError):
+    """A store does not answer: it cannot be reached, is locked or full. What was to be saved may be kept or not."""
 
 
 class GuardrailError(RunError):
@@ -230,12 +243,41 @@ class AgentNotFoundError(TacticianError):
     """No registered agent does what was asked for."""
 
 
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """How well something fits a request.
+
+    Attributes:
+        confidence: from 0 to 1.
+        reason: why, in the model's words.
+    """
+
+    name: str
+    confidence: float
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.confidence:.2f}" + (f" ({self.reason})" if self.reason else "")
+
+
+class NoAgentFitsError(AgentNotFoundError):
+    """No agent or goal fits a request well enough. `ranking` says how well each does."""
+
+    def __init__(self, message: str, ranking: Sequence[Ranked]) -> None:
+        super().__init__(message)
+        self.ranking = tuple(ranking)
+
+
 class TransientError(TacticianError):
     """Raise this, or a subclass, in an action when it may succeed if it is tried again."""
 
 
 class PermanentError(TacticianError):
     """Raise this, or a subclass, in an action when trying it again is of no use."""
+
+
+class GoalNotReachedError(PermanentError):
+    """A supervisor came to its end without having reached a goal."""
 
 
 class Replan(TacticianError):  # noqa: N818 - it asks for something

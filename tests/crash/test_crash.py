@@ -14,8 +14,6 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from tactician import Platform
 from tactician.process import AgentProcess
 from tactician.stores import SqlRunStore
@@ -73,7 +71,7 @@ async def ended(url: str, log: Path, ids: list[str]) -> list[AgentProcess]:
     try:
         async with asyncio.timeout(LONGEST):
             while {record.status for record in await store.records()} != {"completed"}:
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(0.05)  # noqa: ASYNC110 - others change the database
         return [await platform.process(one) for one in ids]
     finally:
         await store.aclose()
@@ -110,7 +108,7 @@ async def test_a_worker_that_was_frozen_is_fenced_out(tmp_path: Path) -> None:
         fleet.start()
         async with asyncio.timeout(30):
             while not log.exists() or len(log.read_text().split()) < 3:
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0.01)  # noqa: ASYNC110 - another process writes it
         frozen = fleet.freeze_one()
         await asyncio.sleep(LEASE * 2)
         fleet.start()

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tactician import Blackboard, UserInput
+from tactician.process.blackboard import GAVE_NOTHING
 
 
 @dataclass(frozen=True)
@@ -156,3 +157,50 @@ def test_it_agrees_with_a_plain_list(operations: list[tuple[str, int]]) -> None:
             fitting = [value for value in visible if isinstance(value, kind)]
             assert board.last(kind) is (fitting[-1] if fitting else None)
             assert [id(value) for value in board.all(kind)] == [id(value) for value in fitting]
+
+
+def test_the_newest_is_what_was_added_last() -> None:
+    board = Blackboard()
+    assert board.newest is None
+    board.add(first := Note("1"))
+    board.add(second := Note("2"), "named")
+    assert board.newest is second
+    board.hide(first)
+    assert board.newest is second
+
+
+def test_nothing_is_newest_when_what_was_added_last_is_hidden_or_nothing_came_since() -> None:
+    board = Blackboard(Note("1"), last := Note("2"))
+    board.hide(last)
+    assert board.newest is None
+    board.show(last)
+    assert board.newest is last
+    board.set_condition(GAVE_NOTHING, True)
+    assert board.newest is None
+    copied = Blackboard.of(board.entries, board.conditions)
+    assert copied.newest is None
+    assert copied.objects == board.objects
+    board.add(latest := Note("3"))
+    assert board.newest is latest
+    assert board.conditions == {}
+
+
+def test_what_is_hidden_can_be_shown_again() -> None:
+    board = Blackboard(first := Note("1"), second := Note("2"))
+    board.hide(second)
+    assert board.last(Note) is first
+    board.show(second)
+    assert board.last(Note) is second
+    board.show(Note("never hidden"))
+    assert len(board) == 2
+
+
+def test_clearing_takes_objects_and_conditions_away() -> None:
+    board = Blackboard(note := Note("1"), other := Note("2"))
+    assert board.last(Note) is other
+    board.hide(note)
+    board.set_condition("paid", True)
+    board.clear()
+    assert (board.entries, board.conditions, board.last(Note), board.newest) == ((), {}, None, None)
+    board.add(note)
+    assert board.last(Note) is note

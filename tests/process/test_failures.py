@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from tactician import (
+    Blackboard,
     Platform,
     ProcessOptions,
     ProcessStatus,
@@ -196,9 +197,7 @@ class TestEndingFromOutside:
         assert process.status is ProcessStatus.PAUSED
         assert [entry.action for entry in process.history] == ["first"]
 
-        await process.run()
-
-        assert process.status is ProcessStatus.COMPLETED
+        assert (await process.run()).status is ProcessStatus.COMPLETED
 
     async def test_terminate_when(self) -> None:
         def at_once(process: AgentProcess) -> str | None:
@@ -333,3 +332,47 @@ async def test_a_platform_keeps_its_processes() -> None:
     process = await platform.start(Chain(), "x")
 
     assert await platform.processes() == [process]
+
+
+class TestConcurrencyAndOrder:
+    @pytest.mark.parametrize("most", [1, 4])
+    async def test_an_action_that_would_take_what_another_gives_waits_for_it(self, most: int) -> None:
+        @planned_agent(description="may use a one")
+        class Takes:
+            @action
+            def one(self, topic: UserInput) -> One:
+                return One()
+
+            @action
+            def two(self, topic: UserInput, one: One | None) -> Two:
+                return Two(2 if one is None else 12)
+
+            @achieves_goal("added")
+            @action
+            def add(self, one: One, two: Two) -> Sum:
+                return Sum(one.n + two.n)
+
+        process, _ = await run(Takes(), ProcessOptions(max_parallel=most))
+
+        assert process.last(Sum) == Sum(13)
+
+    @pytest.mark.parametrize("most", [1, 4])
+    async def test_an_action_that_reads_the_blackboard_runs_alone(self, most: int) -> None:
+        @planned_agent(description="counts what is there")
+        class Counts:
+            @action
+            def one(self, topic: UserInput) -> One:
+                return One()
+
+            @action
+            def two(self, topic: UserInput, board: Blackboard) -> Two:
+                return Two(len(board))
+
+            @achieves_goal("added")
+            @action
+            def add(self, one: One, two: Two) -> Sum:
+                return Sum(two.n)
+
+        process, _ = await run(Counts(), ProcessOptions(max_parallel=most))
+
+        assert process.last(Sum) == Sum(2)

@@ -88,8 +88,8 @@ class TestForms:
             await process.respond(process.pending[0].id, {"comments": "x", "stars": 9})
 
         assert process.status is ProcessStatus.WAITING
-        await process.respond(process.pending[0].id, {"comments": "x", "stars": 3})
-        assert process.status is ProcessStatus.COMPLETED
+        answered = await process.respond(process.pending[0].id, {"comments": "x", "stars": 3})
+        assert answered.status is ProcessStatus.COMPLETED
 
     async def test_a_request_that_is_not_there(self) -> None:
         process = await started(Writer())

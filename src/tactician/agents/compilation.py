@@ -16,6 +16,7 @@ from tactician.agents.declaring.methods import ActionMethod, Declarations, Sourc
 from tactician.agents.declaring.mistakes import mistakes_in, wrong_handler
 from tactician.agents.declaring.reading import read
 from tactician.agents.declaring.words import Words
+from tactician.agents.parameters import INFRASTRUCTURE
 from tactician.agents.planners import Planner
 from tactician.agents.supervision import supervised
 from tactician.errors import DeclarationError
@@ -24,12 +25,14 @@ from tactician.process import (
     ActionSpec,
     AgentProcess,
     AgentSpec,
+    Blackboard,
     GoalSpec,
     OperationContext,
     StuckHandler,
     UserInput,
     type_name,
 )
+from tactician.process.phases import state_of
 from tactician.process.pricing import price_in
 
 
@@ -106,6 +109,8 @@ class _Compiler:
             action.source.kind if action.source.is_state else None,
             declared.clear_blackboard,
             declared.tool_groups,
+            tuple(parameter.type for parameter in action.signature.needs if not parameter.required),
+            _is_serial(action),
         )
 
     def _goal(self, action: ActionMethod) -> GoalSpec:
@@ -113,6 +118,13 @@ class _Compiler:
         goal = Goal(action.name, self._flow.goal(action), action.goal.value)
         binding = action.declared.output_binding
         return GoalSpec(goal, action.goal.description, action.outputs, binding, action.goal.export)
+
+
+def _is_serial(action: ActionMethod) -> bool:
+    sees_all = {INFRASTRUCTURE[Blackboard], INFRASTRUCTURE[AgentProcess]}
+    declared, given = action.declared, set(action.signature.infrastructure.values())
+    changes_all = declared.clear_blackboard or any(state_of(kind) is not None for kind in action.outputs)
+    return bool(given & sees_all) or changes_all or declared.trigger is not None
 
 
 def _amount(fixed: float, method: str | None) -> Amount:

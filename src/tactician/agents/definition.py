@@ -10,12 +10,13 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from tactician import guardrails
 from tactician.agents.agent import Agent
 from tactician.agents.tempering import Tempered, tempered
 from tactician.context import ContextStrategy, SlidingWindow, Summarization
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.guardrails import AnyGuardrail
+from tactician.guardrails import input as input_named
+from tactician.guardrails import output as output_named
 from tactician.llm import LanguageModel, LlmOptions
 from tactician.loop import DEFAULT_MAX_TURNS, Handoff, handoff
 from tactician.tools import Tool, ToolLike, as_tool, snake_case
@@ -158,8 +159,8 @@ class AgentDefinition(_Definition):
             instructions=self.instructions,
             tools=[tools[name] for name in dict.fromkeys(self.tool_names)],
             handoffs=[one._build(model, tools) for one in self.handoffs],
-            input_guardrails=[guardrails.input(name) for name in self.input_guardrails],
-            output_guardrails=[guardrails.output(name) for name in self.output_guardrails],
+            input_guardrails=[input_named(name) for name in self.input_guardrails],
+            output_guardrails=[output_named(name) for name in self.output_guardrails],
             context=None if self.context_management is None else self.context_management.build(),
             max_turns=self.max_turns,
         )
@@ -169,8 +170,8 @@ class AgentDefinition(_Definition):
             if name not in tools:
                 yield f"{place}toolNames: there is no tool {name!r}.{_hint(name, tools)}"
         for field, find, names in (
-            ("inputGuardrails", guardrails.input, self.input_guardrails),
-            ("outputGuardrails", guardrails.output, self.output_guardrails),
+            ("inputGuardrails", input_named, self.input_guardrails),
+            ("outputGuardrails", output_named, self.output_guardrails),
         ):
             for name in names:
                 try:

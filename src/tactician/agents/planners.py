@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from tactician import planning
+from tactician.planning import AStarPlanner, HybridPlanner, UtilityPlanner
+from tactician.planning import Planner as PlannerProtocol
 
 
 class Planner(StrEnum):
@@ -19,8 +20,8 @@ class Planner(StrEnum):
     SUPERVISOR = "supervisor"
     """Lets a model choose."""
 
-    def build(self) -> planning.Planner:
+    def build(self) -> PlannerProtocol:
         """A planner that works like this."""
         if self is Planner.UTILITY:
-            return planning.UtilityPlanner()
-        return planning.HybridPlanner() if self is Planner.HYBRID else planning.AStarPlanner()
+            return UtilityPlanner()
+        return HybridPlanner() if self is Planner.HYBRID else AStarPlanner()

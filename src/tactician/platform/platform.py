@@ -22,6 +22,7 @@ from tactician.errors import (
 )
 from tactician.events import EventSink
 from tactician.llm import LanguageModel, ModelSource, source_of
+from tactician.platform.assembling import assembled
 from tactician.platform.contexts import keep_context, objects_of
 from tactician.process import DEFAULT_LEASE, AgentProcess, ProcessOptions, ProcessStatus, StoreKeeper
 from tactician.runs import (
@@ -343,7 +344,7 @@ class Platform:
         return found
 
     def _found(self, name: str) -> Runnable:
-        if (found := self._agents.get(name)) is not None:
+        if (found := self._agents.get(name) or assembled(name, self._agents)) is not None:
             return found
         close = get_close_matches(name, self._agents, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""

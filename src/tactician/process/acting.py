@@ -69,9 +69,7 @@ class Actor:
             Paused: when it has to wait.
         """
         self._announce.acting(action)
-        outcome = await perform(
-            self._process, action, context, None, {}, action.retry or self._process.options.retry
-        )
+        outcome = await perform(self._process, action, context, None, {}, action.retry or self._process.options.retry)
         if outcome.waiting is not None:
             raise Paused(*outcome.waiting.pending)
         error = Replan("it is to go on without it") if outcome.replans else outcome.error

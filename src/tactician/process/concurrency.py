@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 from tactician.planning import Action, Plan, WorldState
+from tactician.process.spec import ActionSpec, AgentSpec
 
 
-def startable(plan: Plan, world: WorldState, most: int) -> tuple[Action, ...]:
+def startable(plan: Plan, world: WorldState, agent: AgentSpec, most: int) -> tuple[ActionSpec, ...]:
     """The actions of a plan that can all be started now, in their order; at least its first.
 
     An action may overtake those before it in the plan only when neither of the two touches what the other needs or
-    changes.
+    changes. Where costs change from step to step, the plan may too: then it is one action after the other.
     """
-    first, *others = plan.actions
+    first, *others = (agent.action(action.name) for action in plan.actions)
     chosen, before = [first], [first]
-    for action in others:
+    for action in others if not agent.prices else ():
         if len(chosen) >= most:
             break
-        if action.is_runnable_in(world) and all(_commute(action, earlier) for earlier in before):
+        if action.plan.is_runnable_in(world) and all(_commute(action, earlier) for earlier in before):
             chosen.append(action)
         before.append(action)
     return tuple(chosen)
 
 
-def _commute(one: Action, other: Action) -> bool:
+def _commute(one: ActionSpec, other: ActionSpec) -> bool:
+    if one.is_serial or other.is_serial or _may_take_from(one, other) or _may_take_from(other, one):
+        return False
+    return _are_independent(one.plan, other.plan)
+
+
+def _may_take_from(taker: ActionSpec, giver: ActionSpec) -> bool:
+    return any(
+        issubclass(given, taken) or issubclass(taken, given)
+        for taken in taker.optional_types
+        for given in giver.output_types
+    )
+
+
+def _are_independent(one: Action, other: Action) -> bool:
     if one.effects.keys() & other.pre.keys() or other.effects.keys() & one.pre.keys():
         return False
     return all(one.effects[name] == other.effects[name] for name in one.effects.keys() & other.effects.keys())

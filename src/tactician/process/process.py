@@ -289,8 +289,7 @@ class AgentProcess:
             self._state.end(ProcessStatus.TERMINATED, limit)
         else:
             self._follow(plan)
-            chosen = startable(plan, world, self.options.max_parallel)
-            await self._actor.act([self.agent.action(action.name) for action in chosen])
+            await self._actor.act(startable(plan, world, self.agent, self.options.max_parallel))
 
     async def act(self, name: str, context: RunContext) -> tuple[ActionRun, object]:
         """Runs an action as a part of the one that runs, in a context inside it; how it ended, and what it gave.

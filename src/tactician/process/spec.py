@@ -58,6 +58,8 @@ class ActionSpec:
         state: the state that it is an action of; `None` for an action of an agent or a component.
         clear_blackboard: whether nothing but its output stays on the blackboard.
         tool_groups: what its models may use.
+        optional_types: the types that it takes where they are there.
+        is_serial: whether it may not run beside others, as it can see or change anything on the blackboard.
     """
 
     plan: Action
@@ -74,6 +76,8 @@ class ActionSpec:
     state: type | None = None
     clear_blackboard: bool = False
     tool_groups: tuple[str, ...] = ()
+    optional_types: tuple[type, ...] = ()
+    is_serial: bool = False
 
     @property
     def name(self) -> str:

@@ -29,7 +29,7 @@ def consensus(
     tolerate: int = 0,
     name: str | None = None,
     description: str | None = None,
-) -> ScatterGather[T, T]:
+) -> ScatterGather[T]:
     """Asks several sources at once, and gives what they agree on: `scatter_gather` that consolidates by agreement.
 
     The answer is the one that at least `quorum` sources give; of equal ones the first. When no answer has so many, or

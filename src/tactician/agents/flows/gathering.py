@@ -15,11 +15,10 @@ from tactician.errors import DeclarationError, RunError
 from tactician.runs import Input, RunContext, Runnable, RunResult, RunStatus, settle
 from tactician.tools import caller_namespace, resolved_hints
 
-E = TypeVar("E")
 T = TypeVar("T")
 
 
-class ScatterGather(BaseRunnable[T], Generic[E, T]):
+class ScatterGather(BaseRunnable[T], Generic[T]):
     """Steps that work at once on the same input, and one that makes the result. Made by `scatter_gather`.
 
     The results of all are `related`, in their order; one that was allowed to fail has the status `FAILED`.
@@ -27,7 +26,7 @@ class ScatterGather(BaseRunnable[T], Generic[E, T]):
 
     def __init__(
         self,
-        generators: Sequence[Step[E]],
+        generators: Sequence[Step[object]],
         consolidator: Step[T],
         name: str,
         description: str,
@@ -68,7 +67,7 @@ class ScatterGather(BaseRunnable[T], Generic[E, T]):
         """
         attempts, free, given = Attempts(context), asyncio.Semaphore(self._at_once), Given((input,), input)
 
-        async def run(key: str, generator: Step[E]) -> RunResult[object]:
+        async def run(key: str, generator: Step[object]) -> RunResult[object]:
             async with free:
                 if self.tolerate:
                     return await attempts.run(key, generator, given)
@@ -90,15 +89,15 @@ class ScatterGather(BaseRunnable[T], Generic[E, T]):
 
 def scatter_gather(
     returning: type[T],
-    generators: Sequence[StepLike[E]],
+    generators: Sequence[StepLike[object]],
     consolidate: StepLike[T],
     *,
-    elements: type[E] | None = None,
+    elements: type | None = None,
     max_concurrency: int | None = None,
     tolerate: int = 0,
     name: str | None = None,
     description: str | None = None,
-) -> ScatterGather[E, T]:
+) -> ScatterGather[T]:
     """Lets several steps work at once on the same input, and makes one result of what they give.
 
     When one fails, all fail, and those that still work are cancelled: a result that lacks something should not come by
@@ -122,7 +121,7 @@ def scatter_gather(
     namespace = caller_namespace(1)
     kind = elements if elements is not None else element_type(consolidate, namespace)
     numbered = enumerate(generators, start=1)
-    steps = [step_of(one, cast("type[E] | None", kind), f"{label} {n}", namespace, most=1) for n, one in numbered]
+    steps = [step_of(one, cast("type[object] | None", kind), f"{label} {n}", namespace, most=1) for n, one in numbered]
     last = step_of(consolidate, returning, "consolidate", namespace, most=2)
     told = description or f"{label}, from {len(steps)} sources"
     return ScatterGather(steps, last, label, told, max_concurrency=max_concurrency, tolerate=tolerate)

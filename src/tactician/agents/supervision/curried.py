@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Annotated, cast
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticUserError
 
-from tactician.agents.supervision.inputs import Wanted, inputs_of, may_run, unmet
+from tactician.agents.supervision.inputs import Wanted, inputs_of, unmet
 from tactician.errors import InvalidArgumentsError, ToolError
 from tactician.llm import ToolSpec
 from tactician.process import ActionRun, ActionSpec, AgentSpec, OperationContext
@@ -27,20 +27,30 @@ class Situation:
         names: how the model calls them.
         context: where they run.
         failure: what keeps all of them from going on.
+        running: the names of those that run now.
     """
 
     agent: AgentSpec
     names: Mapping[str, str]
     context: OperationContext
     failure: Exception | None = None
+    running: set[str] = field(default_factory=set)
+
+    def may_run(self, action: ActionSpec) -> bool:
+        """Whether the action has not been run yet, or may run again."""
+        has_run = action.name in self.running or self.context.process.has_run(action.name)
+        return not has_run or action.plan.pre.get(action.condition_ran) is not False
 
     async def act(self, action: ActionSpec, context: RunContext) -> tuple[ActionRun, object]:
         """Runs an action; how it ended, and what it gave."""
+        self.running.add(action.name)
         try:
             return await self.context.process.act(action.name, context)
         except Exception as error:
             self.failure = error
             raise
+        finally:
+            self.running.discard(action.name)
 
 
 class CurriedAction(Tool):
@@ -82,11 +92,13 @@ class CurriedAction(Tool):
             given = self._arguments.model_validate_json(arguments or "{}")
         except ValidationError as error:
             raise InvalidArgumentsError(f"The arguments are not valid: {problems_of(error)}") from error
-        await self._check()
-        board = self._situation.context.blackboard
+        self._check()
+        leading = self._situation.context
         for key, wanted in self._made.items():
             if (made := getattr(given, key)) is not None:
-                board.add(made, wanted.binding)
+                leading.blackboard.add(made, wanted.binding)
+        if conditions := await unmet(self.action, self._situation.agent, leading):
+            raise ToolError(f"{self.name} cannot run now: {' and '.join(map(repr, conditions))} does not hold.")
         run, output = await self._situation.act(self.action, context)
         if run.error is not None:
             raise ToolError(run.error)
@@ -99,14 +111,11 @@ class CurriedAction(Tool):
         """What has to be there first, in words; `None` when nothing has."""
         return " and ".join(_wait_for(one, self._situation.names) for one in self.blocked) or None
 
-    async def _check(self) -> None:
+    def _check(self) -> None:
         if self.obstacle is not None:
             raise ToolError(f"{self.name} cannot run yet: it needs {self.obstacle}.")
-        context = self._situation.context
-        if not may_run(self.action, context):
+        if not self._situation.may_run(self.action):
             raise ToolError(f"{self.name} has run already, and may run once only.")
-        if conditions := await unmet(self.action, self._situation.agent, context):
-            raise ToolError(f"{self.name} cannot run now: {' and '.join(map(repr, conditions))} does not hold.")
 
     def _described(self, is_goal: bool) -> str:
         parts = [f"{self.action.description}.".replace("..", ".")] if self.action.description else []

@@ -66,8 +66,3 @@ async def unmet(action: ActionSpec, agent: AgentSpec, context: OperationContext)
         if not (await holds if isinstance(holds, Awaitable) else holds):
             found.append(name)
     return found
-
-
-def may_run(action: ActionSpec, context: OperationContext) -> bool:
-    """Whether the action has not run yet, or may run again."""
-    return action.plan.pre.get(action.condition_ran) is not False or not context.process.has_run(action.name)

@@ -11,7 +11,6 @@ from typing import Final
 from pydantic_core import to_json
 
 from tactician.agents.supervision.curried import CurriedAction, Situation, form_of
-from tactician.agents.supervision.inputs import may_run
 from tactician.errors import GoalNotReachedError, ToolError, TurnLimitError
 from tactician.llm import NO_OPTIONS, LanguageModel, LlmOptions, UserMessage
 from tactician.loop import TurnLoop, TurnPolicy, output_type
@@ -103,8 +102,6 @@ class _Lead:
         """
         situation = Situation(self._spec, self._names, context)
         said = await self._led(situation)
-        if situation.failure is not None:
-            raise situation.failure
         goal = _reached(context) or await self._finished(situation)
         if goal is None:
             raise GoalNotReachedError(f"{self._obstacles(situation)} In the end, the supervisor said: {said}")
@@ -142,7 +139,7 @@ class _Lead:
         """
         if situation.failure is not None:
             raise situation.failure
-        actions = (action for action in self._spec.actions if may_run(action, situation.context))
+        actions = filter(situation.may_run, self._spec.actions)
         tools = [CurriedAction(action, situation) for action in actions]
         tools.sort(key=lambda tool: (tool.missing, len(tool.blocked)))
         return Toolbox(tools)

@@ -1,0 +1,128 @@
+"""`Autonomy`: a model decides which agent, or which goal, a request is for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+from tactician.agents import PlannedAgent, raise_unless_completed
+from tactician.errors import NoAgentFitsError, Ranked
+from tactician.events import RouteChosen
+from tactician.llm import LanguageModel, LlmOptions
+from tactician.platform.assembling import all_of, assembled_for
+from tactician.platform.platform import Platform
+from tactician.platform.ranking import ranked
+from tactician.process import ProcessOptions, ProcessStatus
+from tactician.runs import Input, RunContext, Runnable, RunResult, RunStatus
+
+Mode: TypeAlias = Literal["closed", "open"]
+DEFAULT_CUTOFF = 0.6
+DEFAULT_RETRIES = 2
+
+
+class Autonomy:
+    """Finds out what a request is for, and does it.
+
+    In `"closed"` mode a model chooses among the registered agents, and the best one runs as it is. In `"open"` mode it
+    chooses among the goals of all planned agents, and what is done is planned from the actions of all of them. Nothing
+    is done when the model is not sure enough.
+
+    Args:
+        platform: whose agents there are.
+        model: who is asked; the default model of the platform, when `None`.
+        agent_cutoff: how sure it has to be of an agent, from 0 to 1.
+        goal_cutoff: how sure it has to be of a goal, from 0 to 1.
+        retries: how often it is asked again when its ranking is not valid.
+    """
+
+    def __init__(
+        self,
+        platform: Platform,
+        *,
+        model: str | LlmOptions | LanguageModel | None = None,
+        agent_cutoff: float = DEFAULT_CUTOFF,
+        goal_cutoff: float = DEFAULT_CUTOFF,
+        retries: int = DEFAULT_RETRIES,
+    ) -> None:
+        self._platform = platform
+        self._model = model
+        self._agent_cutoff = agent_cutoff
+        self._goal_cutoff = goal_cutoff
+        self._retries = retries
+
+    async def run(
+        self, request: Input, *, mode: Mode = "closed", options: ProcessOptions | None = None
+    ) -> RunResult[object]:
+        """Does what is asked. `delegation_path` of the result says who did it.
+
+        Where it has to wait, its status is `WAITING`: a process goes on with `platform.respond`, another run with
+        `platform.resume_run`.
+
+        Args:
+            request: what is wanted.
+            mode: whether one agent does it, or whatever actions lead to the goal.
+            options: of the process, when it is one.
+
+        Raises:
+            NoAgentFitsError: when the model is not sure enough of any agent or goal; with the whole ranking.
+            OutputError: when its ranking is not valid after all retries.
+            ProcessError: when the process is stuck or fails.
+            RunError: when the agent fails.
+        """
+        context = self._platform.context()
+        ranking = await self._ranking(request, mode, context)
+        name = self._chosen(ranking, mode)
+        agent: Runnable | None = self._platform.agents[name] if mode == "closed" else None
+        agent = agent or assembled_for(name, self._platform.agents)
+        assert agent is not None
+        if context.sink is not None:
+            told = RouteChosen(run_id=context.run_id, path=context.path, target=name, description=agent.description)
+            context.sink(told)
+        result = await self._done_by(agent, request, options, context)
+        return replace(result, tally=context.tally, delegation_path=(name, *result.delegation_path))
+
+    async def rank(self, request: Input, *, mode: Mode = "closed") -> tuple[Ranked, ...]:
+        """How well each agent, or each goal in `"open"` mode, fits a request; the best first. Nothing is done.
+
+        Raises:
+            NoAgentFitsError: when there is none.
+            OutputError: when the model's ranking is not valid after all retries.
+        """
+        return await self._ranking(request, mode, self._platform.context())
+
+    async def _ranking(self, request: Input, mode: Mode, context: RunContext) -> tuple[Ranked, ...]:
+        candidates = self._agents() if mode == "closed" else self._goals()
+        if not candidates:
+            what = "agent" if mode == "closed" else "planned agent with a goal"
+            raise NoAgentFitsError(f"No {what} is registered on the platform: call platform.register(...) first.", ())
+        return await ranked(request, candidates, self._model, self._retries, context)
+
+    def _agents(self) -> Mapping[str, str]:
+        return {name: agent.description for name, agent in self._platform.agents.items()}
+
+    def _goals(self) -> Mapping[str, str]:
+        spec = all_of(self._platform.agents)
+        return {} if spec is None else {goal.name: goal.description for goal in spec.goals}
+
+    def _chosen(self, ranking: Sequence[Ranked], mode: Mode) -> str:
+        cutoff = self._agent_cutoff if mode == "closed" else self._goal_cutoff
+        if (best := ranking[0]).confidence >= cutoff:
+            return best.name
+        what = "agent" if mode == "closed" else "goal"
+        told = "; ".join(map(str, ranking))
+        raise NoAgentFitsError(f"No {what} fits the request with a confidence of {cutoff:g} or more: {told}.", ranking)
+
+    async def _done_by(
+        self, agent: Runnable, request: Input, options: ProcessOptions | None, context: RunContext
+    ) -> RunResult[object]:
+        if not isinstance(agent, PlannedAgent):
+            return await agent.run(request, context=context)
+        process = await self._platform.start(agent, request, options=options)
+        for used in process.tally.by_model.values():
+            context.tally.add(used)
+        if process.status is ProcessStatus.WAITING:
+            waiting = RunStatus.WAITING
+            return RunResult(None, waiting, process_id=process.id, run_id=process.id, pending=process.pending)
+        raise_unless_completed(process)
+        return RunResult(process.result, process_id=process.id, run_id=process.id)

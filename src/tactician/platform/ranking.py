@@ -1,0 +1,71 @@
+"""How well each of several things fits a request, in a model's judgement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from operator import getitem
+from typing import Annotated, Literal, cast
+
+from pydantic import AfterValidator, Field, create_model
+from pydantic_core import PydanticCustomError
+
+from tactician.agents import Agent
+from tactician.errors import Ranked
+from tactician.llm import LanguageModel, LlmOptions, text_of
+from tactician.runs import Input, RunContext, messages_of
+
+_PROMPT = """How well does each of these fit the request?
+{candidates}
+
+<request>
+{request}
+</request>
+
+Give each a confidence from 0 (does not fit at all) to 1 (is exactly what is asked for), and say why in a few words."""
+
+
+async def ranked(
+    request: Input,
+    candidates: Mapping[str, str],
+    model: str | LlmOptions | LanguageModel | None,
+    retries: int,
+    context: RunContext,
+) -> tuple[Ranked, ...]:
+    """All candidates, given with their descriptions, best first; of equals, the one that was given first.
+
+    The model is asked once, and again with the reason when it names something else, or something twice. What it leaves
+    out does not fit.
+
+    Raises:
+        OutputError: when its ranking is not valid after all retries.
+        ModelError: when it cannot be called.
+    """
+    listed = "\n".join(f"- {name}: {description}" for name, description in candidates.items())
+    wanted = cast("type[list[Ranked]]", _ranking_of(tuple(candidates)))
+    ranker = Agent("Ranker", model=model, output_type=wanted, max_attempts=retries + 1)
+    prompt = _PROMPT.format(candidates=listed, request=text_of(messages_of(request)))
+    given = {one.name: one for one in (await ranker.run(prompt, context=context)).output}
+    everything = (given.get(name) or Ranked(name, 0.0, "not ranked") for name in candidates)
+    return tuple(sorted(everything, key=lambda one: -one.confidence))
+
+
+@lru_cache(maxsize=32)
+def _ranking_of(names: tuple[str, ...]) -> object:
+    """The type of a ranking of these names."""
+    # Names that are known at runtime only make a type for pydantic, and none for mypy.
+    known = cast("type[str]", getitem(Literal, names))
+    entry = create_model(
+        "Ranked",
+        name=(known, ...),
+        confidence=(Annotated[float, Field(ge=0, le=1)], ...),
+        reason=(str, ""),
+    )
+    return Annotated[list[entry], AfterValidator(_each_once)]  # type: ignore[valid-type]  # known at runtime only
+
+
+def _each_once(ranking: list[Ranked]) -> list[Ranked]:
+    names = [one.name for one in ranking]
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise PydanticCustomError("repeated", "{names} stands there more than once", {"names": ", ".join(repeated)})
+    return [Ranked(one.name, one.confidence, one.reason) for one in ranking]
