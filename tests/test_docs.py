@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tactician import AgentService
 from tactician.config import load_settings
 from tactician.llm import ModelCatalog, ModelRouter, parse_instances
+from tactician.testing import ScriptedModel
 
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -50,6 +52,7 @@ def test_the_readme_has_blocks_to_run() -> None:
 
 
 MODELS = ROOT / "docs" / "models.md"
+CONVERSATIONS = ROOT / "docs" / "conversations.md"
 
 
 def blocks_of(page: Path, language: str) -> list[str]:
@@ -80,6 +83,17 @@ def test_a_configuration_in_the_documentation_is_valid(text: str, tmp_path: Path
 
     assert settings.models != type(settings.models)()
     ModelCatalog(settings, environment={})  # which also reads the facts
+
+
+@pytest.mark.parametrize("text", blocks_of(CONVERSATIONS, "json"))
+def test_an_agent_file_in_the_documentation_is_valid(text: str, tmp_path: Path) -> None:
+    (tmp_path / "agent.json").write_text(text, encoding="utf-8")
+
+    assert set(AgentService(ScriptedModel(), folder=tmp_path).agents) == {json.loads(text)["id"]}
+
+
+def test_the_guide_of_conversations_has_an_agent_file() -> None:
+    assert blocks_of(CONVERSATIONS, "json")
 
 
 def test_the_guide_of_models_has_lists_and_configurations() -> None:

@@ -8,31 +8,40 @@ import tactician
 
 PUBLIC = {
     "tactician": """
-        Agent AgentDefinition AgentNetwork AgentService Ai AssistantMessage Autonomous Blackboard Budget Department Handoff
-        HierarchicalAgents Image LlmOptions ModelRouter OperationContext ParallelAgents PlannedAgent Platform ProcessOptions ProcessStatus
-        RouterAgent RunContext RunResult RunStatus Runnable SupervisorAgent Tool UserInput UserMessage achieves_goal
-        action approve by_name condition handoff planned_agent reject runnable tool
+        Agent AgentDefinition AgentNetwork AgentService Ai AssistantMessage Autonomous Autonomy Blackboard
+        Budget Department Export Feedback Handoff HierarchicalAgents Image LlmOptions ModelRouter
+        OperationContext ParallelAgents PlannedAgent Planner Platform ProcessOptions ProcessStatus RouterAgent
+        RunContext RunResult RunStatus Runnable SomeOf SupervisorAgent SupervisorInvocation Tool UserInput
+        UserMessage achieves_goal action approve ask_human by_name component condition confirm consensus cost
+        handoff planned_agent reject repeat_until repeat_until_acceptable resolve runnable scatter_gather
+        simple_agent state tool
     """,
     "tactician.agents": """
-        Agent AgentDefinition AgentNetwork BaseRunnable ContextDefinition Department FunctionRunnable HandoffDefinition HierarchicalAgents ParallelAgents PlannedAgent
-        Returns RouterAgent RunnableTool SupervisorAgent achieves_goal action by_name condition is_planned
-        planned_agent raise_unless_completed runnable
+        Agent AgentDefinition AgentNetwork BaseRunnable ContextDefinition Department FunctionRunnable
+        HandoffDefinition HierarchicalAgents ParallelAgents PlannedAgent Planner Returns RouterAgent
+        RunnableTool SupervisorAgent achieves_goal action by_name combined_spec component component_agent
+        condition cost is_component is_planned planned_agent raise_unless_completed resolve runnable state
+    """,
+    "tactician.agents.flows": """
+        DEFAULT_MAX_ITERATIONS DEFAULT_THRESHOLD Feedback RepeatUntil RepeatUntilAcceptable ScatterGather Scored
+        SimpleAgent StepLike consensus repeat_until repeat_until_acceptable scatter_gather simple_agent
     """,
     "tactician.ai": "Ai",
     "tactician.cli": "main",
     "tactician.context": """
-        Chain CompactToolResults ContextStrategy Conversation ConversationStore ESTIMATE MemoryConversations Messages
-        SlidingWindow SqliteConversations Summarization TextCounter TokenCounter Window chain counter_for mended
+        Chain CompactToolResults ContextStrategy Conversation ConversationStore ESTIMATE MemoryConversations
+        Messages SlidingWindow SqliteConversations Summarization TextCounter TokenCounter Window chain
+        counter_for mended
     """,
     "tactician.guardrails": """
-        AnyGuardrail Check CheckedInput CheckedOutput CheckedToolOutput Checker Guardrail GuardrailKind GuardrailLike
-        GuardrailOutcome GuardrailRegistry GuardrailResult InputGuardrail InputGuardrails Objection OutputGuardrail
-        ToolInputGuardrail ToolOutputGuardrail any_objection as_input_guardrail as_output_guardrail
-        as_tool_input_guardrail as_tool_output_guardrail blocked_words failed first_objection input input_guardrail
-        matches max_length no_match output output_guardrail passed registry retry tool_input tool_input_guardrail
-        tool_output tool_output_guardrail
+        AnyGuardrail Check CheckedInput CheckedOutput CheckedToolOutput Checker Guardrail GuardrailKind
+        GuardrailLike GuardrailOutcome GuardrailRegistry GuardrailResult InputGuardrail InputGuardrails
+        Objection OutputGuardrail ToolInputGuardrail ToolOutputGuardrail any_objection as_input_guardrail
+        as_output_guardrail as_tool_input_guardrail as_tool_output_guardrail blocked_words failed
+        first_objection input input_guardrail matches max_length no_match output output_guardrail passed
+        registry retry tool_input tool_input_guardrail tool_output tool_output_guardrail
     """,
-    "tactician.platform": "Platform Worker",
+    "tactician.platform": "Autonomy Platform Ranked SupervisorInvocation Worker",
     "tactician.prompts": "rendered variables_of",
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.testing": "FakeContext ScriptError ScriptedModel Step ToolCall When",

@@ -91,8 +91,8 @@ class PartialReceived(Event):
     """As much of a structured answer as has come (streaming runs only).
 
     Attributes:
-        value: of a pydantic model, dataclass or mapping, the fields that have come, as JSON values; of a list, the
-            items that have.
+        value: of a pydantic model, one that has the fields that have come; of a list, the items that have; of anything
+            else, what has come as JSON values.
     """
 
     value: object

@@ -124,9 +124,19 @@ class _Work:
         return "done"
 
 
-def test_a_supervisor_is_not_declared_like_this_yet() -> None:
-    with pytest.raises(DeclarationError, match="take GOAP, UTILITY or HYBRID"):
-        PlannedAgent(planned_agent(description="d", planner=Planner.SUPERVISOR)(type("Led", (_Work,), {}))())
+def test_a_supervisor_is_declared_like_any_other_planner() -> None:
+    led = PlannedAgent(planned_agent(description="d", planner=Planner.SUPERVISOR)(type("Led", (_Work,), {}))())
+    assert [one.name for one in led.spec.actions] == ["finish", "supervise"]
+
+
+def test_a_supervisor_needs_a_goal() -> None:
+    led = planned_agent(description="d", planner=Planner.SUPERVISOR)(type("Led", (), {"work": action(_none)}))
+    with pytest.raises(DeclarationError, match="it has no goal"):
+        PlannedAgent(led())
+
+
+def _none(self: object, ticket: Ticket) -> Resolved:
+    raise AssertionError("this is not run")
 
 
 @planned_agent(description="self unsticking agent")

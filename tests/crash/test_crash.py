@@ -70,8 +70,8 @@ async def ended(url: str, log: Path, ids: list[str]) -> list[AgentProcess]:
     platform = Platform(models=ScriptedModel(), store=store).register(long_agent(str(log)))
     try:
         async with asyncio.timeout(LONGEST):
-            while {record.status for record in await store.records()} != {"completed"}:
-                await asyncio.sleep(0.05)  # noqa: ASYNC110 - others change the database
+            while {record.status for record in await store.records()} != {"completed"}:  # noqa: ASYNC110 - by others
+                await asyncio.sleep(0.05)
         return [await platform.process(one) for one in ids]
     finally:
         await store.aclose()
@@ -107,8 +107,8 @@ async def test_a_worker_that_was_frozen_is_fenced_out(tmp_path: Path) -> None:
     with Fleet(url, log) as fleet:
         fleet.start()
         async with asyncio.timeout(30):
-            while not log.exists() or len(log.read_text().split()) < 3:
-                await asyncio.sleep(0.01)  # noqa: ASYNC110 - another process writes it
+            while not log.exists() or len(log.read_text().split()) < 3:  # noqa: ASYNC110 - by another process
+                await asyncio.sleep(0.01)
         frozen = fleet.freeze_one()
         await asyncio.sleep(LEASE * 2)
         fleet.start()

@@ -18,6 +18,7 @@ from tactician import (
     UserInput,
     achieves_goal,
     action,
+    component,
     planned_agent,
     runnable,
     tool,
@@ -194,3 +195,30 @@ class TestRunsThatWait:
 
         with pytest.raises(AgentNotFoundError, match=r"'Own' \(Own\) cannot go on with a run"):
             await Platform(models=ScriptedModel(), store=store).register(Own()).resume_run("r", {})
+
+
+class TestComponents:
+    async def test_a_component_is_registered_and_runs_what_is_worth_most(self) -> None:
+        @component
+        class Labels:
+            """Labels things."""
+
+            @action(value=0.2)
+            def plainly(self, topic: UserInput) -> Joke:
+                return Joke("plain")
+
+            @action(value=0.9)
+            def finely(self, topic: UserInput) -> Sign:
+                return Sign("fine")
+
+        platform = Platform(models=ScriptedModel()).register(Labels())
+
+        process = await platform.start("Labels", "x")
+
+        assert platform.agents["Labels"].description == "Labels things."
+        assert [run.action for run in process.history] == ["Labels.finely", "Labels.plainly"]
+
+
+@dataclass(frozen=True)
+class Sign:
+    text: str

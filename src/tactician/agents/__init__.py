@@ -3,7 +3,7 @@
 from tactician.agents.agent import Agent
 from tactician.agents.base import BaseRunnable, RunnableTool
 from tactician.agents.boundary import Returns
-from tactician.agents.components import combined_spec, component, is_component
+from tactician.agents.components import combined_spec, component, component_agent, is_component
 from tactician.agents.constellations import (
     AgentNetwork,
     Department,
@@ -39,6 +39,7 @@ __all__ = [
     "component",
     "combined_spec",
     "is_component",
+    "component_agent",
     "Planner",
     "by_name",
     "resolve",

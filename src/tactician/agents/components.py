@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar, overload
@@ -9,7 +10,7 @@ from typing import Final, TypeVar, overload
 from tactician.agents.compilation import compile_classes
 from tactician.agents.declaring.methods import Source
 from tactician.agents.parameters import Provide
-from tactician.agents.planned import declared_source
+from tactician.agents.planned import PlannedAgent, declared_source
 from tactician.agents.planners import Planner
 from tactician.errors import DeclarationError
 from tactician.process import AgentSpec
@@ -72,6 +73,19 @@ def combined_spec(
     """
     sources = [_source(instance) for instance in instances]
     return compile_classes(sources, name, description, planner, needs_goal=False)
+
+
+def component_agent(instance: object) -> PlannedAgent:
+    """A component as an agent by itself, named like its class: it does whatever is worth most.
+
+    Raises:
+        DeclarationError: with every mistake that was found.
+    """
+    kind = type(instance)
+    summary = (inspect.getdoc(kind) or kind.__name__).splitlines()[0]
+    agent = PlannedAgent.of(combined_spec([instance], name=kind.__name__, description=summary))
+    agent.instance = instance
+    return agent
 
 
 def _source(instance: object) -> Source:

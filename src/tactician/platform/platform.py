@@ -11,7 +11,14 @@ from difflib import get_close_matches
 from functools import cache
 from typing import TypeVar
 
-from tactician.agents import BaseRunnable, PlannedAgent, is_planned, raise_unless_completed
+from tactician.agents import (
+    BaseRunnable,
+    PlannedAgent,
+    component_agent,
+    is_component,
+    is_planned,
+    raise_unless_completed,
+)
 from tactician.errors import (
     AgentNotFoundError,
     ConfigurationError,
@@ -359,6 +366,8 @@ def _as_runnable(agent: object) -> Runnable:
         return agent
     if is_planned(agent):
         return PlannedAgent(agent)
+    if is_component(agent):
+        return component_agent(agent)
     if isinstance(agent, Runnable):
         return agent
     raise DeclarationError(

@@ -136,9 +136,7 @@ class MemoryRuns:
             self._check(lease)
         kept = self._records.get(record.run_id)
         if (0 if kept is None else kept.version) != record.version:
-            raise RunConflictError(
-                f"The run {record.run_id} has been changed by somebody else: load it again to see how it stands."
-            )
+            raise run_changed(record.run_id)
         saved = self._records[record.run_id] = replace(record, version=record.version + 1)
         return saved
 
@@ -196,7 +194,7 @@ class MemoryRuns:
         """Keeps a context."""
         kept = self._contexts.get(context_id)
         if (0 if kept is None else kept[1]) != version:
-            raise RunConflictError(f"The context {context_id!r} has been changed by somebody else: load it again.")
+            raise context_changed(context_id)
         self._contexts[context_id] = text, version + 1
         return version + 1
 
@@ -206,7 +204,22 @@ class MemoryRuns:
     def _check(self, lease: Lease) -> None:
         held = self._leases.get(lease.run_id)
         if held is None or held.fence != lease.fence:
-            raise LeaseLostError(f"The run {lease.run_id} has been taken by another worker.")
+            raise run_taken(lease.run_id)
+
+
+def run_changed(run_id: str) -> RunConflictError:
+    """The error of a save that came too late."""
+    return RunConflictError(f"The run {run_id} has been changed by somebody else: load it again to see how it stands.")
+
+
+def run_taken(run_id: str) -> LeaseLostError:
+    """The error of whoever has no right to a run any more."""
+    return LeaseLostError(f"The run {run_id} has been taken by another worker.")
+
+
+def context_changed(context_id: str) -> RunConflictError:
+    """The error of a save of a context that came too late."""
+    return RunConflictError(f"The context {context_id!r} has been changed by somebody else: load it again.")
 
 
 @cache

@@ -1,0 +1,60 @@
+"""Market research led by a model: it decides which actions to call, with what, and in which order.
+
+Run it with `tactician run examples/market_research.py "The cloud market: Amazon and Microsoft"`.
+"""
+
+from pydantic import BaseModel
+
+from tactician import Ai, Planner, achieves_goal, action, planned_agent
+
+
+class MarketDataRequest(BaseModel):
+    topic: str
+
+
+class MarketData(BaseModel):
+    revenues: dict[str, str]
+    market_share: dict[str, float]
+
+
+class CompetitorAnalysisRequest(BaseModel):
+    companies: list[str]
+
+
+class CompetitorAnalysis(BaseModel):
+    strengths: dict[str, list[str]]
+
+
+class ReportRequest(BaseModel):
+    topic: str
+    companies: list[str]
+
+
+class FinalReport(BaseModel):
+    title: str
+    sections: list[str]
+
+    def __str__(self) -> str:
+        return "\n\n".join((f"# {self.title}", *self.sections))
+
+
+@planned_agent(planner=Planner.SUPERVISOR, description="Writes reports about markets")
+class MarketResearcher:
+    @action(description="Gather market data, with revenues and market shares")
+    async def gather_market_data(self, request: MarketDataRequest, ai: Ai) -> MarketData:
+        return await ai.create(MarketData, f"Give market data for: {request.topic}")
+
+    @action(description="Analyze competitors: strengths and positions")
+    async def analyze_competitors(self, request: CompetitorAnalysisRequest, ai: Ai) -> CompetitorAnalysis:
+        return await ai.create(CompetitorAnalysis, f"Analyze these competitors: {', '.join(request.companies)}")
+
+    @achieves_goal("All that was found out is compiled into a final report")
+    @action(description="Compile the final report")
+    async def compile_report(
+        self, request: ReportRequest, data: MarketData | None, analysis: CompetitorAnalysis | None, ai: Ai
+    ) -> FinalReport:
+        found = "\n".join(part.model_dump_json() for part in (data, analysis) if part is not None)
+        return await ai.create(FinalReport, f"Write a market research report about {request.topic}.\n{found}")
+
+
+agent = MarketResearcher()
