@@ -263,3 +263,37 @@ class TestMistakes:
 
         assert process.status is ProcessStatus.FAILED
         assert "Opaque on the blackboard has no JSON form" in str(process.failure)
+
+
+class TestKilling:
+    async def test_one_that_waits_is_killed_in_the_store_too_with_the_reason(self) -> None:
+        store = MemoryRuns()
+        process = await platform_over(store, Printer()).start("Printer", "frogs")
+
+        await platform_over(store, Printer()).kill(process.id, "not needed")
+
+        found = await platform_over(store, Printer()).process(process.id)
+        assert (found.status, found.failure) == (ProcessStatus.KILLED, "not needed")
+
+    async def test_one_that_runs_elsewhere_ends_at_its_next_step(self) -> None:
+        store, slow = MemoryRuns(), Slow()
+        task = asyncio.ensure_future(platform_over(store, slow).start("Slow", "x"))
+        await slow.entered.wait()
+        (record,) = await store.records()
+
+        await platform_over(store, Slow()).kill(record.run_id)
+        slow.may_go_on.set()
+
+        assert (await task).status is ProcessStatus.KILLED
+        (record,) = await store.records()
+        assert record.status == "killed"
+
+
+async def test_options_are_kept() -> None:
+    store, options = MemoryRuns(), ProcessOptions(budget=Budget(actions=2), max_parallel=3, delay=0.0)
+    process = await platform_over(store, Printer()).start("Printer", "frogs", options=options)
+
+    done = await platform_over(store, Printer()).respond(process.id, process.pending[0].id, "x")
+
+    assert done.options == options
+    assert done.status is ProcessStatus.TERMINATED

@@ -288,3 +288,34 @@ async def test_what_the_action_did_with_models_before_is_not_done_again_by_its_a
 
     assert process.last(Story) == Story("mine")
     assert len(model.calls) == 1
+
+
+async def test_a_default_has_to_be_a_valid_answer() -> None:
+    @planned_agent(description="asks")
+    class Asker:
+        @achieves_goal("asked")
+        @action
+        async def ask(self, topic: UserInput) -> Story:
+            return Story(str(await ask_human(int, "How many?", deadline=timedelta(1), default="many")))
+
+    process = await started(Asker())
+
+    assert process.status is ProcessStatus.FAILED
+    assert "the default is no valid answer" in str(process.failure)
+
+
+async def test_after_a_wrong_answer_the_default_still_counts_when_time_is_over() -> None:
+    @planned_agent(description="asks")
+    class Asker:
+        @achieves_goal("asked")
+        @action
+        async def ask(self, topic: UserInput) -> Story:
+            return Story(str(await ask_human(int, "How many?", deadline=timedelta(0), default=3)))
+
+    process = await started(Asker())
+    with pytest.raises(ResponseError):
+        await process.respond(process.pending[0].id, "many")
+
+    await process.run()
+
+    assert process.last(Story) == Story("3")

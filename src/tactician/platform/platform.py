@@ -239,6 +239,11 @@ class Platform:
             if ProcessStatus(record.status).is_terminal:
                 return
             with suppress(RunConflictError):
+                process, keeper = await self._taken(process_id)
+                async with _held(keeper, process):
+                    await process.kill(reason)
+                return
+            with suppress(RunConflictError):  # another worker has it: it sees this, and ends it
                 await self._store.save(replace(record, status=ProcessStatus.KILLED.value))
                 return
         raise RunConflictError(f"The process {process_id} changes too fast to be killed: try again")

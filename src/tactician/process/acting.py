@@ -96,7 +96,7 @@ class Actor:
         """Records how an action ended."""
         action, error, state = outcome.action, outcome.error, self._state
         if outcome.waiting is not None:
-            state.waiting[action.name] = outcome.waiting
+            state.wait(action.name, outcome.waiting)
             return
         state.forget_waiting(action.name)
         state.unstickings = 0

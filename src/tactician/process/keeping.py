@@ -41,6 +41,7 @@ class StoreKeeper:
         self._lease = lease
         self._owner = owner
         self._seconds = seconds
+        self._is_over = False
 
     async def keep(self, process: AgentProcess) -> None:
         """Saves the process as it is now. One that was killed by others in the meantime is killed here too.
@@ -49,6 +50,8 @@ class StoreKeeper:
             LeaseLostError: when another worker has taken it over.
             StoredStateError: when an object on its blackboard has no JSON form.
         """
+        if self._is_over:
+            return
         deadlines = [request.deadline for request in process.pending if request.deadline is not None]
         changed = replace(
             self._record,
@@ -61,7 +64,7 @@ class StoreKeeper:
         except RunConflictError:
             if not await self._was_killed():
                 raise LeaseLostError(f"{process!r} was changed by somebody else while it was running here") from None
-            await process.kill("killed from outside")
+            await self._kill(process)
             return
         if self._lease is None and not process.status.is_terminal:
             claimed = await self._store.claim(self._owner, self._seconds, run_id=process.id)
@@ -117,8 +120,13 @@ class StoreKeeper:
                     task.cancel()
                 return
             if await self._was_killed():
-                await process.kill("killed from outside")
+                await self._kill(process)
                 return
+
+    async def _kill(self, process: AgentProcess) -> None:
+        """Ends here what others have ended in the store."""
+        self._is_over = True
+        await process.kill("killed from outside")
 
     async def _was_killed(self) -> bool:
         current = await self._store.load(self._record.run_id)

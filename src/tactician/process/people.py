@@ -80,6 +80,8 @@ async def _ask(
         raise ConfigurationError(
             f"{prompt!r}: a deadline needs a default, the answer when nobody has responded in time"
         )
+    if default is not _NO_DEFAULT:
+        _check_default(wanted, prompt, default)
     asked = run.frame.child("asked")
     problem = None
     if asked.path in run.responses:
@@ -94,6 +96,13 @@ async def _ask(
         asked.progress = _Answered(saved["answer"])
         return wanted.accept(saved["answer"])
     raise Paused(_request(asked, kind, run, prompt, schema, deadline, default, problem))
+
+
+def _check_default(wanted: OutputType[T], prompt: str, default: object) -> None:
+    try:
+        wanted.accept(default)
+    except InvalidOutput as error:
+        raise ConfigurationError(f"{prompt!r}: the default is no valid answer: {error}") from error
 
 
 def _request(

@@ -20,7 +20,7 @@ from tactician.process.deciding import Decision, decide, observe
 from tactician.process.diagram import process_flowchart
 from tactician.process.history import ActionRun
 from tactician.process.options import ProcessOptions
-from tactician.process.snapshot import read, state_of, written
+from tactician.process.snapshot import options_of, read, state_of, written
 from tactician.process.spec import AgentSpec, GoalSpec
 from tactician.process.state import ProcessState
 from tactician.process.status import ProcessStatus
@@ -178,7 +178,7 @@ class AgentProcess:
             StoredStateError: when an object on the blackboard has no JSON form.
         """
         usage = list(self.tally.by_model.values())
-        return written(self._state, self.agent.name, usage, self._meter.turns, self._meter.seconds)
+        return written(self._state, self.agent.name, self.options, usage, self._meter.turns, self._meter.seconds)
 
     @classmethod
     def restored(
@@ -194,6 +194,7 @@ class AgentProcess:
         """The process of a snapshot, in a context that has its id. An action that was running will be run again.
 
         Args:
+            options: those that it was saved with, by default.
             is_counted: whether the run around it has counted already what it used.
 
         Raises:
@@ -201,7 +202,7 @@ class AgentProcess:
         """
         saved = read(text)
         state = state_of(saved, agent)
-        process = cls(agent, state.blackboard, context, options, keeper, state)
+        process = cls(agent, state.blackboard, context, options or options_of(saved), keeper, state)
         process._meter.restore(saved["turns"], saved["seconds"])
         if not is_counted:
             for used in saved["usage"]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Final, Literal, cast
@@ -21,11 +22,12 @@ from tactician.errors import StoredStateError
 from tactician.llm import Usage, UsageTally
 from tactician.process.blackboard import Blackboard, Entry
 from tactician.process.history import ActionRun
+from tactician.process.options import ProcessOptions
 from tactician.process.performing import WaitingAction
 from tactician.process.spec import AgentSpec
 from tactician.process.state import ProcessState
 from tactician.process.status import ProcessStatus
-from tactician.runs import PendingRequest, SavedFrame
+from tactician.runs import Budget, PendingRequest, SavedFrame
 
 VERSION: Final = 1
 Upgrader = Callable[[dict[str, JsonValue]], dict[str, JsonValue]]
@@ -57,6 +59,15 @@ class _SavedWaiting(TypedDict):
     pending: list[PendingRequest]
 
 
+class SavedOptions(TypedDict):
+    """How a process is run, as far as that has a JSON form."""
+
+    limits: dict[str, float | None]
+    context_id: str | None
+    max_parallel: int
+    delay: float
+
+
 class Snapshot(TypedDict):
     """All of a process."""
 
@@ -75,10 +86,13 @@ class Snapshot(TypedDict):
     unstickings: int
     goal: str | None
     failure: str | None
+    options: SavedOptions
 
 
-def written(state: ProcessState, agent: str, usage: list[Usage], turns: int, seconds: float) -> str:
-    """A process as JSON text: its state, and what it used.
+def written(
+    state: ProcessState, agent: str, options: ProcessOptions, usage: list[Usage], turns: int, seconds: float
+) -> str:
+    """A process as JSON text: its state, its options, and what it used.
 
     Raises:
         StoredStateError: when an object on its blackboard has no JSON form.
@@ -96,6 +110,12 @@ def written(state: ProcessState, agent: str, usage: list[Usage], turns: int, sec
         unstickings=state.unstickings,
         goal=None if state.goal is None else state.goal.name,
         failure=state.failure,
+        options=SavedOptions(
+            limits={limit.name: getattr(options.budget, limit.name) for limit in fields(Budget)},
+            context_id=options.context_id,
+            max_parallel=options.max_parallel,
+            delay=options.delay,
+        ),
         usage=usage,
         turns=turns,
         seconds=seconds,
@@ -138,6 +158,15 @@ def restored_board(objects: list[SavedObject], conditions: Mapping[str, bool], t
     """
     entries = (Entry(_object_of(one, types), one["binding"], one["hidden"]) for one in objects)
     return Blackboard.of(entries, conditions)
+
+
+def options_of(saved: Snapshot) -> ProcessOptions:
+    """The options of a process that was saved. Functions among them, and retries, are not saved: they are the default."""
+    kept = saved["options"]
+    budget = TypeAdapter(Budget).validate_python(kept["limits"])
+    return ProcessOptions(
+        budget=budget, context_id=kept["context_id"], max_parallel=kept["max_parallel"], delay=kept["delay"]
+    )
 
 
 def state_of(saved: Snapshot, agent: AgentSpec) -> ProcessState:

@@ -60,6 +60,13 @@ class ProcessState:
             if request.deadline is not None and request.deadline <= now:
                 self.responses.setdefault(request.id, request.default)
 
+    def wait(self, action: str, waiting: WaitingAction) -> None:
+        """The action waits. Answers that were not valid are forgotten."""
+        self.waiting[action] = waiting
+        for request in waiting.pending:
+            if request.problem is not None:
+                self.responses.pop(request.id, None)
+
     def forget_waiting(self, action: str) -> None:
         """The action waits no longer, and what it was told is used up."""
         if (waited := self.waiting.pop(action, None)) is not None:

