@@ -1,0 +1,82 @@
+"""The store in PostgreSQL, on a server that these tests start."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Iterator
+from itertools import count
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from tactician.errors import StoreError
+from tactician.runs import RunStore
+from tactician.stores import SqlRunStore
+from tests.stores import postgres
+from tests.stores.conformance import HOUR, RunStoreConformance, record
+from tests.stores.shared import SharedStoreConformance
+
+numbers = count()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    programs = postgres.programs()
+    if programs is None:
+        assert not os.environ.get("CI"), "PostgreSQL has to be installed where CI runs"
+        pytest.skip("PostgreSQL is not installed")
+    with postgres.running(programs) as address:
+        yield address
+
+
+async def done(server: str, statement: str) -> None:
+    engine = create_async_engine(f"postgresql+asyncpg://{server}/postgres", isolation_level="AUTOCOMMIT")
+    async with engine.connect() as connection:
+        await connection.execute(text(statement))
+    await engine.dispose()
+
+
+@pytest.fixture
+async def database(server: str) -> AsyncIterator[str]:
+    name = f"runs{next(numbers)}"
+    await done(server, f"CREATE DATABASE {name}")
+    yield f"{server}/{name}"
+    await done(server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+class TestPostgres(SharedStoreConformance):
+    @pytest.fixture
+    def url(self, database: str) -> str:
+        return f"postgresql://{database}"
+
+    async def test_connections_that_the_server_has_closed_are_made_anew(self, server: str, store: RunStore) -> None:
+        saved = await store.save(record())
+        await done(server, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname LIKE 'runs%'")
+        assert await store.load("r") == saved
+
+    async def test_who_wants_a_certain_run_waits_while_its_row_is_locked(self, url: str, store: RunStore) -> None:
+        await store.save(record())
+        engine = create_async_engine(url.replace("postgresql", "postgresql+asyncpg"))
+        async with engine.connect() as blocking:
+            await blocking.execute(text("SELECT * FROM tactician_runs FOR UPDATE"))
+            claiming = asyncio.create_task(store.claim("w", HOUR, run_id="r"))
+            waits = text(
+                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'UPDATE%'"
+            )
+            while not claiming.done() and not await blocking.scalar(waits):
+                await blocking.execute(text("SELECT pg_stat_clear_snapshot()"))
+            assert await store.claim("x", HOUR) is None, "who wants any run does not wait"
+        assert await claiming is not None
+        await engine.dispose()
+
+    async def test_a_database_that_is_not_there_is_named(self, server: str) -> None:
+        with pytest.raises(StoreError, match='database "nothing" does not exist'):
+            await SqlRunStore(f"postgresql://{server}/nothing").load("r")
+
+
+class TestPsycopg(RunStoreConformance):
+    @pytest.fixture
+    async def opened(self, database: str) -> Callable[[], RunStore]:
+        return lambda: SqlRunStore(f"postgresql+psycopg://{database}")
