@@ -75,12 +75,25 @@ class ModelSettings(BaseModel):
         return model
 
 
+class ProcessSettings(BaseModel):
+    """The `[process]` table.
+
+    Attributes:
+        store: where the command line keeps processes where nobody names a store: a SQLite file, or a database URL.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    store: str | None = None
+
+
 class Settings(BaseModel):
     """All that `tactician.toml` can say."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     models: ModelSettings = Field(default_factory=ModelSettings)
+    process: ProcessSettings = Field(default_factory=ProcessSettings)
 
 
 def load_settings(path: str | Path | None = None) -> Settings:

@@ -2,50 +2,14 @@
 
 import asyncio
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from tactician.cli import main
 from tactician.planning import Goal, SearchLimitExceeded
+from tests.cli.support import STAR_NEWS, tactician, written
 from tests.support.chat_server import ChatServer, answers, completion
-
-ROOT = Path(__file__).parent.parent.parent
-STAR_NEWS = str(ROOT / "examples" / "star_news.py")
-
-
-@dataclass(frozen=True)
-class Done:
-    code: int
-    out: str
-    err: str
-
-
-def tactician(*arguments: str, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Done:
-    """Runs the command without any model configured, unless `env` says otherwise."""
-    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME") or name.startswith("COV")}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", "from tactician.cli import main; main()", *arguments],
-        env={**kept, "COLUMNS": "200", **(env or {})},
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    return Done(done.returncode, done.stdout, done.stderr)
-
-
-def written(folder: Path, source: str) -> str:
-    file = folder / "agents_here.py"
-    file.write_text(source, encoding="utf-8")
-    return str(file)
-
 
 GREETER = """
 from tactician import Agent, UserInput, achieves_goal, action, planned_agent
@@ -137,6 +101,57 @@ def test_plan_draws_actions_goals_and_plan() -> None:
         "the plans start from UserInput",
     ):
         assert expected in done.out
+
+
+SHOP = """
+from pydantic import BaseModel
+from tactician import UserInput, achieves_goal, action, planned_agent
+
+class Cheap(BaseModel):
+    text: str
+class Dear(BaseModel):
+    text: str
+class Lost(BaseModel):
+    text: str
+class Thief(BaseModel):
+    text: str
+
+@planned_agent(description="Sells")
+class Shop:
+    @achieves_goal("sell something cheap", value=0.9)
+    @action(cost=0.25)
+    def sell(self, user_input: UserInput) -> Cheap: ...
+    @achieves_goal("sell something dear", value=0.5)
+    @action(cost=0.5)
+    def offer(self, cheap: Cheap) -> Dear: ...
+    @achieves_goal("find what was lost")
+    @action
+    def find(self, thief: Thief) -> Lost: ...
+    @action
+    def follow(self, lost: Lost) -> Thief: ...
+"""
+
+
+def test_plan_says_why_and_what_comes_next(tmp_path: Path) -> None:
+    done = tactician("plan", written(tmp_path, SHOP))
+    assert done.code == 0, done.err
+    assert "1. sell  UserInput → Cheap  cost 0.25" in done.out
+    assert "'offer' is not needed: a plan that runs it works without it." in done.out
+    assert "chosen sell (net value 0.65); then offer (net value -0.25)" in done.out
+    assert "No plan reaches 'find': " in done.out
+
+
+def test_plan_does_not_explain_every_action_of_a_large_agent(tmp_path: Path) -> None:
+    more = "".join(f"    @action\n    def extra_{n}(self, user_input: UserInput) -> Dear: ...\n" for n in range(30))
+    done = tactician("plan", written(tmp_path, SHOP + more))
+    assert "'extra_1' is not needed" in done.out
+    assert "and 13 more" in done.out
+
+
+def test_run_tells_it_in_the_voice_that_is_wanted(tmp_path: Path) -> None:
+    done = tactician("run", written(tmp_path, GREETER), "Lynda", env={"TACTICIAN_PERSONALITY": "montypython"})
+    assert (done.code, done.out) == (0, "Hello, Lynda!\n")
+    assert "coconuts" in done.err
 
 
 def test_plan_prints_a_mermaid_flowchart() -> None:

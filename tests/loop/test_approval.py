@@ -296,3 +296,17 @@ async def test_listeners_hear_of_the_pause_and_of_the_call_once() -> None:
     assert paused.pending == waiting.pending
     assert {event.run_id for event in events} == {waiting.run_id}
     assert len([event for event in events if isinstance(event, ToolCalled)]) == 1
+
+
+@pytest.mark.parametrize(
+    "response", [{"granted": False, "reason": "no"}, {"granted": False, "reason": "no", "arguments": None}]
+)
+async def test_a_decision_may_come_as_json(response: dict[str, object]) -> None:
+    bank, store = Bank(), MemoryRuns()
+    model = ScriptedModel(ToolCall("pay", amount=5), "done")
+    agent = Agent("Clerk", tools=[bank.pay])
+    waiting = await agent.run("pay", context=over(model, store))
+
+    result = await agent.resume(waiting.run_id, {waiting.pending[0].id: response}, context=over(model, store))
+
+    assert results_of(result) == ["Not run: the call was rejected: no"]

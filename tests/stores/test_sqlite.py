@@ -65,7 +65,7 @@ async def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
 
 async def test_a_file_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     store = SqliteProcessStore(tmp_path / "nowhere" / "runs.db")
-    with pytest.raises(StoreError, match=r"nowhere/runs\.db.*unable to open database file"):
+    with pytest.raises(ConfigurationError, match=r"nowhere/runs\.db: .* there is no folder .*nowhere"):
         await store.load("r")
 
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.markup import escape
 from rich.tree import Tree
 
 from tactician.planning import Plan, WorldState
-from tactician.process import ActionSpec, AgentSpec
+from tactician.process import ActionSpec, AgentSpec, GoalSpec
+
+_MOST_LEFT_OUT = 20
 
 
 def starting_world(spec: AgentSpec) -> WorldState:
     """The world in which everything is there that no action gives, and nothing else."""
     given = {name for action in spec.plannable for name, value in action.effects.items() if value}
     needed = {name for action in spec.plannable for name, value in action.pre.items() if value}
-    return WorldState({name: name in needed - given for name in spec.observations})
+    return WorldState({name: name in needed - given for name in (*spec.observations, *spec.conditions)})
 
 
 def agent_tree(spec: AgentSpec) -> Tree:
@@ -30,14 +31,37 @@ def agent_tree(spec: AgentSpec) -> Tree:
         branch.add(f"gives {_listed(action.gives)}")
     for goal in spec.goals:
         heading = f"[bold]goal[/bold] [green]{escape(goal.name)}[/green]  [dim]{escape(goal.description)}[/dim]"
-        plans = spec.planner.plans(world, spec.plannable, [goal.plan])
-        if plans:
-            tree.add(heading).add(plan_tree(spec, plans[0]))
-        else:
-            tree.add(heading).add(f"[red]{escape(str(spec.planner.explain(world, spec.plannable, goal.plan)))}[/red]")
+        _explain(tree.add(heading), spec, goal, world)
+    if len(spec.goals) > 1:
+        _rank(tree, spec.planner.plans(world, spec.plannable, [goal.plan for goal in spec.goals]))
     if start := [name for name, there in world.items() if there]:
         tree.add(f"[dim]the plans start from {_listed(start)}[/dim]")
     return tree
+
+
+def _explain(branch: Tree, spec: AgentSpec, goal: GoalSpec, world: WorldState) -> None:
+    """The plan, and why it does without the other actions; or what is missing."""
+    explanation = spec.planner.explain(world, spec.plannable, goal.plan)
+    if (plan := explanation.plan) is None:
+        branch.add(f"[red]{escape(str(explanation))}[/red]")
+        return
+    branch.add(plan_tree(spec, plan))
+    others = [action for action in spec.plannable if action not in plan.actions]
+    if others:
+        left_out = branch.add("[dim]left out[/dim]")
+        for action in others[:_MOST_LEFT_OUT]:
+            verdict = spec.planner.explain(world, spec.plannable, goal.plan, about=action).about
+            left_out.add(f"[dim]{escape(str(verdict))}[/dim]")
+        if len(others) > _MOST_LEFT_OUT:
+            left_out.add(f"[dim]and {len(others) - _MOST_LEFT_OUT} more[/dim]")
+
+
+def _rank(tree: Tree, plans: Sequence[Plan]) -> None:
+    """Which goal is chosen, and which ones come next."""
+    if plans:
+        ranked = [f"{escape(plan.goal.name)} (net value {plan.net_value:g})" for plan in plans]
+        others = f"; then {', '.join(ranked[1:])}" if ranked[1:] else ""
+        tree.add(f"[bold]chosen[/bold] {ranked[0]}{others}")
 
 
 def plan_tree(spec: AgentSpec, plan: Plan) -> Tree:
@@ -45,27 +69,11 @@ def plan_tree(spec: AgentSpec, plan: Plan) -> Tree:
     tree = Tree(
         f"[bold]plan[/bold] for {escape(plan.goal.name)}  [dim]cost {plan.cost:g}, value {plan.net_value:g}[/dim]"
     )
-    for number, step in enumerate(plan.actions, start=1):
-        action = spec.action(step.name)
-        tree.add(f"{number}. [cyan]{escape(action.name)}[/cyan]  {_listed(action.needs)} → {_listed(action.gives)}")
+    for number, (step, cost) in enumerate(zip(plan.actions, plan.costs, strict=True), start=1):
+        action, spent = spec.action(step.name), f"  [dim]cost {cost:g}[/dim]" if cost else ""
+        flow = f"{_listed(action.needs)} → {_listed(action.gives)}"
+        tree.add(f"{number}. [cyan]{escape(action.name)}[/cyan]  {flow}{spent}")
     return tree
-
-
-def mermaid(spec: AgentSpec) -> str:
-    """The flow of types through the actions as a Mermaid flowchart; goals are drawn with a double border."""
-    goals = {goal.name for goal in spec.goals}
-    lines = ["flowchart LR"]
-    for action in spec.actions:
-        shape = f'[["{action.name}"]]' if action.name in goals else f'["{action.name}"]'
-        lines.append(f"    {_node('action', action.name)}{shape}")
-    things = dict.fromkeys(thing.rstrip("?") for a in spec.actions for thing in (*a.needs, *a.gives))
-    lines += [f'    {_node("type", thing)}(["{thing}"])' for thing in things]
-    for action in spec.actions:
-        for need in action.needs:
-            arrow = "-.->" if need.endswith("?") else "-->"
-            lines.append(f"    {_node('type', need.rstrip('?'))} {arrow} {_node('action', action.name)}")
-        lines += [f"    {_node('action', action.name)} --> {_node('type', thing)}" for thing in action.gives]
-    return "\n".join(lines)
 
 
 def _action_line(action: ActionSpec) -> str:
@@ -76,7 +84,3 @@ def _action_line(action: ActionSpec) -> str:
 
 def _listed(names: Iterable[str]) -> str:
     return escape(", ".join(names)) or "nothing"
-
-
-def _node(kind: str, name: str) -> str:
-    return f"{kind}_{re.sub(r'[^A-Za-z0-9]', '_', name)}"

@@ -10,6 +10,8 @@ from rich.panel import Panel
 
 from tactician.cli.calls import told
 from tactician.cli.drawing import plan_tree
+from tactician.cli.personalities import PLAIN, Personality
+from tactician.cli.words import short, spent
 from tactician.events import (
     ActionCompleted,
     ActionStarted,
@@ -23,7 +25,7 @@ from tactician.events import (
     TurnCompleted,
     TurnStarted,
 )
-from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, UsageTally, text_of
+from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, text_of
 from tactician.process import AgentSpec, ProcessStatus
 
 
@@ -35,12 +37,16 @@ class ProgressView:
         prompts: whether to show what models are sent.
         responses: whether to show what models answer.
         spec: the agent whose plans are drawn in full; with `None` a plan is one line.
+        voice: how it is told.
+        shows_ids: whether to show the ids of processes: they are kept, and can be asked for later.
     """
 
     console: Console
     prompts: bool = False
     responses: bool = False
     spec: AgentSpec | None = None
+    voice: Personality = PLAIN
+    shows_ids: bool = False
 
     def __call__(self, event: Event) -> None:
         """Shows an event, if it is one of those that are shown."""
@@ -50,7 +56,8 @@ class ProgressView:
             case PlanMade():
                 self._plan_made(event)
             case ActionStarted():
-                self._line(event, f"[cyan]▶ {escape(event.action)}[/cyan]  [dim]{escape(event.description)}[/dim]")
+                said = self.voice.acting.format(action=escape(event.action))
+                self._line(event, f"{_in(self.voice.accent, f'▶ {said}')}  [dim]{escape(event.description)}[/dim]")
             case ActionCompleted():
                 self._action_completed(event)
             case ProcessEnded():
@@ -60,12 +67,12 @@ class ProgressView:
             case TurnCompleted() if self.responses:
                 self._panel(_answer(event.response), f"response of {event.response.model or 'the model'}", "magenta")
             case ToolCalled():
-                self._line(event, f"  [dim]· {escape(event.call.name)}({escape(_short(event.call.arguments))})[/dim]")
+                self._line(event, f"  [dim]· {escape(event.call.name)}({escape(short(event.call.arguments))})[/dim]")
             case ToolReturned():
                 mark = "[red]✗[/red]" if event.result.is_error else "→"
-                self._line(event, f"  [dim]  {mark} {escape(_short(event.result.content))}[/dim]")
+                self._line(event, f"  [dim]  {mark} {escape(short(event.result.content))}[/dim]")
             case OutputRejected():
-                reason = escape(_short(event.reason))
+                reason = escape(short(event.reason))
                 self._line(event, f"  [yellow]answer {event.attempt} is not valid: {reason}[/yellow]")
             case _ if (line := told(event)) is not None:
                 self._line(event, f"  [yellow]{escape(line)}[/yellow]")
@@ -73,26 +80,34 @@ class ProgressView:
                 pass
 
     def _process_started(self, event: ProcessStarted) -> None:
-        self._line(event, f"[bold]{escape(event.agent)}[/bold] towards {escape(', '.join(event.goals))}")
+        said = self.voice.started.format(agent=escape(event.agent), goals=escape(", ".join(event.goals)))
+        self._line(event, f"{said}  [dim]{event.run_id}[/dim]" if self.shows_ids else said)
 
     def _plan_made(self, event: PlanMade) -> None:
         if self.spec is not None:
             self.console.print(plan_tree(self.spec, event.plan))
             return
-        self._line(event, f"[dim]plan[/dim] {escape(' → '.join(a.name for a in event.plan.actions))}")
+        steps = " → ".join(action.name for action in event.plan.actions)
+        self._line(event, self.voice.planned.format(plan=escape(steps)))
 
     def _action_completed(self, event: ActionCompleted) -> None:
-        used = _used(event.seconds, event.tally)
+        voice, action, used = self.voice, escape(event.action), f"[dim]{spent(event.seconds, event.tally)}[/dim]"
         if event.error is not None:
-            self._line(event, f"[red]✗ {escape(event.action)}[/red]  [dim]{used}[/dim]")
+            self._line(event, f"{_in(voice.bad, f'✗ {voice.failed.format(action=action)}')}  {used}")
             return
         given = " ".join(("→", *event.outputs)) if event.outputs else "→ nothing"
-        self._line(event, f"[green]✓ {escape(event.action)}[/green] {escape(given)}  [dim]{used}[/dim]")
+        self._line(event, f"{_in(voice.good, f'✓ {voice.acted.format(action=action)}')} {escape(given)}  {used}")
 
     def _process_ended(self, event: ProcessEnded) -> None:
-        colour = "green" if event.status is ProcessStatus.COMPLETED else "red"
-        used = _used(event.seconds, event.tally)
-        self._line(event, f"[bold {colour}]{event.status}[/bold {colour}]  [dim]{used}[/dim]")
+        voice = self.voice
+        match event.status:
+            case ProcessStatus.COMPLETED:
+                said = _in(f"bold {voice.good}", voice.completed)
+            case ProcessStatus.WAITING:
+                said = _in("bold yellow", voice.waiting)
+            case _:
+                said = _in(f"bold {voice.bad}", voice.ended.format(status=event.status))
+        self._line(event, f"{said}  [dim]{spent(event.seconds, event.tally)}[/dim]")
 
     def _panel(self, text: str, title: str, colour: str) -> None:
         self.console.print(Panel(escape(text), title=escape(title), border_style=colour))
@@ -100,6 +115,10 @@ class ProgressView:
     def _line(self, event: Event, text: str) -> None:
         depth = max(0, len(event.path) - 1)
         self.console.print("  " * depth + text, soft_wrap=True, highlight=False)
+
+
+def _in(colour: str, text: str) -> str:
+    return f"[{colour}]{text}[/{colour}]"
 
 
 def _prompt(request: ModelRequest) -> str:
@@ -112,17 +131,3 @@ def _prompt(request: ModelRequest) -> str:
 def _answer(response: ModelResponse) -> str:
     calls = (f"{call.name}({call.arguments})" for call in response.message.tool_calls)
     return "\n".join(filter(None, (response.message.text, *calls)))
-
-
-def _used(seconds: float, tally: UsageTally) -> str:
-    """Duration, tokens and cost, in one line."""
-    parts = [f"{seconds:.1f} s" if seconds >= 0.1 else f"{seconds * 1000:.1f} ms"]
-    if tally.by_model:
-        used, cost = tally.total, tally.total.cost
-        parts += [f"{used.total_tokens} tokens", "price unknown" if cost is None else f"${cost:.4f}"]
-    return " · ".join(parts)
-
-
-def _short(text: str, limit: int = 100) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from tactician.events import ToolCalled, ToolReturned
@@ -106,8 +107,8 @@ class ToolRunner:
             prompt = f"May {shown} be called?" if asks else f"Call {shown}, and say what it gives."
             raise Paused(PendingRequest(request_id, kind, prompt, call, self._context.path, found.spec.parameters))
         response = self._context.responses[request_id]
-        if isinstance(response, bool) and asks:
-            response = Approval(response)
+        if asks and isinstance(response, bool | dict):
+            response = _approval(response)
         if isinstance(response, Approval) and asks:
             return _approved(call, response)
         if isinstance(response, Exception):
@@ -188,6 +189,16 @@ class ToolRunner:
             return result
         kept = result.content[: limit * _CHARACTERS_PER_TOKEN]
         return replace(result, content=f"{kept}... [trimmed: output exceeded {limit} token limit]")
+
+
+def _approval(response: bool | dict[str, object]) -> object:
+    """The decision that a response stands for, also when it was stored as JSON; else the response itself."""
+    if isinstance(response, bool):
+        return Approval(response)
+    try:
+        return TypeAdapter(Approval).validate_python(response) if "granted" in response else response
+    except ValidationError:
+        return response
 
 
 def _approved(call: ToolCall, decision: Approval) -> ToolCall | ToolResult:

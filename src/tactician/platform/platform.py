@@ -31,7 +31,7 @@ from tactician.events import EventSink
 from tactician.llm import LanguageModel, ModelSource, source_of
 from tactician.platform.assembling import assembled
 from tactician.platform.contexts import keep_context, objects_of
-from tactician.process import DEFAULT_LEASE, AgentProcess, ProcessOptions, ProcessStatus, StoreKeeper
+from tactician.process import DEFAULT_LEASE, AgentProcess, ProcessOptions, ProcessStatus, StoreKeeper, with_end
 from tactician.runs import (
     Lease,
     MemoryRuns,
@@ -238,13 +238,9 @@ class Platform:
             record = await self._record(process_id)
             if ProcessStatus(record.status).is_terminal:
                 return
-            with suppress(RunConflictError):
-                process, keeper = await self._taken(process_id)
-                async with _held(keeper, process):
-                    await process.kill(reason)
-                return
-            with suppress(RunConflictError):  # another worker has it: it sees this, and ends it
-                await self._store.save(replace(record, status=ProcessStatus.KILLED.value))
+            with suppress(RunConflictError):  # a worker that runs it sees this, and ends it
+                state = with_end(record.state, ProcessStatus.KILLED, reason)
+                await self._store.save(replace(record, status=ProcessStatus.KILLED.value, state=state))
                 return
         raise RunConflictError(f"The process {process_id} changes too fast to be killed: try again")
 

@@ -76,7 +76,7 @@ class Worker:
         except LeaseLostError as error:
             _logger.warning("%s: %s", self.name, error)
         except TacticianError:
+            # The lease stays until it expires: so it is not tried again at once, and again.
             _logger.exception("%s: the process %s cannot go on", self.name, record.run_id)
-            await self._platform.store.release(lease)
         else:
             _logger.info("%s: %r", self.name, process)

@@ -9,7 +9,7 @@ from tactician.process.options import DEFAULT_BUDGET, ProcessOptions
 from tactician.process.people import ask_human, confirm
 from tactician.process.process import AgentProcess, Keeper
 from tactician.process.retrying import RetryPolicy
-from tactician.process.snapshot import SavedObject, restored_board, saved_objects, type_name
+from tactician.process.snapshot import SavedObject, restored_board, saved_objects, type_name, with_end
 from tactician.process.some_of import SomeOf
 from tactician.process.spec import ActionSpec, AgentSpec, Export, GoalSpec, Observe, Perform, Price, StuckHandler
 from tactician.process.status import TERMINAL, ProcessStatus
@@ -29,6 +29,7 @@ __all__ = [
     "saved_objects",
     "restored_board",
     "type_name",
+    "with_end",
     "ask_human",
     "confirm",
     "Blackboard",

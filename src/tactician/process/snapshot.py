@@ -31,6 +31,7 @@ from tactician.runs import Budget, PendingRequest, SavedFrame
 
 VERSION: Final = 1
 Upgrader = Callable[[dict[str, JsonValue]], dict[str, JsonValue]]
+_PLAIN: Mapping[str, type] = {f"builtins.{kind.__name__}": kind for kind in (str, int, float, bool, list, dict)}
 UPGRADERS: Mapping[int, Upgrader] = {}
 """For each older version, what makes a snapshot of the next one of it."""
 
@@ -160,8 +161,18 @@ def restored_board(objects: list[SavedObject], conditions: Mapping[str, bool], t
     return Blackboard.of(entries, conditions)
 
 
+def with_end(text: str, status: ProcessStatus, failure: str) -> str:
+    """A snapshot of the same process, ended: needs no agent.
+
+    Raises:
+        StoredStateError: when the text is no snapshot.
+    """
+    ended: Snapshot = {**read(text), "status": status, "failure": failure}
+    return to_json(ended).decode()
+
+
 def options_of(saved: Snapshot) -> ProcessOptions:
-    """The options of a process that was saved. Functions among them, and retries, are not saved: they are the default."""
+    """The options of a process that was saved. Functions among them, and retries, are not: these are the default."""
     kept = saved["options"]
     budget = TypeAdapter(Budget).validate_python(kept["limits"])
     return ProcessOptions(
@@ -247,7 +258,7 @@ def _json_of(value: object) -> JsonValue:
 
 def _object_of(saved: SavedObject, types: Mapping[str, type]) -> object:
     name = saved["type"]
-    if (kind := types.get(name)) is None:
+    if (kind := types.get(name) or _PLAIN.get(name)) is None:
         known = ", ".join(sorted(types)) or "none"
         raise StoredStateError(
             f"The snapshot holds an object of the type {name!r}, which the agent does not know: {known}"

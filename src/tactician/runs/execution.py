@@ -97,7 +97,7 @@ async def pending_of(name: str, run_id: str, context: RunContext | None) -> tupl
 
 async def _waiting(name: str, run_id: str, context: RunContext) -> RunRecord:
     record = await context.store.load(run_id)
-    if record is not None and record.name == name and record.status is RunStatus.WAITING:
+    if record is not None and record.name == name and record.status == RunStatus.WAITING:
         return record
     stands = "there is none" if record is None else f"it is a run of {record.name!r}, and {record.status}"
     raise RunNotFoundError(f"{name}: no run waits with the id {run_id!r}: {stands}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from pathlib import Path
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -61,6 +62,7 @@ class _Pool:
     """The engine of one event loop. It is closed when the loop shuts down."""
 
     def __init__(self, url: URL) -> None:
+        _check_folder(url)
         self._engine = _engine(url)
         self._opening = asyncio.Lock()
         self._keeper: AsyncGenerator[None] | None = None
@@ -139,6 +141,13 @@ def _checked(given: str | URL) -> URL:
     return url
 
 
+def _check_folder(url: URL) -> None:
+    if url.get_backend_name() == "sqlite" and "uri" not in url.query and url.database is not None:
+        folder = Path(url.database).parent
+        if not folder.is_dir():
+            raise ConfigurationError(f"{url.database}: a store cannot be made here: there is no folder {folder}")
+
+
 def _engine(url: URL) -> AsyncEngine:
     # Every statement is a transaction of its own: there is nothing to roll back when a connection is given back.
     common: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "pool_reset_on_return": None, "hide_parameters": True}
@@ -152,6 +161,10 @@ def _engine(url: URL) -> AsyncEngine:
 
 
 def _do_not_wait_for_the_disk(connection: DBAPIConnection, _: object) -> None:
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA synchronous = NORMAL")
-    cursor.close()
+    try:
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA synchronous = NORMAL")
+        cursor.close()
+    except BaseException:  # nobody else closes a connection that fails here
+        connection.close()
+        raise

@@ -1,0 +1,173 @@
+"""Asks a person in the terminal what a process waits for."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from pydantic_core import from_json
+from rich.console import Console
+
+from tactician.cli.answers import NO, YES, form_answer, text_answer
+from tactician.cli.fields import Field, fields_of
+from tactician.cli.words import moment
+from tactician.runs import PendingRequest, Response, approve, reject
+
+_NOTHING = object()
+
+
+class Asker:
+    """Asks one request after the other, and each field of a form until it is answered.
+
+    Args:
+        console: where the questions go.
+        read: reads one line, after a prompt; from the terminal by default.
+    """
+
+    def __init__(self, console: Console, read: Callable[[str], str] | None = None) -> None:
+        self._console = console
+        self._read = read or (lambda prompt: console.input(prompt, markup=False))
+
+    def answer(self, request: PendingRequest) -> Response:
+        """What the person answers.
+
+        Raises:
+            EOFError: when they end the input (Ctrl-D).
+            KeyboardInterrupt: when they interrupt it (Ctrl-C).
+        """
+        self._say(request.prompt, "bold")
+        if request.deadline is not None:
+            self._say(f"until {moment(request.deadline)}; without an answer: {request.default}", "dim")
+        with _interruptible():
+            match request.kind:
+                case "approval":
+                    return approve() if self._yes_or_no("y/n") else reject(self._read("why not: "))
+                case "confirmation":
+                    return self._yes_or_no("y/n")
+                case "form" if request.schema is not None:
+                    return form_answer(self._group(fields_of(request.schema)), request)
+                case _:
+                    return text_answer(self._read("> "), request)
+
+    def complain(self, problem: str) -> None:
+        """Says why an answer is not accepted."""
+        self._say(problem, "yellow")
+
+    def _group(self, fields: Sequence[Field], around: str = "") -> dict[str, object]:
+        """The answers to all fields; what is left empty is left out, so that it gets its default."""
+        answers = {field.name: self._field(field, f"{around}{field.label}") for field in fields}
+        return {name: value for name, value in answers.items() if value is not _NOTHING}
+
+    def _field(self, field: Field, label: str) -> object:
+        if field.help:
+            self._say(field.help, "dim")
+        match field.widget:
+            case "group" if field.may_be_null and not self._yes_or_no(f"{label}, y/n"):
+                return None
+            case "group":
+                return self._group(field.fields, f"{label} / ")
+            case "list" if field.item is not None:
+                return self._list(field.item, label)
+            case "textarea":
+                return self._lines(label) or _left_out(field)
+            case _:
+                return self._line(field, label)
+
+    def _line(self, field: Field, label: str) -> object:
+        for number, choice in enumerate(field.choices, start=1):
+            self._say(f"  {number}. {choice}")
+        while text := self._read(f"{label}{_expected(field)}: ").strip():
+            try:
+                return parsed(text, field)
+            except ValueError as error:
+                self.complain(str(error))
+        return _left_out(field)
+
+    def _list(self, item: Field, label: str) -> list[object]:
+        self._say(f"{label}, one a line; an empty line ends them", "dim")
+        found: list[object] = []
+        while text := self._read(f"{label} {len(found) + 1}{_expected(item)}: ").strip():
+            try:
+                found.append(parsed(text, item))
+            except ValueError as error:
+                self.complain(str(error))
+        return found
+
+    def _lines(self, label: str) -> str:
+        self._say(f"{label}; an empty line ends it", "dim")
+        lines: list[str] = []
+        while line := self._read("> "):
+            lines.append(line)
+        return "\n".join(lines)
+
+    def _yes_or_no(self, expected: str) -> bool:
+        while True:
+            word = self._read(f"({expected}) ").strip().lower()
+            if word in YES | NO:
+                return word in YES
+            self.complain("answer y or n")
+
+    def _say(self, text: str, style: str = "") -> None:
+        self._console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def parsed(text: str, field: Field) -> object:
+    """The value that somebody means who types a text into a field.
+
+    Raises:
+        ValueError: when it is none; the message says what is expected.
+    """
+    match field.widget:
+        case "number":
+            try:
+                return int(text) if field.is_whole else float(text)
+            except ValueError:
+                raise ValueError(f"{text!r} is no {'whole ' if field.is_whole else ''}number") from None
+        case "checkbox":
+            if text.lower() in YES | NO:
+                return text.lower() in YES
+            raise ValueError("answer y or n")
+        case "select":
+            return _chosen(text, field.choices)
+        case "json" | "group" | "list":
+            return _json_or_text(text, field)
+        case _:
+            return text
+
+
+def _chosen(text: str, choices: Sequence[object]) -> object:
+    for number, choice in enumerate(choices, start=1):
+        if text in (str(choice), str(number)):
+            return choice
+    raise ValueError(f"choose one of {', '.join(map(str, choices))}, or its number")
+
+
+def _json_or_text(text: str, field: Field) -> object:
+    try:
+        return from_json(text)
+    except ValueError:
+        if field.widget == "json":
+            return text
+        raise ValueError(
+            f"{field.label} has to be JSON, such as {'[...]' if field.widget == 'list' else '{...}'}"
+        ) from None
+
+
+def _left_out(field: Field) -> object:
+    return None if field.may_be_null else _NOTHING
+
+
+def _expected(field: Field) -> str:
+    hints = {"checkbox": " (y/n)", "json": " (JSON)", "group": " (JSON)", "list": " (JSON)"}
+    return hints.get(field.widget, f" ({field.widget})" if field.widget in ("date", "datetime", "time") else "")
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Lets Ctrl-C end the wait for a line: an event loop's own handler would only take note of it."""
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)

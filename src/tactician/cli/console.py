@@ -1,0 +1,28 @@
+"""The two streams of the command line, and the options that several commands have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tactician.cli.stores import STORE_VARIABLE
+
+out = Console(emoji=False)
+err = Console(stderr=True, emoji=False)
+
+File = Annotated[Path, typer.Argument(help="A Python file with agents in it.")]
+AgentName = Annotated[str | None, typer.Option("--agent", "-a", help="Which agent, when the file has several.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+NoInput = Annotated[bool, typer.Option("--no-input", help="Ask nothing in the terminal.")]
+ModelName = Annotated[str | None, typer.Option("--model", "-m", help="The default model of this run.")]
+ProcessId = Annotated[str, typer.Argument(metavar="ID", help="The id of a process or a run: see `tactician ps`.")]
+StoreUrl = Annotated[
+    str | None,
+    typer.Option("--store", envvar=STORE_VARIABLE, help="Where processes are kept: a SQLite file, or a database URL."),
+]
+PersonalityName = Annotated[
+    str | None, typer.Option("--personality", envvar="TACTICIAN_PERSONALITY", help="How progress is told.")
+]

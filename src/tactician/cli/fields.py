@@ -1,0 +1,92 @@
+"""The fields of a form, as they are asked for one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from tactician.process.forms import HINTS
+
+Schema = Mapping[str, object]
+_KINDS = {"boolean": "checkbox", "integer": "number", "number": "number", "array": "list", "object": "group"}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a form.
+
+    Attributes:
+        widget: how it is asked for: see `process.forms`; `json` where only JSON says it all.
+        choices: what may be chosen, when it is a selection.
+        is_whole: whether it is a number without a fraction.
+        may_be_null: whether it may be left empty.
+        fields: those of a group.
+        item: one entry of a list.
+    """
+
+    name: str
+    label: str
+    widget: str
+    help: str = ""
+    choices: Sequence[object] = ()
+    is_whole: bool = False
+    may_be_null: bool = False
+    fields: Sequence[Field] = ()
+    item: Field | None = None
+
+
+def fields_of(schema: Schema) -> list[Field]:
+    """The fields of a form, in their order."""
+    return sorted_fields(schema, cast("Mapping[str, Schema]", schema.get("$defs", {})), ())
+
+
+def sorted_fields(schema: Schema, definitions: Mapping[str, Schema], inside: tuple[str, ...]) -> list[Field]:
+    """The fields of an object; `inside` names the types that it is part of, as a type may contain itself."""
+    properties = cast("Mapping[str, Schema]", schema.get("properties", {}))
+    hints = {name: cast("Schema", one.get(HINTS, {})) for name, one in properties.items()}
+    names = sorted(properties, key=lambda name: cast("int", hints[name].get("order", 0)))
+    return [_field(name, properties[name], hints[name], definitions, inside) for name in names]
+
+
+def _field(
+    name: str, schema: Schema, hints: Schema, definitions: Mapping[str, Schema], inside: tuple[str, ...]
+) -> Field:
+    kinds = list(_alternatives(schema, definitions))
+    others = [one for _, one in kinds if one.get("type") != "null"]
+    reference = next((reference for reference, _ in kinds if reference), "")
+    plain: Schema = others[0] if len(others) == 1 else {}
+    widget = str(hints.get("widget") or _widget(plain))
+    if len(others) != 1 or reference in inside:
+        widget = "json"
+    deeper = (*inside, reference) if reference else inside
+    items = plain.get("items")
+    return Field(
+        name,
+        str(hints.get("label") or name.replace("_", " ").capitalize()),
+        widget,
+        str(hints.get("help") or schema.get("description") or ""),
+        [plain["const"]] if "const" in plain else cast("Sequence[object]", plain.get("enum", ())),
+        plain.get("type") == "integer",
+        len(others) < len(kinds),
+        sorted_fields(plain, definitions, deeper) if widget == "group" else (),
+        _field(name, items, {}, definitions, deeper) if widget == "list" and isinstance(items, Mapping) else None,
+    )
+
+
+def _alternatives(schema: Schema, definitions: Mapping[str, Schema]) -> Iterator[tuple[str, Schema]]:
+    """All that a field may be, with the name of the type where it has one."""
+    if isinstance(reference := schema.get("$ref"), str):
+        name = reference.removeprefix("#/$defs/")
+        yield name, definitions.get(name, {})
+    elif isinstance(choices := schema.get("anyOf"), list):
+        for choice in choices:
+            yield from _alternatives(choice, definitions)
+    else:
+        yield "", schema
+
+
+def _widget(schema: Schema) -> str:
+    if "enum" in schema or "const" in schema:
+        return "select"
+    return _KINDS.get(str(schema.get("type")), "text" if schema.get("type") == "string" else "json")

@@ -1,0 +1,97 @@
+"""What a store holds of a process or a run, as far as it can be known without its agent."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from pydantic_core import to_json
+
+from tactician.errors import RunConflictError, RunNotFoundError, StoredStateError
+from tactician.llm import ModelCatalog
+from tactician.process import ProcessStatus
+from tactician.process.snapshot import Snapshot, read
+from tactician.runs import PendingRequest, RunContext, RunRecord, RunStatus, RunStore, pending_of
+from tactician.runs.store import ENDED
+
+_ATTEMPTS = 20
+_KILLED = ProcessStatus.KILLED
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A record, and what is in it.
+
+    Attributes:
+        snapshot: all of the process; `None` for the run of an agent, and for what cannot be read.
+        pending: what it waits for.
+        problem: why it cannot be read.
+    """
+
+    record: RunRecord
+    snapshot: Snapshot | None = None
+    pending: tuple[PendingRequest, ...] = ()
+    problem: str | None = None
+
+    @property
+    def since(self) -> float | None:
+        """When its last action ended, in seconds since the epoch, if any has."""
+        history = () if self.snapshot is None else self.snapshot["history"]
+        return max((run["started_at"] + run["seconds"] for run in history), default=None)
+
+
+async def kept_in(store: RunStore, record: RunRecord) -> Kept:
+    """What the record holds; with a problem, when it cannot be read."""
+    try:
+        if record.kind == "process":
+            return _process(record)
+        is_waiting = record.status == RunStatus.WAITING.value
+        context = RunContext(ModelCatalog(), store=store)
+        return Kept(record, pending=await pending_of(record.name, record.run_id, context) if is_waiting else ())
+    except StoredStateError as error:
+        return Kept(record, problem=str(error))
+
+
+async def found(store: RunStore, run_id: str) -> Kept:
+    """What the store holds of a process or a run.
+
+    Raises:
+        RunNotFoundError: when it holds none with the id.
+        StoredStateError: when that cannot be read.
+    """
+    record = await store.load(run_id)
+    if record is None:
+        raise RunNotFoundError(f"There is no process with the id {run_id!r} in the store: see `tactician ps --all`.")
+    kept = await kept_in(store, record)
+    if kept.problem is not None:
+        raise StoredStateError(kept.problem)
+    return kept
+
+
+async def kill_kept(store: RunStore, run_id: str, reason: str) -> None:
+    """Marks a process or a run as killed, and keeps why. Whoever runs it sees that, and ends it; no agent is needed.
+
+    Raises:
+        RunConflictError: when it has ended already, or changes too fast.
+    """
+    for _ in range(_ATTEMPTS):
+        kept = await found(store, run_id)
+        if kept.record.status in ENDED:
+            raise RunConflictError(f"{run_id} cannot be killed: it is {kept.record.status} already.")
+        with suppress(RunConflictError):
+            await store.save(replace(kept.record, status=_KILLED.value, state=_ended(kept, reason), wakes_at=None))
+            return
+    raise RunConflictError(f"{run_id} changes too fast to be killed: try again.")
+
+
+def _ended(kept: Kept, reason: str) -> str:
+    if kept.snapshot is None:
+        return kept.record.state
+    return to_json({**kept.snapshot, "status": _KILLED, "failure": reason}).decode()
+
+
+def _process(record: RunRecord) -> Kept:
+    snapshot = read(record.state)
+    is_waiting = record.status == ProcessStatus.WAITING.value
+    pending = (request for one in snapshot["waiting"].values() for request in one["pending"])
+    return Kept(record, snapshot, tuple(pending) if is_waiting else ())

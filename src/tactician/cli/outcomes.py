@@ -1,0 +1,114 @@
+"""What has come of a run or a process, how it goes on, and how that is told."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from tactician.agents import PlannedAgent, raise_unless_completed
+from tactician.cli.asking import Asker
+from tactician.cli.console import err, out
+from tactician.cli.fields import Field, fields_of
+from tactician.cli.words import moment
+from tactician.errors import ResponseError
+from tactician.platform import Platform
+from tactician.process import AgentProcess
+from tactician.runs import PendingKind, PendingRequest, Response, Runnable, RunResult
+from tactician.tools import as_text
+
+Outcome: TypeAlias = AgentProcess | RunResult[object]
+_WAITING = 3
+_EXAMPLES: Mapping[PendingKind, str] = {
+    "approval": "--approve",
+    "confirmation": "yes",
+    "form": "'JSON or text'",
+    "tool": "'JSON or text'",
+}
+
+
+async def begun(platform: Platform, agent: Runnable, input: str) -> Outcome:
+    """What comes of giving the input to the agent."""
+    if isinstance(agent, PlannedAgent):
+        return await platform.start(agent, input)
+    return await agent.run(input, context=platform.context())
+
+
+async def responded(platform: Platform, outcome: Outcome, request: PendingRequest, response: Response) -> Outcome:
+    """What comes of answering one of the requests."""
+    if isinstance(outcome, AgentProcess):
+        return await platform.respond(outcome.id, request.id, response)
+    return await platform.resume_run(outcome.run_id, {request.id: response})
+
+
+async def answered(platform: Platform, outcome: Outcome, asker: Asker | None) -> Outcome:
+    """What comes of it when the person at the terminal, if there is one, answers all that is asked."""
+    while outcome.pending and asker is not None:
+        request = outcome.pending[0]
+        try:
+            outcome = await responded(platform, outcome, request, asker.answer(request))
+        except ResponseError as error:
+            asker.complain(str(error))
+        except EOFError:
+            err.print()
+            break
+    return outcome
+
+
+def conclude(outcome: Outcome, again: str | None) -> None:
+    """Prints the result, or what the run waits for and how to answer; `again` are the arguments that name it again.
+
+    Raises:
+        Exit: with code 3, when it waits.
+        ProcessError: when it has ended without reaching its goal.
+    """
+    if outcome.pending:
+        print_pending(err, outcome.pending)
+        err.print(_how_to_answer(outcome, again), markup=False, highlight=False, soft_wrap=True)
+        raise typer.Exit(_WAITING)
+    if isinstance(outcome, AgentProcess):
+        raise_unless_completed(outcome)
+    result = outcome.result if isinstance(outcome, AgentProcess) else outcome.output
+    out.print(shown(result), markup=False, highlight=False, soft_wrap=True)
+
+
+def print_pending(console: Console, pending: tuple[PendingRequest, ...]) -> None:
+    """What is asked, and the fields of each form."""
+    for request in pending:
+        lines = [f"[yellow]?[/yellow] [bold]{escape(request.prompt)}[/bold]  [dim]{request.kind} {request.id}[/dim]"]
+        if request.deadline is not None:
+            default = escape(as_text(request.default))
+            lines.append(f"  [dim]until {moment(request.deadline)}; without an answer: {default}[/dim]")
+        if request.kind == "form":
+            lines += [_field_line(one) for one in fields_of(request.schema or {})]
+        console.print("\n".join(lines), highlight=False, soft_wrap=True)
+
+
+def shown(output: object) -> str:
+    """An object in its own words, if it has any, else as JSON."""
+    return str(output) if type(output).__str__ is not object.__str__ and not _is_plain(output) else as_text(output)
+
+
+def _is_plain(output: object) -> bool:
+    """Whether `str` would show a Python literal, not words."""
+    from pydantic import BaseModel
+
+    return type(output).__str__ in (BaseModel.__str__, dict.__str__, list.__str__)
+
+
+def _field_line(field: Field) -> str:
+    facts = (field.widget, ", ".join(map(str, field.choices)), field.help)
+    return f"  {escape(field.name)}  [dim]{escape('  '.join(filter(None, facts)))}[/dim]"
+
+
+def _how_to_answer(outcome: Outcome, again: str | None) -> str:
+    if again is None:
+        return "It waits, and is not kept. Run it in a terminal to answer there, or with --store FILE to answer later."
+    run_id = outcome.id if isinstance(outcome, AgentProcess) else outcome.run_id
+    first = outcome.pending[0]
+    request = f" {shlex.quote(first.id)}" if len(outcome.pending) > 1 else ""
+    return f"Answer with: tactician respond {run_id}{request} {_EXAMPLES[first.kind]} {again}"

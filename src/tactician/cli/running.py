@@ -1,0 +1,82 @@
+"""`tactician run`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tactician.agents import PlannedAgent
+from tactician.cli.asking import Asker
+from tactician.cli.console import AgentName, Debug, File, ModelName, NoInput, PersonalityName, StoreUrl, err
+from tactician.cli.loading import choose, load_agents
+from tactician.cli.outcomes import Outcome, answered, begun, conclude
+from tactician.cli.personalities import personality
+from tactician.cli.progress import ProgressView
+from tactician.cli.stores import named_store, opened, store_option
+from tactician.llm import ModelCatalog
+from tactician.llm.catalog import MODEL_VARIABLE
+from tactician.platform import Platform
+from tactician.runs import Runnable, RunStore
+
+
+def run(
+    file: File,
+    input: Annotated[str, typer.Argument(help="What the agent is asked to do.")],
+    agent: AgentName = None,
+    model: ModelName = None,
+    store: StoreUrl = None,
+    no_input: NoInput = False,
+    prompts: Annotated[bool, typer.Option("-p", "--prompts", help="Show what models are sent.")] = False,
+    responses: Annotated[bool, typer.Option("-r", "--responses", help="Show what models answer.")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Draw each plan in full.")] = False,
+    voice: PersonalityName = None,
+    debug: Debug = False,
+) -> None:
+    """Run an agent: progress goes to stderr, the result to stdout. Exit code 3: it waits for somebody."""
+    agents = load_agents(file)
+    chosen = choose(agents, agent, file)
+    kept = named_store(store)
+    spec = chosen.spec if plan and isinstance(chosen, PlannedAgent) else None
+    view = ProgressView(err, prompts, responses, spec, personality(voice), shows_ids=kept is not None)
+    outcome = asyncio.run(_run(view, agents, chosen, input, kept, terminal_asker(no_input), model))
+    conclude(outcome, None if kept is None else again(file, store))
+
+
+def platform_with(
+    agents: dict[str, Runnable], view: ProgressView, store: RunStore | None, model: str | None = None
+) -> Platform:
+    """A platform with the agents of a file."""
+    environment = {**os.environ, MODEL_VARIABLE: model} if model else os.environ
+    platform = Platform(models=ModelCatalog(environment=environment), on_event=view, store=store)
+    return platform.register(*agents.values())
+
+
+def terminal_asker(no_input: bool) -> Asker | None:
+    """Asks in the terminal, if there is one and that is wanted."""
+    return None if no_input or not sys.stdin.isatty() else Asker(err)
+
+
+def again(file: Path, store: str | None) -> str:
+    """The arguments that name the file and the store again."""
+    return f"{file}{store_option(store)}"
+
+
+async def _run(
+    view: ProgressView,
+    agents: dict[str, Runnable],
+    chosen: Runnable,
+    input: str,
+    store: str | None,
+    asker: Asker | None,
+    model: str | None,
+) -> Outcome:
+    async with AsyncExitStack() as stack:
+        kept = None if store is None else await stack.enter_async_context(opened(store))
+        platform = platform_with(agents, view, kept, model)
+        return await answered(platform, await begun(platform, chosen, input), asker)

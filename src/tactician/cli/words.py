@@ -1,0 +1,27 @@
+"""Facts in a few words, as several commands show them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from tactician.llm import UsageTally
+
+
+def spent(seconds: float, tally: UsageTally) -> str:
+    """Duration, tokens and cost, in one line."""
+    parts = [f"{seconds:.1f} s" if seconds >= 0.1 else f"{seconds * 1000:.1f} ms"]
+    if tally.by_model:
+        used, cost = tally.total, tally.total.cost
+        parts += [f"{used.total_tokens} tokens", "price unknown" if cost is None else f"${cost:.4f}"]
+    return " · ".join(parts)
+
+
+def short(text: str, limit: int = 100) -> str:
+    """A text on one line, cut where it is too long."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def moment(seconds: float) -> str:
+    """A time, given in seconds since the epoch, as it is here."""
+    return f"{datetime.fromtimestamp(seconds).astimezone():%Y-%m-%d %H:%M:%S}"

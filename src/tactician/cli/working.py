@@ -1,0 +1,88 @@
+"""`tactician worker`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from types import FrameType
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from tactician.agents import PlannedAgent
+from tactician.cli.console import Debug, File, ModelName, PersonalityName, StoreUrl, err
+from tactician.cli.loading import load_agents
+from tactician.cli.personalities import personality
+from tactician.cli.progress import ProgressView
+from tactician.cli.running import platform_with
+from tactician.cli.stores import needed_store, opened
+from tactician.errors import AgentNotFoundError
+from tactician.platform import Platform, Worker
+from tactician.runs import Runnable
+
+
+def worker(
+    file: File,
+    store: StoreUrl = None,
+    name: Annotated[str | None, typer.Option("--name", help="Who it is, in the store.")] = None,
+    parallel: Annotated[int, typer.Option("--parallel", min=1, help="How many processes it runs at once.")] = 1,
+    model: ModelName = None,
+    voice: PersonalityName = None,
+    debug: Debug = False,
+) -> None:
+    """Go on with whatever process in a store can go on. Ctrl-C finishes what runs, a second one interrupts it."""
+    agents: dict[str, Runnable] = {n: one for n, one in load_agents(file).items() if isinstance(one, PlannedAgent)}
+    if not agents:
+        raise AgentNotFoundError(f"{file}: there is no planned agent in this file; a worker runs processes only.")
+    view = ProgressView(err, voice=personality(voice), shows_ids=True)
+    logging.getLogger("tactician.platform.worker").addHandler(_Lines(debug))
+    asyncio.run(_work(agents, view, needed_store(store), model, name, parallel))
+
+
+async def _work(
+    agents: dict[str, Runnable], view: ProgressView, store: str, model: str | None, name: str | None, parallel: int
+) -> None:
+    async with opened(store) as kept:
+        platform = platform_with(agents, view, kept, model)
+        await _until_interrupted(platform, Worker(platform, name=name, max_parallel=parallel))
+
+
+async def _until_interrupted(platform: Platform, works: Worker) -> None:
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    task = asyncio.create_task(works.run(stop))
+
+    def interrupt() -> None:
+        if stop.is_set():
+            task.cancel()
+            return
+        err.print("finishing what runs; Ctrl-C again interrupts it", style="yellow")
+        stop.set()
+
+    def heard(number: int, frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(interrupt)
+
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, heard)
+    err.print(f"{escape(works.name)} works for {escape(', '.join(platform.agents))}", highlight=False)
+    try:
+        await task
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+
+
+class _Lines(logging.Handler):
+    """Shows what a worker logs, one line each, with the traceback only where it is wanted."""
+
+    def __init__(self, debug: bool) -> None:
+        super().__init__(logging.WARNING)
+        self._debug = debug
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Shows it."""
+        error = record.exc_info[1] if record.exc_info else None
+        said = record.getMessage() if error is None else f"{record.getMessage()}: {error}"
+        err.print(f"[red]{escape(said)}[/red]", highlight=False, soft_wrap=True)
+        if self._debug and record.exc_info:
+            err.print(logging.Formatter().formatException(record.exc_info), markup=False, highlight=False)

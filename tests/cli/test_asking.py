@@ -1,0 +1,238 @@
+"""Forms in the terminal, field by field, and what a text means as an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from enum import Enum
+from io import StringIO
+from typing import Annotated, Literal
+
+import pytest
+from pydantic import BaseModel, Field
+from rich.console import Console
+
+from tactician.cli.answers import text_answer
+from tactician.cli.asking import Asker
+from tactician.errors import ResponseError
+from tactician.loop import output_type
+from tactician.process.forms import form_of
+from tactician.runs import PendingKind, PendingRequest, approve, reject
+
+
+class Mood(Enum):
+    good = "good"
+    bad = "bad"
+
+
+class Address(BaseModel):
+    street: str
+    number: int
+
+
+class Review(BaseModel):
+    mood: Mood
+    weight: float
+    wanted: bool
+    where: Address
+    tags: list[str]
+    scores: list[int]
+    others: list[Address]
+    day: date
+    text: Annotated[str, Field(max_length=1000, description="what you think")]
+    note: str | None
+    either: int | Address
+    kind: Literal["review"]
+
+
+class Tree(BaseModel):
+    name: str
+    below: Tree | None = None
+
+
+class Plain(BaseModel):
+    value: str
+
+
+class Matrix(BaseModel):
+    rows: list[list[int]]
+    anything: list[object]
+
+
+class Optional(BaseModel):
+    stars: int = 3
+    name: str = "nobody"
+    story: Annotated[str | None, Field(max_length=1000)]
+    long: Annotated[str, Field(max_length=1000)] = "none"
+
+
+class Person:
+    """Types the lines, one after the other."""
+
+    def __init__(self, *lines: str) -> None:
+        self._lines = list(lines)
+        self.console = Console(file=StringIO(), width=200)
+        self.prompts: list[str] = []
+
+    def __call__(self, prompt: str) -> str:
+        self.prompts.append(prompt)
+        return self._lines.pop(0)
+
+    @property
+    def heard(self) -> str:
+        assert isinstance(self.console.file, StringIO)
+        return self.console.file.getvalue()
+
+    def answers(self, request: PendingRequest) -> object:
+        response = Asker(self.console, self).answer(request)
+        assert not self._lines, "not all that was typed was asked for"
+        return response
+
+
+def form(wanted: type, **more: object) -> PendingRequest:
+    return PendingRequest("r", "form", "Well?", schema=form_of(wanted))
+
+
+def filled_in(wanted: type, *lines: str) -> object:
+    return output_type(wanted).accept(Person(*lines).answers(form(wanted)))
+
+
+def test_every_kind_of_field_is_asked_for_in_its_own_way() -> None:
+    person = Person(
+        *("great", "2"),  # mood, which is chosen by its number once it was misspelled
+        *("heavy", "2.5"),
+        *("maybe", "y"),
+        *("Main Street", "4.5", "4"),
+        *("a", "b", ""),
+        *("one", "1", ""),
+        *("nonsense", '{"street": "x", "number": 1}', ""),
+        "2024-02-29",
+        *("first line", "second line", ""),
+        "",
+        '{"street": "y", "number": 2}',
+        "review",
+    )
+    request = form(Review)
+    review = output_type(Review).accept(person.answers(request))
+    assert review == Review(
+        mood=Mood.bad,
+        weight=2.5,
+        wanted=True,
+        where=Address(street="Main Street", number=4),
+        tags=["a", "b"],
+        scores=[1],
+        others=[Address(street="x", number=1)],
+        day=date(2024, 2, 29),
+        text="first line\nsecond line",
+        note=None,
+        either=Address(street="y", number=2),
+        kind="review",
+    )
+    for complaint in (
+        "choose one of good, bad, or its number",
+        "'heavy' is no number",
+        "'4.5' is no whole number",
+        "answer y or n",
+        "has to be JSON, such as {...}",
+        "what you think",
+        "  2. bad",
+    ):
+        assert complaint in person.heard
+    assert "Wanted (y/n): " in person.prompts
+    assert "Where / Street: " in person.prompts
+    assert "Day (date): " in person.prompts
+    assert "Either (JSON): " in person.prompts
+
+
+def test_what_is_too_deep_for_lines_is_asked_for_as_json() -> None:
+    person = Person("1, 2", "[1, 2]", "", "text", "[1]", "")
+    matrix = output_type(Matrix).accept(person.answers(form(Matrix)))
+    assert matrix == Matrix(rows=[[1, 2]], anything=["text", [1]])
+    assert "Rows has to be JSON, such as [...]" in person.heard
+
+
+def test_a_field_that_is_left_empty_gets_its_default() -> None:
+    assert filled_in(Optional, "", "", "", "") == Optional(story=None)
+
+
+def test_a_group_that_may_be_left_out_is_asked_for_first() -> None:
+    assert filled_in(Tree, "root", "n") == Tree(name="root")
+    assert filled_in(Tree, "root", "y", "leaf", "") == Tree(name="root", below=Tree(name="leaf"))
+
+
+def test_a_type_that_contains_itself_is_asked_for_as_json_from_there_on() -> None:
+    assert filled_in(Tree, "a", "y", "b", '{"name": "c"}') == Tree(name="a", below=Tree(name="b", below=Tree(name="c")))
+
+
+SINGLE: Sequence[tuple[type, list[str], object]] = [
+    (str, ["any text"], "any text"),
+    (str, ["42"], "42"),
+    (int, ["42"], 42),
+    (list[str], ["a", "b", ""], ["a", "b"]),
+    (Mood, ["1"], Mood.good),
+    (Plain, ["x"], Plain(value="x")),
+]
+
+
+@pytest.mark.parametrize(("wanted", "lines", "expected"), SINGLE)
+def test_what_is_no_object_is_a_form_with_one_field(wanted: type, lines: list[str], expected: object) -> None:
+    assert filled_in(wanted, *lines) == expected
+
+
+def test_a_deadline_is_told_with_the_answer_that_is_taken_then() -> None:
+    person = Person("yes")
+    request = PendingRequest("r", "confirmation", "Sure?", deadline=1_700_000_000.0, default=False)
+    assert person.answers(request) is True
+    assert "until 2023-11-1" in person.heard
+    assert "without an answer: False" in person.heard
+
+
+DECISIONS: Sequence[tuple[PendingKind, list[str], object]] = [
+    ("confirmation", ["n"], False),
+    ("approval", ["y"], approve()),
+    ("approval", ["no", "too dear"], reject("too dear")),
+    ("tool", ['{"a": 1}'], {"a": 1}),
+    ("tool", ["just text"], "just text"),
+]
+
+
+@pytest.mark.parametrize(("kind", "lines", "expected"), DECISIONS)
+def test_decisions_and_results_of_tools(kind: PendingKind, lines: list[str], expected: object) -> None:
+    assert Person(*lines).answers(PendingRequest("r", kind, "Well?")) == expected
+
+
+TEXTS: Sequence[tuple[PendingKind, str, object]] = [
+    ("confirmation", "YES", True),
+    ("confirmation", "false", False),
+    ("approval", "y", approve()),
+    ("approval", "n", reject()),
+    ("tool", "[1]", [1]),
+    ("form", "[1]", "[1]"),
+]
+
+
+@pytest.mark.parametrize(("kind", "text", "expected"), TEXTS)
+def test_a_text_is_an_answer_too(kind: PendingKind, text: str, expected: object) -> None:
+    assert text_answer(text, PendingRequest("r", kind, "Well?")) == expected
+
+
+@pytest.mark.parametrize(
+    ("wanted", "text", "expected"),
+    [
+        (str, '{"a": 1}', '{"a": 1}'),
+        (int, "4", 4),
+        (Mood, "good", Mood.good),
+        (list[int], "[1, 2]", [1, 2]),
+        (Address, '{"street": "x", "number": 1}', Address(street="x", number=1)),
+    ],
+)
+def test_the_text_of_a_form_is_json_or_its_only_value(wanted: type, text: str, expected: object) -> None:
+    assert output_type(wanted).accept(text_answer(text, form(wanted))) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "hint"), [("approval", "--approve or --reject REASON"), ("confirmation", "yes or no")]
+)
+def test_a_decision_is_yes_or_no(kind: PendingKind, hint: str) -> None:
+    with pytest.raises(ResponseError, match=f"r: 'perhaps' is no answer to 'Well\\?': answer {hint}"):
+        text_answer("perhaps", PendingRequest("r", kind, "Well?"))

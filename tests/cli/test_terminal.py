@@ -1,0 +1,212 @@
+"""What needs a terminal or a signal: questions answered by typing, and Ctrl-C."""
+
+import os
+import pty
+import select
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cli.support import COMMAND, environment, tactician, written
+from tests.cli.test_stored import PAYER, WRITER
+
+SLOW = """
+import asyncio
+from pathlib import Path
+from pydantic import BaseModel
+from tactician import Agent, UserInput, achieves_goal, action, planned_agent
+
+class Found(BaseModel):
+    text: str
+
+class Answer(BaseModel):
+    text: str
+
+@planned_agent(description="Takes its time")
+class Slow:
+    @action
+    def find(self, question: UserInput) -> Found:
+        return Found(text=question.content)
+
+    @achieves_goal("answered")
+    @action
+    async def answer(self, found: Found) -> Answer:
+        while not Path("go").exists():
+            await asyncio.sleep(0.01)
+        return Answer(text="42")
+"""
+
+
+class Terminal:
+    """A command that runs in a terminal."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", keyboard: int) -> None:
+        self._process, self._keyboard = process, keyboard
+        self.err = ""
+
+    def type(self, text: str) -> None:
+        os.write(self._keyboard, text.encode())
+
+    def interrupt(self) -> None:
+        self._process.send_signal(signal.SIGINT)
+
+    def wait_for(self, text: str) -> None:
+        """Reads stderr until the text has come."""
+        assert self._process.stderr is not None
+        while text not in self.err:
+            readable, _, _ = select.select([self._process.stderr], [], [], 60)
+            piece = os.read(self._process.stderr.fileno(), 4096) if readable else b""
+            assert piece, f"{text!r} never came: {self.err}"
+            self.err += piece.decode(errors="replace")
+
+    def ended(self) -> tuple[int, str]:
+        """The exit code and what is on stdout."""
+        out, err = self._process.communicate(timeout=30)
+        self.err += err.decode()
+        return self._process.returncode, out.decode()
+
+
+@contextmanager
+def terminal(folder: Path, *arguments: str) -> Iterator[Terminal]:
+    keyboard, end = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, *arguments],
+        stdin=end,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+        env=environment(TACTICIAN_STORE="runs.db"),
+    )
+    try:
+        yield Terminal(process, keyboard)
+    finally:
+        process.kill()
+        process.communicate()
+        os.close(keyboard)
+        os.close(end)
+
+
+def test_run_asks_in_the_terminal_until_the_answer_is_valid(tmp_path: Path) -> None:
+    file = written(tmp_path, WRITER)
+    with terminal(tmp_path, "run", file, "frogs") as seen:
+        seen.type("good\n9\n1\n3\nmaybe\ny\n")
+        assert seen.ended() == (0, '{"text":"about frogs: 3 stars"}\n')
+    assert "How is 'about frogs'?" in seen.err
+    assert "stars: Input should be less than or equal to 5" in seen.err
+    assert "answer y or n" in seen.err
+
+
+def test_an_approval_is_asked_for_in_the_terminal(tmp_path: Path) -> None:
+    file = written(tmp_path, PAYER)
+    with terminal(tmp_path, "run", file, "the bill") as seen:
+        seen.type("n\ntoo much\n")
+        assert seen.ended() == (0, "Then not.\n")
+
+
+def test_ending_the_input_leaves_it_waiting_and_resume_asks_again(tmp_path: Path) -> None:
+    file = written(tmp_path, WRITER)
+    with terminal(tmp_path, "run", file, "frogs") as seen:
+        seen.type("good\n\x04")
+        assert seen.ended() == (3, "")
+        seen.wait_for("Answer with: tactician respond ")
+    process = seen.err.partition("tactician respond ")[2].split()[0]
+    with terminal(tmp_path, "resume", process, file) as seen:
+        seen.type("2\n1\ny\n")
+        assert seen.ended() == (0, '{"text":"about frogs: 1 stars"}\n')
+
+
+def test_no_input_means_that_nothing_is_asked(tmp_path: Path) -> None:
+    with terminal(tmp_path, "run", written(tmp_path, WRITER), "frogs", "--no-input") as seen:
+        assert seen.ended()[0] == 3
+
+
+def test_an_interrupted_question_leaves_it_waiting(tmp_path: Path) -> None:
+    with terminal(tmp_path, "run", written(tmp_path, WRITER), "frogs") as seen:
+        seen.wait_for("Mood:")
+        seen.interrupt()
+        assert seen.ended() == (130, "")
+    assert "interrupted" in seen.err
+    assert "Traceback" not in seen.err
+    assert "waiting" in tactician("ps", "--store", "runs.db", cwd=tmp_path).out
+
+
+def interrupted(folder: Path, file: str) -> str:
+    """The id of a process whose program was interrupted in the middle of an action."""
+    with terminal(folder, "run", file, "why") as seen:
+        seen.wait_for("▶ answer")
+        seen.interrupt()
+        assert seen.ended() == (130, "")
+    return seen.err.split()[3]
+
+
+def test_a_process_that_was_interrupted_goes_on_where_it_was(tmp_path: Path) -> None:
+    file = written(tmp_path, SLOW)
+    process = interrupted(tmp_path, file)
+    assert "running" in tactician("show", process, "--store", "runs.db", cwd=tmp_path).out
+    (tmp_path / "go").touch()
+    done = tactician("resume", process, file, "--store", "runs.db", cwd=tmp_path)
+    assert (done.code, done.out) == (0, '{"text":"42"}\n')
+    assert "find" not in done.err
+
+
+def test_a_worker_takes_over_and_finishes_what_it_has_begun_when_interrupted(tmp_path: Path) -> None:
+    file = written(tmp_path, SLOW)
+    interrupted(tmp_path, file)
+    with terminal(tmp_path, "worker", file, "--name", "w1") as seen:
+        seen.wait_for("▶ answer")
+        seen.interrupt()
+        seen.wait_for("finishing what runs")
+        (tmp_path / "go").touch()
+        assert seen.ended() == (0, "")
+    assert "w1 works for Slow" in seen.err
+    assert "completed" in tactician("ps", "--all", "--store", "runs.db", cwd=tmp_path).out
+
+
+def test_a_second_interruption_stops_a_worker_at_once(tmp_path: Path) -> None:
+    file = written(tmp_path, SLOW)
+    interrupted(tmp_path, file)
+    with terminal(tmp_path, "worker", file) as seen:
+        seen.wait_for("▶ answer")
+        seen.interrupt()
+        seen.wait_for("finishing what runs")
+        seen.interrupt()
+        assert seen.ended() == (130, "")
+    assert "Traceback" not in seen.err
+    assert "running" in tactician("ps", "--store", "runs.db", cwd=tmp_path).out
+
+
+@pytest.mark.parametrize("debug", [(), ("--debug",)])
+def test_a_process_that_a_worker_cannot_take_over_is_one_line(debug: tuple[str, ...], tmp_path: Path) -> None:
+    file = written(tmp_path, SLOW)
+    process = interrupted(tmp_path, file)
+    written(tmp_path, SLOW.replace("Found", "Other"))
+    with terminal(tmp_path, "worker", file, *debug) as seen:
+        seen.wait_for("which the agent does not know")
+        seen.interrupt()
+        assert seen.ended()[0] == 0
+    assert f"the process {process} cannot go on" in seen.err
+    assert ("Traceback" in seen.err) == bool(debug)
+
+
+def test_a_worker_needs_a_planned_agent(tmp_path: Path) -> None:
+    file = written(tmp_path, PAYER)
+    done = tactician("worker", file, "--store", "runs.db", cwd=tmp_path)
+    assert done.code == 2
+    assert "there is no planned agent in this file" in done.err
+
+
+def test_what_runs_elsewhere_can_be_killed(tmp_path: Path) -> None:
+    with terminal(tmp_path, "run", written(tmp_path, SLOW), "why") as seen:
+        seen.wait_for("▶ answer")
+        process = seen.err.split()[3]
+        assert tactician("kill", process, "--reason", "too slow", "--store", "runs.db", cwd=tmp_path).code == 0
+        (tmp_path / "go").touch()
+        assert seen.ended() == (2, "")
+    assert "Slow is killed: killed from outside" in seen.err
+    shown = tactician("show", process, "--store", "runs.db", cwd=tmp_path).out
+    assert "Slow killed" in shown
+    assert "too slow" in shown
