@@ -9,9 +9,25 @@ from enum import StrEnum
 import pytest
 from pydantic import BaseModel, Field
 
-from tactician import Agent, Ai, Platform, ProcessStatus, UserInput, achieves_goal, action, planned_agent, tool
+from tactician import (
+    Agent,
+    Ai,
+    Budget,
+    PlannedAgent,
+    Platform,
+    ProcessOptions,
+    ProcessStatus,
+    RunContext,
+    UserInput,
+    achieves_goal,
+    action,
+    planned_agent,
+    tool,
+)
+from tactician.clock import SystemClock
 from tactician.errors import ConfigurationError, ResponseError
 from tactician.events import Event, RunPaused
+from tactician.llm import OneModel
 from tactician.process import AgentProcess, OperationContext, ask_human, confirm
 from tactician.testing import ScriptedModel, ToolCall
 
@@ -319,3 +335,21 @@ async def test_after_a_wrong_answer_the_default_still_counts_when_time_is_over()
     await process.run()
 
     assert process.last(Story) == Story("3")
+
+
+async def test_time_in_which_it_waits_is_not_counted() -> None:
+    class HandClock(SystemClock):
+        time = 0.0
+
+        def now(self) -> float:  # type: ignore[override]  # a method may stand for a function
+            return self.time
+
+    clock = HandClock()
+    context = RunContext(OneModel(ScriptedModel()), clock=clock)
+    options = ProcessOptions(budget=Budget(seconds=10))
+    process = await PlannedAgent(Writer()).process("frogs", context=context, options=options).run()
+
+    clock.time += 3600
+    await process.respond(process.pending[0].id, {"comments": "good", "stars": 5})
+
+    assert process.status is ProcessStatus.COMPLETED

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
-from itertools import count
 
 import pytest
 from sqlalchemy import text
@@ -17,8 +16,6 @@ from tactician.stores import SqlRunStore
 from tests.stores import postgres
 from tests.stores.conformance import HOUR, RunStoreConformance, record
 from tests.stores.shared import SharedStoreConformance
-
-numbers = count()
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +37,9 @@ async def done(server: str, statement: str) -> None:
 
 @pytest.fixture
 async def database(server: str) -> AsyncIterator[str]:
-    name = f"runs{next(numbers)}"
-    await done(server, f"CREATE DATABASE {name}")
-    yield f"{server}/{name}"
-    await done(server, f"DROP DATABASE {name} WITH (FORCE)")
+    await done(server, "CREATE SCHEMA IF NOT EXISTS public")
+    yield f"{server}/postgres"
+    await done(server, "DROP SCHEMA public CASCADE")
 
 
 class TestPostgres(SharedStoreConformance):
@@ -53,7 +49,10 @@ class TestPostgres(SharedStoreConformance):
 
     async def test_connections_that_the_server_has_closed_are_made_anew(self, server: str, store: RunStore) -> None:
         saved = await store.save(record())
-        await done(server, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname LIKE 'runs%'")
+        await done(
+            server,
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname <> ''",
+        )
         assert await store.load("r") == saved
 
     async def test_who_wants_a_certain_run_waits_while_its_row_is_locked(self, url: str, store: RunStore) -> None:

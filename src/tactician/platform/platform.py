@@ -210,7 +210,8 @@ class Platform:
         """
         process, keeper = await self._taken(process_id)
         async with _held(keeper, process):
-            return await process.respond(request_id, response)
+            await process.respond(request_id, response)
+        return await self._stopped(process)
 
     async def resume(self, process_id: str) -> AgentProcess:
         """Goes on with a process that was paused, is stuck, or whose worker has died, as far as it can.
@@ -297,6 +298,10 @@ class Platform:
     async def _run(self, process: AgentProcess, keeper: StoreKeeper | None) -> AgentProcess:
         async with _held(keeper, process):
             await process.run()
+        return await self._stopped(process)
+
+    async def _stopped(self, process: AgentProcess) -> AgentProcess:
+        """Keeps what a process that has completed has found out, for those that come after it."""
         context_id = process.options.context_id
         if context_id is not None and process.status is ProcessStatus.COMPLETED:
             await keep_context(self._store, context_id, process)

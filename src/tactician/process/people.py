@@ -75,7 +75,9 @@ async def _ask(
 ) -> T:
     run = _current.get(None)
     if run is None or run.frame is None:
-        raise ConfigurationError("People can be asked only from inside an action of a planned agent.")
+        raise ConfigurationError(
+            "People can be asked only from inside an action of a planned agent, or a step of a flow."
+        )
     if deadline is not None and default is _NO_DEFAULT:
         raise ConfigurationError(
             f"{prompt!r}: a deadline needs a default, the answer when nobody has responded in time"

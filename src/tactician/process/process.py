@@ -73,6 +73,7 @@ class AgentProcess:
         self._keeper = keeper
         self._task: asyncio.Task[object] | None = None
         self._is_to_pause = False
+        self._seconds = 0.0
         self._keeping = asyncio.Lock()
 
     @property
@@ -204,6 +205,7 @@ class AgentProcess:
         state = state_of(saved, agent)
         process = cls(agent, state.blackboard, context, options or options_of(saved), keeper, state)
         process._meter.restore(saved["turns"], saved["seconds"])
+        process._seconds = saved["seconds"]
         if not is_counted:
             for used in saved["usage"]:
                 context.tally.add(used)
@@ -218,6 +220,7 @@ class AgentProcess:
         if not self.status.may_become(ProcessStatus.RUNNING) or self._state.has_to_wait:
             return self
         self._state.status = ProcessStatus.RUNNING
+        self._meter.restore(self._meter.turns, self._seconds)  # it may have rested meanwhile
         self._task = asyncio.current_task()
         self._state.declined = None
         started = perf_counter()
@@ -232,6 +235,7 @@ class AgentProcess:
             self._task.uncancel()
         finally:
             self._task = None
+            self._seconds = self._meter.seconds
             self._announce.ended(self._state, perf_counter() - started)
         return self
 
