@@ -10,6 +10,8 @@ HEAVY = (
     "jinja2",
     "opentelemetry",
     "pydantic",
+    "sqlalchemy",
+    "temporalio",
     "pytest",
     "rich",
     "typer",

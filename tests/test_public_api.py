@@ -44,6 +44,7 @@ PUBLIC = {
     "tactician.platform": "Autonomy Platform Ranked SupervisorInvocation Worker",
     "tactician.prompts": "rendered variables_of",
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
+    "tactician.stores": "SqlRunStore SqliteProcessStore",
     "tactician.testing": "FakeContext ScriptError ScriptedModel Step ToolCall When",
 }
 

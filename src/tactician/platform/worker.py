@@ -6,7 +6,7 @@ import asyncio
 import logging
 from contextlib import suppress
 
-from tactician.errors import LeaseLostError, TacticianError
+from tactician.errors import LeaseLostError, StoreError, TacticianError
 from tactician.platform.platform import Platform
 from tactician.process import DEFAULT_LEASE
 from tactician.runs import Lease, RunRecord, new_id
@@ -68,9 +68,15 @@ class Worker:
                 task.add_done_callback(lambda _: places.release())
 
     async def _claim(self) -> tuple[RunRecord, Lease] | None:
-        return await self._platform.store.claim(self.name, self._lease, names=tuple(self._platform.agents))
+        try:
+            return await self._platform.store.claim(self.name, self._lease, names=tuple(self._platform.agents))
+        except StoreError as error:
+            _logger.warning("%s: %s", self.name, error)
+            return None
 
     async def _go_on(self, record: RunRecord, lease: Lease) -> None:
+        if record.kind != "process":  # a run of an agent goes on where somebody answers it
+            return
         try:
             process = await self._platform.go_on(record, lease, seconds=self._lease)
         except LeaseLostError as error:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
-from tactician.errors import LeaseLostError, RunConflictError, StoredStateError
+from tactician.errors import LeaseLostError, RunConflictError, StoredStateError, StoreError
 from tactician.process.process import AgentProcess
 from tactician.process.status import ProcessStatus
 from tactician.runs import Lease, RunRecord, RunStore
@@ -60,7 +60,7 @@ class StoreKeeper:
             wakes_at=min(deadlines) if deadlines and process.status is ProcessStatus.WAITING else None,
         )
         try:
-            self._record = await self._store.save(changed, self._lease)
+            await self._save(changed)
         except RunConflictError:
             if not await self._was_killed():
                 raise LeaseLostError(f"{process!r} was changed by somebody else while it was running here") from None
@@ -71,6 +71,15 @@ class StoreKeeper:
             if claimed is None:
                 raise LeaseLostError(f"{process!r} was taken by another worker before it began here")
             self._record, self._lease = claimed
+
+    async def _save(self, changed: RunRecord) -> None:
+        """Saves the record, and knows that it has, even when it is cancelled meanwhile."""
+        saving = asyncio.ensure_future(self._store.save(changed, self._lease))
+        try:
+            self._record = await asyncio.shield(saving)
+        except asyncio.CancelledError:
+            self._record = await saving
+            raise
 
     def _state_of(self, process: AgentProcess) -> str:
         """The process as JSON; for one that has failed because it has none, what was kept of it last."""
@@ -114,6 +123,8 @@ class StoreKeeper:
                 continue
             try:
                 self._lease = await self._store.renew(self._lease, self._seconds)
+            except StoreError:  # the lease lasts for two more of these
+                continue
             except LeaseLostError as error:
                 lost.append(error)
                 if task is not None:
