@@ -341,7 +341,7 @@ async def test_time_in_which_it_waits_is_not_counted() -> None:
     class HandClock(SystemClock):
         time = 0.0
 
-        def now(self) -> float:  # type: ignore[override]  # a method may stand for a function
+        def now(self) -> float:
             return self.time
 
     clock = HandClock()
