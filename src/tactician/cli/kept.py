@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from pydantic_core import to_json
-
-from tactician.errors import RunConflictError, RunNotFoundError, StoredStateError
+from tactician.errors import RunNotFoundError, StoredStateError
 from tactician.llm import ModelCatalog
 from tactician.process import ProcessStatus
 from tactician.process.snapshot import Snapshot, read
 from tactician.runs import PendingRequest, RunContext, RunRecord, RunStatus, RunStore, pending_of
-from tactician.runs.store import ENDED
-
-_ATTEMPTS = 20
-_KILLED = ProcessStatus.KILLED
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,28 +59,6 @@ async def found(store: RunStore, run_id: str) -> Kept:
     if kept.problem is not None:
         raise StoredStateError(kept.problem)
     return kept
-
-
-async def kill_kept(store: RunStore, run_id: str, reason: str) -> None:
-    """Marks a process or a run as killed, and keeps why. Whoever runs it sees that, and ends it; no agent is needed.
-
-    Raises:
-        RunConflictError: when it has ended already, or changes too fast.
-    """
-    for _ in range(_ATTEMPTS):
-        kept = await found(store, run_id)
-        if kept.record.status in ENDED:
-            raise RunConflictError(f"{run_id} cannot be killed: it is {kept.record.status} already.")
-        with suppress(RunConflictError):
-            await store.save(replace(kept.record, status=_KILLED.value, state=_ended(kept, reason), wakes_at=None))
-            return
-    raise RunConflictError(f"{run_id} changes too fast to be killed: try again.")
-
-
-def _ended(kept: Kept, reason: str) -> str:
-    if kept.snapshot is None:
-        return kept.record.state
-    return to_json({**kept.snapshot, "status": _KILLED, "failure": reason}).decode()
 
 
 def _process(record: RunRecord) -> Kept:

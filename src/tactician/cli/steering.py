@@ -11,7 +11,7 @@ import typer
 
 from tactician.cli.answers import text_answer
 from tactician.cli.console import Debug, File, ModelName, NoInput, PersonalityName, ProcessId, StoreUrl, err, out
-from tactician.cli.kept import Kept, found, kill_kept
+from tactician.cli.kept import Kept, found
 from tactician.cli.loading import load_agents
 from tactician.cli.outcomes import Outcome, answered, conclude
 from tactician.cli.personalities import personality
@@ -20,6 +20,7 @@ from tactician.cli.running import again, platform_with, terminal_asker
 from tactician.cli.stores import needed_store, opened
 from tactician.errors import ConfigurationError, ResponseError, RunConflictError
 from tactician.platform import Platform
+from tactician.process import kill_in
 from tactician.runs import PendingRequest, Response, RunResult, RunStatus, approve, reject
 
 _Work: TypeAlias = Callable[[Platform, Kept], Awaitable[Outcome]]
@@ -85,7 +86,9 @@ def kill(
 
 async def _kill(id: str, store: str, reason: str) -> None:
     async with opened(store) as kept:
-        await kill_kept(kept, id, reason)
+        status = (await found(kept, id)).record.status
+        if not await kill_in(kept, id, reason):
+            raise RunConflictError(f"{id} cannot be killed: it is {status} already.")
 
 
 async def _on_platform(

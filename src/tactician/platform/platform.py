@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
@@ -31,7 +31,7 @@ from tactician.events import EventSink
 from tactician.llm import LanguageModel, ModelSource, source_of
 from tactician.platform.assembling import assembled
 from tactician.platform.contexts import keep_context, objects_of
-from tactician.process import DEFAULT_LEASE, AgentProcess, ProcessOptions, ProcessStatus, StoreKeeper, with_end
+from tactician.process import DEFAULT_LEASE, AgentProcess, ProcessOptions, ProcessStatus, StoreKeeper, kill_in
 from tactician.runs import (
     Lease,
     MemoryRuns,
@@ -47,7 +47,6 @@ from tactician.runs import (
 )
 
 T = TypeVar("T")
-_KILLS = 20
 _logger = logging.getLogger(__name__)
 
 
@@ -235,15 +234,7 @@ class Platform:
             if running is None:
                 raise RunNotFoundError(f"There is no process with the id {process_id!r}")
             return
-        for _ in range(_KILLS):
-            record = await self._record(process_id)
-            if ProcessStatus(record.status).is_terminal:
-                return
-            with suppress(RunConflictError):  # a worker that runs it sees this, and ends it
-                state = with_end(record.state, ProcessStatus.KILLED, reason)
-                await self._store.save(replace(record, status=ProcessStatus.KILLED.value, state=state))
-                return
-        raise RunConflictError(f"The process {process_id} changes too fast to be killed: try again")
+        await kill_in(self._store, process_id, reason)
 
     async def go_on(self, record: RunRecord, lease: Lease, *, seconds: float = DEFAULT_LEASE) -> AgentProcess:
         """Goes on with a process that a worker has claimed.

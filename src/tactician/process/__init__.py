@@ -4,12 +4,12 @@ from tactician.process.blackboard import DEFAULT_BINDING, Blackboard, UserInput
 from tactician.process.context import OperationContext
 from tactician.process.diagram import agent_flowchart
 from tactician.process.history import ActionRun
-from tactician.process.keeping import DEFAULT_LEASE, StoreKeeper
+from tactician.process.keeping import DEFAULT_LEASE, StoreKeeper, kill_in
 from tactician.process.options import DEFAULT_BUDGET, ProcessOptions
 from tactician.process.people import ask_human, confirm
 from tactician.process.process import AgentProcess, Keeper
 from tactician.process.retrying import RetryPolicy
-from tactician.process.snapshot import SavedObject, restored_board, saved_objects, type_name, with_end
+from tactician.process.snapshot import SavedObject, restored_board, saved_objects, type_name
 from tactician.process.some_of import SomeOf
 from tactician.process.spec import ActionSpec, AgentSpec, Export, GoalSpec, Observe, Perform, Price, StuckHandler
 from tactician.process.status import TERMINAL, ProcessStatus
@@ -29,7 +29,7 @@ __all__ = [
     "saved_objects",
     "restored_board",
     "type_name",
-    "with_end",
+    "kill_in",
     "ask_human",
     "confirm",
     "Blackboard",

@@ -7,13 +7,41 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
-from tactician.errors import LeaseLostError, RunConflictError, StoredStateError, StoreError
+from tactician.errors import LeaseLostError, RunConflictError, RunNotFoundError, StoredStateError, StoreError
 from tactician.process.process import AgentProcess
+from tactician.process.snapshot import with_end
 from tactician.process.status import ProcessStatus
 from tactician.runs import Lease, RunRecord, RunStore
+from tactician.runs.store import ENDED
 
 DEFAULT_LEASE = 30.0
 _HEARTBEATS = 3
+_KILLS = 20
+
+
+async def kill_in(store: RunStore, run_id: str, reason: str) -> bool:
+    """Marks a process or a run in a store as killed; whoever runs it sees that, and ends it. No agent is needed.
+
+    Returns:
+        Whether it had not ended before.
+
+    Raises:
+        RunNotFoundError: when the store holds none with the id.
+        RunConflictError: when it changes too fast.
+        StoredStateError: when what is kept of a process cannot be read.
+    """
+    for _ in range(_KILLS):
+        record = await store.load(run_id)
+        if record is None:
+            raise RunNotFoundError(f"There is no run with the id {run_id!r} in the store")
+        if record.status in ENDED:
+            return False
+        is_process = record.kind == "process"
+        state = with_end(record.state, ProcessStatus.KILLED, reason) if is_process else record.state
+        with suppress(RunConflictError):
+            await store.save(replace(record, status=ProcessStatus.KILLED.value, state=state, wakes_at=None))
+            return True
+    raise RunConflictError(f"{run_id} changes too fast to be killed: try again")
 
 
 class StoreKeeper:
