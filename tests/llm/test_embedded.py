@@ -6,7 +6,8 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
@@ -191,6 +192,27 @@ async def test_a_call_has_a_time_limit(model: EmbeddedModel) -> None:
         await model.generate(endless(timeout=0.1))
     with pytest.raises(ModelTimeoutError):
         await anext(model.stream(endless(timeout=1e-9)))
+
+
+async def test_the_time_limit_holds_while_chunks_come_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Flood:
+        """A server whose chunks come faster than one can read them, for three seconds."""
+
+        def handle_chat_completions(self, body: object, callback: Callable[[object], bool]) -> object:
+            end = time.monotonic() + 3
+            while time.monotonic() < end:
+                if callback({"choices": [{"index": 0, "delta": {"content": "a"}}]}):
+                    break
+                time.sleep(1e-5)
+            return {}
+
+    weights = tmp_path / "model.gguf"
+    weights.touch()
+    monkeypatch.setattr(embedded, "load", lambda path: Flood())
+
+    for _ in range(10):
+        with pytest.raises(ModelTimeoutError):
+            await EmbeddedModel(weights).generate(endless(timeout=0.05))
 
 
 async def test_a_conversation_that_is_too_long(model: EmbeddedModel) -> None:

@@ -105,7 +105,8 @@ class EmbeddedModel:
     async def _in_time(self, request: ModelRequest, work: Coroutine[object, object, T]) -> T:
         seconds = request.options.timeout
         try:
-            return await asyncio.wait_for(work, seconds)
+            async with asyncio.timeout(seconds):  # `wait_for` would lose a cancellation that comes with a chunk
+                return await work
         except TimeoutError as error:
             raise ModelTimeoutError(f"{self.name}: no answer within {seconds} s", model=self.name) from error
 

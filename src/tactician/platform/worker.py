@@ -62,7 +62,8 @@ class Worker:
                 if claimed is None:
                     places.release()
                     with suppress(TimeoutError):
-                        await asyncio.wait_for(stop.wait(), self._poll)
+                        async with asyncio.timeout(self._poll):
+                            await stop.wait()
                     continue
                 task = group.create_task(self._go_on(*claimed))
                 task.add_done_callback(lambda _: places.release())

@@ -69,7 +69,8 @@ class LocalEmbeddingModel(EmbeddingModel):
     async def _answer(self, texts: list[str], seconds: float | None) -> object:
         work = asyncio.get_running_loop().run_in_executor(_executor, self._work, texts)
         try:
-            return await asyncio.wait_for(work, seconds)
+            async with asyncio.timeout(seconds):
+                return await work
         except TimeoutError as error:
             raise ModelTimeoutError(f"{self.name}: no answer within {seconds} s", model=self.name) from error
 
