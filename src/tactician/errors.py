@@ -29,6 +29,39 @@ class AgentFileError(ConfigurationError):
         super().__init__(f"The agents in {folder} are not described correctly:{lines}")
 
 
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A mistake in a file.
+
+    Attributes:
+        path: where it is in the data, such as `handoffs[0].target.model`; empty for all of it.
+        message: what is wrong, and what to do.
+        file: the file, where it is known.
+        line: the line in it, from 1, where it is known.
+    """
+
+    path: str
+    message: str
+    file: str | None = None
+    line: int | None = None
+
+    def __str__(self) -> str:
+        place = ":".join(str(part) for part in (self.file, self.line) if part is not None)
+        if self.file is None and self.line is not None:
+            place = f"line {self.line}"
+        return ": ".join(part for part in (place, self.path, self.message) if part)
+
+
+class BlueprintError(ConfigurationError):
+    """A blueprint is wrong, or something has no blueprint. `problems` lists every mistake, each with its place."""
+
+    def __init__(self, subject: str, problems: Sequence[Problem]) -> None:
+        self.subject = subject
+        self.problems = tuple(problems)
+        lines = "".join(f"\n  - {problem}" for problem in self.problems)
+        super().__init__(f"{subject}:{lines}")
+
+
 class MissingExtraError(ConfigurationError):
     """An optional dependency is needed and not installed."""
 

@@ -10,15 +10,16 @@ from typing import TypeVar
 from tactician.agents import Agent
 from tactician.llm import JsonSchema, LlmOptions
 from tactician.loop import DEFAULT_MAX_ATTEMPTS, TASK_OVER, Autonomous
+from tactician.names import NameProblem
 from tactician.service.entries import AgentEntry, EntryProblems, FunctionEntry
-from tactician.service.names import NameProblem, Names
+from tactician.service.names import AgentFileNames
 from tactician.tools import DeclaredTool, ToolExecutor, ToolTraits, as_tool
 
 T = TypeVar("T")
 _logger = logging.getLogger(__name__)
 
 
-def build(entry: AgentEntry, names: Names) -> Agent[object]:
+def build(entry: AgentEntry, names: AgentFileNames) -> Agent[object]:
     """The agent.
 
     Raises:
@@ -34,7 +35,7 @@ def build(entry: AgentEntry, names: Names) -> Agent[object]:
 class _Builder:
     """Builds one agent, and collects what is wrong with it."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: AgentFileNames) -> None:
         self._names = names
         self.problems: list[str] = []
 

@@ -9,12 +9,12 @@ from tactician.agents import Agent
 from tactician.errors import AgentFileError
 from tactician.service.building import build
 from tactician.service.entries import EntryProblems, read_entry
-from tactician.service.names import Names
+from tactician.service.names import AgentFileNames
 
 _LARGEST = 4 * 2**20
 
 
-def load_agents(folder: Path, names: Names, taken: Mapping[str, object]) -> dict[str, Agent[object]]:
+def load_agents(folder: Path, names: AgentFileNames, taken: Mapping[str, object]) -> dict[str, Agent[object]]:
     """The agents that the `*.json` files of a folder describe, by their ids.
 
     Args:
@@ -43,7 +43,7 @@ def load_agents(folder: Path, names: Names, taken: Mapping[str, object]) -> dict
     return agents
 
 
-def _load(file: Path, names: Names) -> Agent[object]:
+def _load(file: Path, names: AgentFileNames) -> Agent[object]:
     try:
         if file.stat().st_size > _LARGEST:
             raise EntryProblems([f"it is larger than {_LARGEST // 2**20} MiB"])

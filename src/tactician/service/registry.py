@@ -12,7 +12,7 @@ from tactician.errors import AgentNotFoundError, ConfigurationError, Declaration
 from tactician.llm import LlmOptions, ModelCatalog, ModelRouter, ModelSource, OneModel
 from tactician.runs import Runnable
 from tactician.service.folder import load_agents
-from tactician.service.names import Names
+from tactician.service.names import AgentFileNames
 from tactician.tools import snake_case
 
 _SUFFIXES = {"-websearch": "web_search", "-codeinterpreter": "code_interpreter"}
@@ -30,7 +30,7 @@ class Registry:
         AgentFileError: with every mistake in all files.
     """
 
-    def __init__(self, models: ModelSource, folder: Path | None, names: Names) -> None:
+    def __init__(self, models: ModelSource, folder: Path | None, names: AgentFileNames) -> None:
         self._models = models
         self._folder = folder
         self._names = names

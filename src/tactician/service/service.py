@@ -33,7 +33,7 @@ from tactician.runs import (
 from tactician.service.answering import Answering
 from tactician.service.conversations import Conversations, Role, message_from
 from tactician.service.media import MediaService
-from tactician.service.names import Names
+from tactician.service.names import AgentFileNames
 from tactician.service.registry import Registry
 from tactician.service.requests import AgentOptions, ModelOptions, model_options, request_for
 from tactician.service.waiting import WaitingRuns
@@ -72,7 +72,9 @@ class AgentService(MediaService):
         on_event: EventSink | None = None,
     ) -> None:
         super().__init__(default_models() if models is None else source_of(models))
-        self._registry = Registry(self._models, None if folder is None else Path(folder), Names(names, packages))
+        self._registry = Registry(
+            self._models, None if folder is None else Path(folder), AgentFileNames(names, packages)
+        )
         self._conversations = Conversations(MemoryConversations() if conversations is None else conversations)
         self._runs = default_store() if runs is None else runs
         self._on_event = on_event
