@@ -1,4 +1,4 @@
-"""Measures, and prints one report: `python -m benchmarks [--only SECTION] [--quick] [--json FILE] [--markdown]`."""
+"""Measures, and prints one report: `python -m benchmarks [--only SECTION] [--quick] [--json FILE] [--plot FILE]`."""
 
 from __future__ import annotations
 
@@ -32,8 +32,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", choices=MEASURES, help="measure one section")
     parser.add_argument("--quick", action="store_true", help="fewer repetitions and no pyperplan: to see that it works")
     parser.add_argument("--json", type=Path, metavar="FILE", help="save the raw numbers")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw how planning time grows, as an SVG")
     parser.add_argument("--markdown", action="store_true", help="print Markdown tables instead")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.plot and options.only not in (None, "planner"):
+        parser.error(f"--plot draws what `planner` measures, not `{options.only}`")
+    return options
 
 
 def measured(names: list[str], *, quick: bool) -> list[Section]:
@@ -55,6 +59,8 @@ def main() -> int:
     if options.json:
         raw = {section.title: section.raw for section in sections if section.raw is not None}
         options.json.write_text(json.dumps({"machine": header, "sections": raw}, indent=1))
+    if options.plot:
+        options.plot.write_text(planner.drawing(sections))
     progress(f"done in {time.monotonic() - started:.0f} s")
     mismatches = [mismatch for section in sections for mismatch in section.mismatches]
     for mismatch in mismatches:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 
 from benchmarks.environments import Environment
 from benchmarks.measures import ChildError, Spread, json_from, progress
 from benchmarks.planning_peers import Outcome, driver, fast_downward, pyperplan
+from benchmarks.planning_plot import Timed, plot
 from benchmarks.planning_problems import Problem, problems
 from benchmarks.report import Section, judge
 
@@ -19,6 +20,7 @@ DOTS_PER_DECADE = 6  # of the chart
 PLANNERS = ("tactician", "again", "FD search", "FD", "pyperplan")
 COLUMNS = ("problem", *PLANNERS, "FD search / own", "cost", "costs", "budget")
 
+GROWTH = "How planning time grows"
 GROWTH_COLUMNS = ("problem", "ms", "µs for each", "growth", "0.01 ms to 10 s, every · ten times as long")
 
 Solver = Callable[[Problem], Outcome]
@@ -37,7 +39,7 @@ class Own:
 
 def measure(environments: Mapping[str, Environment], *, quick: bool) -> list[Section]:
     section = Section("Planning optimally, in ms", COLUMNS, raw=[])
-    growth = Section("How planning time grows", GROWTH_COLUMNS)
+    growth = Section(GROWTH, GROWTH_COLUMNS, raw=[])
     downward, perplan = peers(environments["planners"])
     smaller: tuple[Problem, float] | None = None
     for problem in problems():
@@ -46,7 +48,11 @@ def measure(environments: Mapping[str, Environment], *, quick: bool) -> list[Sec
         if own.first:
             add_growth(growth, problem, own.first.median, smaller)
             smaller = problem, own.first.median
-        add_row(section, problem, own, downward(problem), Outcome() if quick else perplan(problem.with_unit_costs()))
+        theirs = downward(problem)
+        if own.first:
+            peer = theirs.search if len(problem.goals) == 1 else None  # one plan for all goals is another question
+            growth.raw.append(asdict(Timed(problem.family, problem.size, own.first.median, peer)))
+        add_row(section, problem, own, theirs, Outcome() if quick else perplan(problem.with_unit_costs()))
     section.notes += [
         "Tactician: processor time of a call on new actions, and again on the same ones; medians.",
         "FD is Fast Downward: its search alone, and the whole of it with translator and driver (wall).",
@@ -59,6 +65,11 @@ def measure(environments: Mapping[str, Environment], *, quick: bool) -> list[Sec
         "steps for each of side x side cells: linear in the steps is 2.0 in the side.",
     ]
     return [section, growth]
+
+
+def drawing(sections: Sequence[Section]) -> str:
+    """Return an SVG of what was measured."""
+    return plot([Timed(**one) for section in sections if section.title == GROWTH for one in section.raw])
 
 
 def add_growth(section: Section, problem: Problem, seconds: float, smaller: tuple[Problem, float] | None) -> None:

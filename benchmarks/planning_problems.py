@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-CHAINS = (10, 100, 1000)
-FAN_INS = (5, 14, 50, 200)
+CHAINS = (10, 30, 100, 300, 1000)
+FAN_INS = (5, 14, 50, 100, 200)
 WIDTH = 50
 DISTRACTORS = (10, 100, 1000, 10_000)
-TEMPTATIONS = (100, 1000)
+TEMPTATIONS = (100, 300, 1000)
 GRIDS = (5, 10, 20, 30)
-OPEN_GOALS = (10, 100, 1000)
+OPEN_GOALS = (10, 30, 100, 300, 1000)
 OPEN_ACTIONS = 1000
 NEVER = "never"  # a fact that nothing brings about
 

@@ -3,10 +3,10 @@
 Run it with `tactician run examples/fact_checker.py "The Moon is made of cheese. Water boils at 100 degrees."`.
 """
 
-from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Annotated
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from tactician import (
     Ai,
@@ -23,42 +23,53 @@ CHECKERS = (LlmOptions(temperature=0.3, max_tokens=200), LlmOptions(temperature=
 
 
 class Assertions(BaseModel):
-    claims: list[str]
+    claims: Annotated[list[str], Field(min_length=1, max_length=5)]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{number}. {claim}" for number, claim in enumerate(self.claims, start=1))
 
 
 class Verdict(BaseModel):
-    claim: str
+    number: int
     is_true: bool
 
 
 class FactCheck(BaseModel):
+    """What one model says of the claims."""
+
     verdicts: list[Verdict]
+
+    def says(self, number: int) -> bool | None:
+        """Whether a claim is true; `None` when it was left out."""
+        return next((verdict.is_true for verdict in self.verdicts if verdict.number == number), None)
 
 
 class FactChecks(BaseModel):
-    """What the checkers agree on, and what they do not."""
+    """What the models agree on, and what they do not."""
 
-    agreed: list[Verdict]
-    disputed: list[str]
+    true: list[str] = []
+    false: list[str] = []
+    disputed: list[str] = []
 
     def __str__(self) -> str:
-        lines = [f"{'true' if verdict.is_true else 'false'}: {verdict.claim}" for verdict in self.agreed]
-        return "\n".join((*lines, *(f"disputed: {claim}" for claim in self.disputed)))
+        found = {"true": self.true, "false": self.false, "disputed": self.disputed}
+        return "\n".join(f"{word}: {claim}" for word, claims in found.items() for claim in claims)
 
 
 def reconcile(checks: list[FactCheck], assertions: Assertions) -> FactChecks:
-    votes = Counter((verdict.claim, verdict.is_true) for check in checks for verdict in check.verdicts)
-    agreed = [Verdict(claim=claim, is_true=said) for (claim, said), count in votes.items() if count == len(checks)]
-    known = {verdict.claim for verdict in agreed}
-    return FactChecks(agreed=agreed, disputed=[claim for claim in assertions.claims if claim not in known])
+    found = FactChecks()
+    for number, claim in enumerate(assertions.claims, start=1):
+        said = {check.says(number) for check in checks}
+        group = found.true if said == {True} else found.false if said == {False} else found.disputed
+        group.append(claim)
+    return found
 
 
 def check_by(options: LlmOptions) -> Callable[[Assertions, Ai], Awaitable[FactCheck]]:
     """The check by one model."""
 
     async def check(assertions: Assertions, ai: Ai) -> FactCheck:
-        claims = "\n".join(assertions.claims)
-        return await ai.with_llm(options).create(FactCheck, f"Which of these claims are true?\n{claims}")
+        return await ai.with_llm(options).create(FactCheck, f"Which of these claims are true?\n{assertions}")
 
     return check
 
@@ -71,7 +82,8 @@ class FactChecker:
     @action
     async def find_assertions(self, user_input: UserInput, ai: Ai) -> Assertions:
         """Finds the claims in the text."""
-        return await ai.create(Assertions, f"List the distinct facts that this text claims:\n{user_input.content}")
+        found = await ai.create(Assertions, f"List the distinct facts that this text claims:\n{user_input.content}")
+        return Assertions(claims=list(dict.fromkeys(found.claims)))
 
     @achieves_goal("The claims of the text have been checked")
     @action

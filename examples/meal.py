@@ -1,13 +1,28 @@
-"""A meal is prepared: a model leads the stages, of which no agent has to be made.
+"""A meal is prepared: a model leads the stages, in the order that it thinks best.
 
-Run it with `python examples/meal.py`.
+Run it with `tactician run examples/meal.py "Ann would like two omelettes, cooked by Bob, who is 44"` and a model that
+can lead, or with `python examples/meal.py`, where a script says what such a model would.
 """
 
 import asyncio
 
 from pydantic import BaseModel
 
-from tactician import Ai, Platform, SupervisorInvocation, UserInput, achieves_goal, action, component
+from tactician import (
+    Ai,
+    PlannedAgent,
+    Planner,
+    Platform,
+    SupervisorInvocation,
+    UserInput,
+    achieves_goal,
+    action,
+    component,
+)
+from tactician.agents import combined_spec
+from tactician.testing import ScriptedModel, ToolCall
+
+REQUEST = "Ann would like two omelettes, cooked by Bob, who is 44"
 
 
 class Cook(BaseModel):
@@ -25,6 +40,9 @@ class Meal(BaseModel):
     quantity: int
     ordered_by: str
     cooked_by: str
+
+    def __str__(self) -> str:
+        return f"{self.quantity} x {self.dish} for {self.ordered_by}, by {self.cooked_by}"
 
 
 @component
@@ -50,9 +68,25 @@ class Stages:
         )
 
 
-async def main(platform: Platform, request: str) -> Meal:
+async def prepare(platform: Platform, request: str) -> Meal:
+    """One meal: no agent has to be made for that."""
     return await SupervisorInvocation(platform).returning(Meal).within(Stages()).run(UserInput(request))
 
 
+def script() -> ScriptedModel:
+    """A model that leads well."""
+    return ScriptedModel(
+        [ToolCall("choose_cook"), ToolCall("take_order")],
+        Cook(name="Bob", age=44),
+        Order(dish="omelette", quantity=2),
+        ToolCall("prepare_meal"),
+        Meal(dish="omelette", quantity=2, ordered_by="Ann", cooked_by="Bob"),
+    )
+
+
+agent = PlannedAgent.of(
+    combined_spec([Stages()], name="Kitchen", description="Prepares meals", planner=Planner.SUPERVISOR)
+)
+
 if __name__ == "__main__":
-    print(asyncio.run(main(Platform(), "Ann would like two omelettes, cooked by Bob, who is 44")))
+    print(asyncio.run(prepare(Platform(script()), REQUEST)))

@@ -8,11 +8,11 @@ import tactician
 
 PUBLIC = {
     "tactician": """
-        Agent AgentDefinition AgentNetwork AgentService Ai AssistantMessage Autonomous Autonomy Blackboard
+        Agent AgentDefinition AgentNetwork AgentService Ai AssistantMessage Autonomous Autonomy Blackboard Blueprint
         Budget Department Export Feedback Handoff HierarchicalAgents Image LlmOptions ModelRouter
         OperationContext ParallelAgents PlannedAgent Planner Platform ProcessOptions ProcessStatus RouterAgent
-        RunContext RunResult RunStatus Runnable SomeOf SupervisorAgent SupervisorInvocation Tool UserInput
-        UserMessage achieves_goal action approve ask_human by_name component condition confirm consensus cost
+        RunContext RunResult RunStatus Runnable SomeOf SupervisorAgent SupervisorInvocation Tool ToolGroup UserInput
+        UserMessage Verbosity achieves_goal action approve ask_human by_name component condition confirm consensus cost
         handoff planned_agent reject repeat_until repeat_until_acceptable resolve runnable scatter_gather
         simple_agent state tool
     """,
@@ -27,6 +27,11 @@ PUBLIC = {
         SimpleAgent StepLike consensus repeat_until repeat_until_acceptable scatter_gather simple_agent
     """,
     "tactician.ai": "Ai",
+    "tactician.blueprint": """
+        AgentBlueprint Blueprint BlueprintWarning Builder FunctionBlueprint HierarchicalBlueprint Limits
+        NetworkBlueprint Node ParallelBlueprint PlannedBlueprint Reference RouterBlueprint Snapshot
+        SupervisorBlueprint blueprint_of blueprint_type definition_of
+    """,
     "tactician.cli": "main",
     "tactician.context": """
         Chain CompactToolResults ContextStrategy Conversation ConversationStore ESTIMATE MemoryConversations
@@ -42,7 +47,10 @@ PUBLIC = {
         registry retry tool_input tool_input_guardrail tool_output tool_output_guardrail
     """,
     "tactician.platform": "Autonomy Platform Ranked SupervisorInvocation Worker",
-    "tactician.prompts": "rendered variables_of",
+    "tactician.prompts": """
+        FolderPrompts InstructionFile InstructionSource LangfusePrompts PromptProvider PromptProviders
+        ProvidedInstructions prompt_providers rendered variables_of
+    """,
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.stores": "SqlRunStore SqliteProcessStore",
     "tactician.testing": "FakeContext ScriptError ScriptedModel Step ToolCall When",
@@ -55,7 +63,7 @@ def test_a_package_exports_exactly_its_public_names(package: str) -> None:
 
 
 PACKAGES = [
-    *("agents", "ai", "cli", "llm", "loop", "planning", "platform", "process", "prompts", "runs", "service", "testing"),
+    *("agents", "ai", "blueprint", "cli", "llm", "loop", "planning", "platform", "process", "prompts", "runs", "service", "testing"),
     "tools",
 ]
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         simple_agent,
     )
     from tactician.ai import Ai
+    from tactician.blueprint import Blueprint
     from tactician.llm import AssistantMessage, Image, LlmOptions, ModelRouter, UserMessage
     from tactician.loop import Autonomous, Handoff, handoff
     from tactician.platform import Autonomy, Platform, SupervisorInvocation
@@ -49,12 +50,13 @@ if TYPE_CHECKING:
         ProcessStatus,
         SomeOf,
         UserInput,
+        Verbosity,
         ask_human,
         confirm,
     )
     from tactician.runs import Budget, RunContext, Runnable, RunResult, RunStatus, approve, reject
     from tactician.service import AgentService
-    from tactician.tools import Tool, tool
+    from tactician.tools import Tool, ToolGroup, tool
 
 __version__ = "0.1.0"
 
@@ -90,6 +92,7 @@ _HOMES = {
         "repeat_until_acceptable",
     ),
     "tactician.ai": ("Ai",),
+    "tactician.blueprint": ("Blueprint",),
     "tactician.llm": ("LlmOptions", "Image", "UserMessage", "AssistantMessage", "ModelRouter"),
     "tactician.loop": ("Autonomous", "Handoff", "handoff"),
     "tactician.platform": ("Autonomy", "Platform", "SupervisorInvocation"),
@@ -101,12 +104,13 @@ _HOMES = {
         "ProcessStatus",
         "SomeOf",
         "UserInput",
+        "Verbosity",
         "ask_human",
         "confirm",
     ),
     "tactician.runs": ("Budget", "RunContext", "Runnable", "RunResult", "RunStatus", "approve", "reject"),
     "tactician.service": ("AgentService",),
-    "tactician.tools": ("Tool", "tool"),
+    "tactician.tools": ("Tool", "ToolGroup", "tool"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -129,6 +133,7 @@ __all__ = [
     "Department",
     "tool",
     "Tool",
+    "ToolGroup",
     "runnable",
     "Runnable",
     "RunResult",
@@ -165,7 +170,9 @@ __all__ = [
     "Feedback",
     "AgentService",
     "AgentDefinition",
+    "Blueprint",
     "ProcessOptions",
+    "Verbosity",
     "ProcessStatus",
     "Budget",
 ]

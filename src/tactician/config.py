@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -87,6 +87,27 @@ class ProcessSettings(BaseModel):
     store: str | None = None
 
 
+class ToolGroupSettings(BaseModel):
+    """A table `[tool_groups.<name>]`: a tool group that is made of tools of others.
+
+    Attributes:
+        tools: their names, or patterns such as `brave_*`; with the name of their group before them where one of
+            several is meant, as in `docker:fetch`.
+        description: what they can do.
+        provider: who offers them.
+        version: of the group.
+        permissions: what they reach outside of the program.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tools: tuple[str, ...] = Field(min_length=1)
+    description: str = ""
+    provider: str = ""
+    version: str = ""
+    permissions: tuple[Literal["internet_access", "host_access"], ...] = ()
+
+
 class Settings(BaseModel):
     """All that `tactician.toml` can say."""
 
@@ -94,6 +115,7 @@ class Settings(BaseModel):
 
     models: ModelSettings = Field(default_factory=ModelSettings)
     process: ProcessSettings = Field(default_factory=ProcessSettings)
+    tool_groups: dict[str, ToolGroupSettings] = Field(default_factory=dict)
 
 
 def load_settings(path: str | Path | None = None) -> Settings:

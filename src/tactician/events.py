@@ -184,6 +184,13 @@ class ActionCompleted(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MessageSent(Event):
+    """An action tells the people outside something, and goes on."""
+
+    message: AssistantMessage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessEnded(Event):
     """The process stopped working; `failure` says why when it did not reach its goal."""
 

@@ -9,10 +9,12 @@ from difflib import get_close_matches
 from functools import reduce
 from importlib import import_module
 from types import FunctionType, MappingProxyType, MethodType, ModuleType
-from typing import cast
+from typing import TypeVar, cast
 
 ALLOW_VARIABLE = "TACTICIAN_ALLOW"
 NOTHING_REGISTERED: Mapping[str, object] = MappingProxyType({})
+
+T = TypeVar("T")
 
 
 class NameProblem(LookupError):  # noqa: N818 - it says what is wrong
@@ -37,6 +39,7 @@ class Names:
         self._registered = {_full_name(value): value for value in registered.values()} | dict(registered)
         self.packages = tuple(packages)
         self._kinds = kinds
+        self._owners: dict[str, object] = {}
 
     def find(self, name: str) -> object:
         """The class or the function of that name; `module.Class.method` is a method of a new object of the class.
@@ -55,7 +58,7 @@ class Names:
             f"nothing is known by the name {name!r}.{hint} Register it, or allow its package (allowed: {allowed})"
         )
 
-    def made(self, name: str, kind: Callable[[], object]) -> object:
+    def made(self, name: str, kind: Callable[[], T]) -> T:
         """A new object of the class of that name.
 
         Raises:
@@ -83,7 +86,9 @@ class Names:
         kind = self._public(module, owner)
         inner = getattr(kind, last, None) if isinstance(kind, type) else None
         if isinstance(kind, type) and callable(inner) and not isinstance(inner, type):
-            return cast("object", getattr(self.made(home, kind), last))
+            if home not in self._owners:  # tools that are methods of one object share it
+                self._owners[home] = self.made(home, kind)
+            return cast("object", getattr(self._owners[home], last))
         return inner
 
     def _public(self, module: ModuleType, name: str) -> object | None:

@@ -151,6 +151,24 @@ async def test_goals_of_equal_value_count_in_the_order_of_the_source() -> None:
     assert (await started(Equal(), "why")).result == Answer("a")
 
 
+async def test_a_goal_that_is_reached_ends_the_process_though_another_one_is_worth_the_same() -> None:
+    @planned_agent(description="reaches one goal, and could reach the other")
+    class Content:
+        @achieves_goal("a hint", value=0.5)
+        @action(cost=0.5)
+        def hint(self, clue: Clue) -> Hint:
+            raise AssertionError("not worth more than what is reached")
+
+        @achieves_goal("a clue")
+        @action
+        def search(self, user_input: UserInput) -> Clue:
+            return Clue("c")
+
+    process = await started(Content(), "why")
+    assert process.result == Clue("c"), process.failure
+    assert steps(process) == ["search"]
+
+
 async def test_goals_that_cannot_be_reached_are_all_explained() -> None:
     process = await started(TwoGoals())
     assert process.status is ProcessStatus.STUCK

@@ -361,7 +361,10 @@ def test_a_state_in_which_nothing_can_be_done() -> None:
         def begin(self, user_input: UserInput) -> End:
             return End()
 
-    assert problems_of(Agent()) == ("End: nothing can be done in this state; declare a method of it with @action",)
+    assert problems_of(Agent()) == (
+        "End: nothing can be done in this state; declare a method of it with @action, or import the modules of its "
+        "subclasses first",
+    )
 
 
 def test_a_goal_that_enters_a_state() -> None:

@@ -132,6 +132,24 @@ class Shop:
 """
 
 
+LED = """
+from dataclasses import dataclass
+from tactician import Planner, UserInput, achieves_goal, action, planned_agent
+
+@dataclass
+class Sold:
+    text: str
+
+@planned_agent(planner=Planner.SUPERVISOR, description="Sells")
+class Shop:
+    @action(cost=0.1, value=0.8)
+    def greet(self, user_input: UserInput) -> None: ...
+    @achieves_goal("sold")
+    @action
+    def sell(self, user_input: UserInput) -> Sold: ...
+"""
+
+
 def test_plan_says_why_and_what_comes_next(tmp_path: Path) -> None:
     done = tactician("plan", written(tmp_path, SHOP))
     assert done.code == 0, done.err
@@ -139,6 +157,23 @@ def test_plan_says_why_and_what_comes_next(tmp_path: Path) -> None:
     assert "'offer' is not needed: a plan that runs it works without it." in done.out
     assert "chosen sell (net value 0.65); then offer (net value -0.25)" in done.out
     assert "No plan reaches 'find': " in done.out
+
+
+def test_plan_of_an_agent_that_a_model_leads_shows_what_it_may_call(tmp_path: Path) -> None:
+    done = tactician("plan", written(tmp_path, LED))
+    assert done.code == 0, done.err
+    assert "sell" in done.out
+    assert "a model decides which actions lead to a goal" in done.out
+    assert "supervise" not in done.out
+    assert "not needed" not in done.out
+
+
+def test_plan_of_an_agent_without_a_plan_says_what_is_worth_most(tmp_path: Path) -> None:
+    done = tactician("plan", written(tmp_path, LED.replace("SUPERVISOR", "UTILITY")))
+    assert done.code == 0, done.err
+    assert "greet  cost 0.1, value 0.8\n" in done.out
+    assert "first greet (net value 0.7); then whatever is worth most" in done.out
+    assert "nearest" not in done.out
 
 
 def test_plan_does_not_explain_every_action_of_a_large_agent(tmp_path: Path) -> None:

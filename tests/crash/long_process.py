@@ -17,7 +17,7 @@ from tactician.stores import SqlRunStore
 from tactician.testing import ScriptedModel
 
 ACTIONS = 30
-LEASE = 0.6
+LEASE = 1.0
 STAGES: list[type[BaseModel]] = [
     create_model(f"Stage{number}", total=(int, 0), __module__=__name__) for number in range(ACTIONS + 1)
 ]
@@ -36,7 +36,7 @@ def stage(number: int) -> Callable[..., Awaitable[BaseModel]]:
     """The action that makes one stage of the one before."""
 
     async def act(self: Any, given: Any, context: OperationContext) -> BaseModel:  # noqa: ANN401 - made at runtime
-        traced(self.log, context.idempotency_key)
+        traced(self.log, f"{context.idempotency_key} {os.getpid()}")
         await asyncio.sleep(0.002)
         before = 0 if isinstance(given, UserInput) else given.total
         return STAGES[number](total=before + number)

@@ -1,4 +1,4 @@
-"""Workers that are killed at any moment: no process is lost, and no action that had ended is run again.
+"""Workers that die or freeze at any moment: no process is lost, and no action that had ended is run again.
 
 `make soak` kills 200 times; here it is a few times.
 """
@@ -8,111 +8,123 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import signal
-import subprocess
-import sys
 from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import pytest
+
 from tactician import Platform
-from tactician.process import AgentProcess
 from tactician.stores import SqlRunStore
 from tactician.testing import ScriptedModel
+from tests.crash.fleet import Fleet, Traces
 from tests.crash.long_process import ACTIONS, LEASE, STAGES, long_agent
+from tests.stores import postgres
 
 KILLS = int(os.environ.get("TACTICIAN_KILLS", "8"))
-ROOT = Path(__file__).parent.parent.parent
-LONGEST = 120.0 + KILLS
+FREEZES = RESTARTS = max(2, KILLS // 20)
+WORKERS = 3
+LONGEST = 60.0 + KILLS
 
 
-class Fleet:
-    """Workers in processes of their own, which die often."""
+class Site:
+    """A store, workers for it, and processes that they work on."""
 
     def __init__(self, url: str, log: Path) -> None:
-        self._command = [sys.executable, "-m", "tests.crash.long_process", url, str(log)]
-        self._workers: list[subprocess.Popen[bytes]] = []
+        self.traces = Traces(log)
+        self.fleet = Fleet(url, log)
+        self.store = SqlRunStore(url)
+        self._platform = Platform(models=ScriptedModel(), store=self.store).register(long_agent(str(log)))
+        self._ids: list[str] = []
 
-    def __enter__(self) -> Fleet:
-        return self
+    async def begin(self) -> None:
+        """Leaves one more process to the workers, and looks at what they do from now on."""
+        self.traces.skip()
+        self._ids.append(await self._platform.enqueue("Long", f"process {len(self._ids)}"))
 
-    def __exit__(self, *exc: object) -> None:
-        for worker in self._workers:
-            worker.send_signal(signal.SIGCONT)
-            worker.kill()
-            worker.wait()
-
-    def start(self) -> None:
-        self._workers.append(subprocess.Popen(self._command, cwd=ROOT))
-
-    def kill_one(self) -> None:
-        worker = self._workers.pop(0)
-        worker.kill()
-        worker.wait()
-
-    def freeze_one(self) -> subprocess.Popen[bytes]:
-        worker = self._workers[0]
-        worker.send_signal(signal.SIGSTOP)
-        return worker
-
-
-async def begun(url: str, log: Path, count: int) -> list[str]:
-    """Processes in the store that nobody has begun to work on."""
-    store = SqlRunStore(url)
-    platform = Platform(models=ScriptedModel(), store=store).register(long_agent(str(log)))
-    ids = [await platform.enqueue("Long", f"process {number}") for number in range(count)]
-    await store.aclose()
-    return ids
-
-
-async def ended(url: str, log: Path, ids: list[str]) -> list[AgentProcess]:
-    """The processes, when all have ended."""
-    store = SqlRunStore(url)
-    platform = Platform(models=ScriptedModel(), store=store).register(long_agent(str(log)))
-    try:
+    async def ended(self) -> None:
+        """Returns when all processes have ended."""
         async with asyncio.timeout(LONGEST):
-            while {record.status for record in await store.records()} != {"completed"}:  # noqa: ASYNC110 - by others
+            while any(one.status != "completed" for one in await self.store.records()):  # noqa: ASYNC110 - by others
                 await asyncio.sleep(0.05)
-        return [await platform.process(one) for one in ids]
-    finally:
-        await store.aclose()
+
+    async def check(self, interruptions: int) -> None:
+        for one in self._ids:
+            process = await self._platform.process(one)
+            assert process.last(STAGES[-1]) == STAGES[-1](total=sum(range(ACTIONS + 1)))
+            assert [run.action for run in process.history] == [f"stage{number}" for number in range(1, ACTIONS + 1)]
+        traces = self.traces.all()
+        begun = Counter(trace.key for trace in traces)
+        assert len(begun) == ACTIONS * len(self._ids), "an action was lost"
+        again = sum(begun.values()) - len(begun)
+        assert again <= interruptions, "more was run again than what was in flight"
+
+    def handed_over(self) -> int:
+        """How often a worker went on with a process that another one had begun."""
+        return len({(trace.process, trace.worker) for trace in self.traces.all()}) - len(self._ids)
 
 
-def check(processes: list[AgentProcess], log: Path, interruptions: int) -> None:
-    for process in processes:
-        assert process.last(STAGES[-1]) == STAGES[-1](total=sum(range(ACTIONS + 1)))
-        assert [run.action for run in process.history] == [f"stage{number}" for number in range(1, ACTIONS + 1)]
-    traces = Counter(log.read_text().split())
-    assert len(traces) == ACTIONS * len(processes), "an action was lost"
-    again = sum(count - 1 for count in traces.values())
-    assert again <= interruptions, "more was run again than what was in flight"
+@pytest.fixture
+def server() -> Iterator[postgres.Server]:
+    with postgres.running(postgres.installed()) as server:
+        yield server
 
 
-async def test_workers_that_are_killed(tmp_path: Path) -> None:
-    url, log = f"sqlite:///{tmp_path}/runs.db", tmp_path / "log"
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/runs.db"
+    server: postgres.Server = request.getfixturevalue("server")
+    return f"postgresql://{server.address}/postgres"
+
+
+@pytest.fixture
+async def site(url: str, tmp_path: Path) -> AsyncIterator[Site]:
+    site = Site(url, tmp_path / "log")
+    with site.fleet:
+        site.fleet.start(WORKERS)
+        yield site
+    await site.store.aclose()
+
+
+async def test_workers_that_are_killed(site: Site) -> None:
     chance = random.Random(7)
-    count = max(2, KILLS // 8)
-    ids = await begun(url, log, count)
-    with Fleet(url, log) as fleet:
-        fleet.start()
-        for _ in range(KILLS):
-            fleet.start()
-            await asyncio.sleep(chance.uniform(0.05, 0.6))
-            fleet.kill_one()
-        check(await ended(url, log, ids), log, KILLS)
+    for _ in range(KILLS):
+        await site.begin()
+        victim = await site.traces.worker_after(chance.randint(1, ACTIONS))
+        await asyncio.sleep(chance.uniform(0, 0.004))
+        site.fleet.kill(victim.worker)
+        site.fleet.start()
+    await site.ended()
+    await site.check(KILLS)
+    assert site.handed_over() > KILLS // 2, "workers were killed when they had nothing to do"
 
 
-async def test_a_worker_that_was_frozen_is_fenced_out(tmp_path: Path) -> None:
-    url, log = f"sqlite:///{tmp_path}/runs.db", tmp_path / "log"
-    ids = await begun(url, log, 1)
-    with Fleet(url, log) as fleet:
-        fleet.start()
-        async with asyncio.timeout(30):
-            while not log.exists() or len(log.read_text().split()) < 3:  # noqa: ASYNC110 - by another process
-                await asyncio.sleep(0.01)
-        frozen = fleet.freeze_one()
-        await asyncio.sleep(LEASE * 2)
-        fleet.start()
-        processes = await ended(url, log, ids)
-        frozen.send_signal(signal.SIGCONT)
-        await asyncio.sleep(LEASE)
-        check([*processes, *await ended(url, log, ids)][:1], log, 2)
+async def test_workers_that_freeze_and_thaw_are_fenced_out(site: Site) -> None:
+    chance = random.Random(7)
+    for _ in range(FREEZES):
+        await site.begin()
+        victim = await site.traces.worker_after(chance.randint(1, ACTIONS - 5))
+        site.fleet.freeze(victim.worker)
+        with suppress(TimeoutError):  # a worker that is frozen while it writes to a file keeps all others from that
+            async with asyncio.timeout(LEASE * 5):
+                await site.traces.other_worker(victim)
+        site.fleet.thaw(victim.worker)
+    await site.ended()
+    await site.check(FREEZES)
+    assert site.fleet.said.count("has been taken by another worker") > FREEZES // 2
+
+
+@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
+async def test_a_server_that_crashes_and_comes_back(site: Site, server: postgres.Server) -> None:
+    chance = random.Random(7)
+    for _ in range(RESTARTS):
+        for _ in range(WORKERS):
+            await site.begin()
+        await site.traces.worker_after(chance.randint(1, ACTIONS - 5))
+        server.crash()
+        server.start()
+    await site.ended()
+    await site.check(RESTARTS * WORKERS)
+    assert "does not answer" in site.fleet.said

@@ -6,29 +6,33 @@ from examples.fact_checker import Assertions, FactCheck, FactChecker, FactChecks
 from tactician import Platform
 from tactician.testing import ScriptedModel
 
-CLAIMS = Assertions(claims=["The Moon is made of cheese", "Water boils at 100 degrees"])
+CLAIMS = Assertions(claims=["The Moon is made of cheese", "Water boils at 100 degrees", "Fish can fly"])
 
 
 def check(*answers: bool) -> FactCheck:
-    return FactCheck(verdicts=[Verdict(claim=c, is_true=a) for c, a in zip(CLAIMS.claims, answers, strict=True)])
+    return FactCheck(verdicts=[Verdict(number=n, is_true=answer) for n, answer in enumerate(answers, start=1)])
 
 
 async def test_what_all_models_say_is_agreed_and_the_rest_is_disputed() -> None:
-    model = ScriptedModel(CLAIMS, check(False, True), check(True, True))
+    twice = Assertions(claims=[*CLAIMS.claims, CLAIMS.claims[0]])
+    model = ScriptedModel(twice, check(False, True, True), check(False, True, False))
     platform = Platform(models=model).register(FactChecker())
-    found = await platform.invoke(FactChecks, "The Moon is made of cheese, and water boils at 100 degrees.")
-    assert found.agreed == [Verdict(claim="Water boils at 100 degrees", is_true=True)]
-    assert found.disputed == ["The Moon is made of cheese"]
-    assert str(found) == "true: Water boils at 100 degrees\ndisputed: The Moon is made of cheese"
+    found = await platform.invoke(FactChecks, "The Moon is made of cheese, water boils at 100 degrees, fish can fly.")
+    assert found == FactChecks(
+        true=["Water boils at 100 degrees"], false=["The Moon is made of cheese"], disputed=["Fish can fly"]
+    )
+    assert str(found) == "true: Water boils at 100 degrees\nfalse: The Moon is made of cheese\ndisputed: Fish can fly"
+    assert "3. Fish can fly" in model.calls[1].prompt
+    assert "4." not in model.calls[1].prompt
     assert [call.options.temperature for call in model.calls] == [None, 0.3, 0.0]
     model.assert_exhausted()
 
 
-def test_a_claim_that_nobody_checked_is_disputed() -> None:
-    assert reconcile([FactCheck(verdicts=[])], CLAIMS).disputed == CLAIMS.claims
+def test_a_claim_that_a_model_left_out_is_disputed() -> None:
+    assert reconcile([check(True, True, True), check(True)], CLAIMS).disputed == CLAIMS.claims[1:]
 
 
 @pytest.mark.embedded
 async def test_it_runs_on_the_embedded_model() -> None:
     found = await Platform().register(FactChecker()).invoke(FactChecks, "Paris is in France. Fish can fly.")
-    assert isinstance(found, FactChecks)
+    assert 1 <= len(found.true + found.false + found.disputed) <= 5

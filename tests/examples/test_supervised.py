@@ -7,8 +7,8 @@ from examples.market_research import (
     MarketResearcher,
     ReportRequest,
 )
-from examples.meal import Cook, Meal, Order, main
-from tactician import Platform
+from examples.meal import REQUEST, Cook, Meal, agent, prepare, script
+from tactician import Platform, ProcessStatus
 from tactician.testing import ScriptedModel, ToolCall
 
 DATA = MarketData(revenues={"Amazon": "$100B"}, market_share={"Amazon": 0.31})
@@ -36,14 +36,17 @@ async def test_the_model_makes_the_requests_and_the_report_has_what_was_found() 
 
 
 async def test_the_meal_is_prepared_when_there_are_a_cook_and_an_order() -> None:
-    meal = Meal(dish="omelette", quantity=2, ordered_by="Ann", cooked_by="Bob")
-    model = ScriptedModel(
-        [ToolCall("choose_cook"), ToolCall("take_order")],
-        Cook(name="Bob", age=44),
-        Order(dish="omelette", quantity=2),
-        ToolCall("prepare_meal"),
-        meal,
-    )
-    assert await main(Platform(models=model), "Ann would like two omelettes, cooked by Bob, who is 44") == meal
+    model = script()
+    meal = await prepare(Platform(models=model), REQUEST)
+    assert meal == Meal(dish="omelette", quantity=2, ordered_by="Ann", cooked_by="Bob")
+    assert str(meal) == "2 x omelette for Ann, by Bob"
     assert "Bob, 44, cooks 2 x omelette" in model.calls[4].prompt
+    assert REQUEST in model.calls[4].prompt
     model.assert_exhausted()
+
+
+async def test_the_kitchen_as_an_agent_prepares_the_same_meal() -> None:
+    process = await Platform(models=script()).start(agent, REQUEST)
+    assert process.status is ProcessStatus.COMPLETED, process.failure
+    assert isinstance(process.result, Meal)
+    assert process.last(Cook) == Cook(name="Bob", age=44)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import count
+from itertools import combinations, count, product
 from typing import TypeAlias
 
 from hypothesis import strategies as st
@@ -50,7 +51,14 @@ def guarded(action: Action, number: int) -> Action:
 
 
 def conditions(names: str, least: int, most: int) -> st.SearchStrategy[dict[str, bool]]:
-    return st.dictionaries(st.sampled_from(names), st.booleans(), min_size=least, max_size=most)
+    """Drawn from all that there are: one choice takes a tenth of the time of drawing each name and value."""
+    return st.one_of([st.sampled_from(list(all_conditions(names, size))) for size in range(least, most + 1)])
+
+
+def all_conditions(names: str, size: int) -> Iterator[dict[str, bool]]:
+    for chosen in combinations(names, min(size, len(names))):
+        for values in product((False, True), repeat=len(chosen)):
+            yield dict(zip(chosen, values, strict=True))
 
 
 def worlds(names: str) -> st.SearchStrategy[dict[str, ConditionValue]]:
@@ -70,14 +78,14 @@ def parts(names: str) -> st.SearchStrategy[tuple[dict[str, ConditionValue], list
 
 # Strategies are built once: building them anew for every example takes longer than all the planning.
 PARTS = st.one_of([parts(NAMES[:size]) for size in range(3, len(NAMES) + 1)])
-GUARDS = st.lists(st.sampled_from(["none", "none", "none", "guard", "guard", "required"]), min_size=9, max_size=9)
+GUARDS = st.tuples(*[st.sampled_from(["none", "none", "none", "guard", "guard", "required"])] * 9)
 
 
 @st.composite
 def problems(draw: st.DrawFn) -> Problem:
     """A small problem in which some actions are guarded, and some guarded ones are required by the goal."""
-    known, drawn, wanted = draw(PARTS)
-    actions = []
+    known, drawn, goal = draw(PARTS)
+    actions, wanted = [], dict(goal)
     for number, (action, guard) in enumerate(zip(drawn, draw(GUARDS), strict=False)):
         named = replace(action, name=f"act{number}")
         actions.append(named if guard == "none" else guarded(named, number))
@@ -88,19 +96,21 @@ def problems(draw: st.DrawFn) -> Problem:
     return WorldState(known), actions, Goal("goal", wanted)
 
 
-AMOUNTS = st.lists(st.sampled_from([0.0, 0.0, 0.1, 0.5, 2.0, -1.0]), min_size=12, max_size=12)
+PROBLEMS = problems()
+AMOUNTS = st.tuples(*[st.sampled_from([0.0, 0.0, 0.1, 0.5, 2.0, -1.0])] * 12)
 OTHERS = st.lists(conditions(NAMES, 1, 2), max_size=2)
 
 
 @st.composite
 def choices(draw: st.DrawFn) -> Choice:
     """A small problem with up to three goals, in which goals and actions have values."""
-    (world, actions, goal), amounts = draw(problems()), draw(AMOUNTS)
+    (world, actions, goal), amounts = draw(PROBLEMS), draw(AMOUNTS)
     others = [Goal(f"other{number}", wanted) for number, wanted in enumerate(draw(OTHERS))]
     valued = [replace(action, value=value) for action, value in zip(actions, amounts, strict=False)]
     return world, valued, [replace(g, value=v) for g, v in zip([goal, *others], amounts[9:], strict=False)]
 
 
+CHOICES = choices()
 HIDDEN = st.sets(st.sampled_from(NAMES), max_size=4)
 TRUTHS = st.fixed_dictionaries({name: st.sampled_from([True, True, False, None]) for name in NAMES})
 
@@ -108,7 +118,7 @@ TRUTHS = st.fixed_dictionaries({name: st.sampled_from([True, True, False, None])
 @st.composite
 def secrets(draw: st.DrawFn) -> tuple[Choice, Truth]:
     """A choice in a world of which little is known, and the truth about it."""
-    (world, actions, goals), hidden = draw(choices()), draw(HIDDEN)
+    (world, actions, goals), hidden = draw(CHOICES), draw(HIDDEN)
     known = {name: value for name, value in world.items() if isinstance(value, bool) and name not in hidden}
     truth = {name: value for name, value in draw(TRUTHS).items() if name not in known}
     return (WorldState(known), actions, goals), truth

@@ -253,6 +253,29 @@ class TestManyGoals:
             ("text", 1.0),
         ]
 
+    def test_of_goals_that_come_to_the_same_one_that_is_reached_is_first(self) -> None:
+        goals = (Goal("high", {"high": True}, value=1.0), Goal("rested", {"rested": True}))
+        world = WorldState({"wings": True, "rested": True})
+        planner = AStarPlanner()
+
+        assert [plan.goal.name for plan in planner.plans(world, self.ACTIONS, goals)] == ["rested", "high"]
+        best = planner.best(world, self.ACTIONS, goals)
+        assert best is not None
+        assert (best.goal.name, best.actions) == ("rested", ())
+
+    def test_whether_it_is_reached_is_asked_when_that_decides(self) -> None:
+        goals = (Goal("high", {"high": True}, value=1.0), Goal("rested", {"rested": True}))
+        world, asked = WorldState({"wings": True}), list[str]()
+
+        def determine(name: str) -> bool | None:
+            asked.append(name)
+            return name == "rested"
+
+        best = AStarPlanner(determine).best(world, self.ACTIONS, goals)
+        assert best is not None
+        assert best.goal.name == "rested"
+        assert asked[-1] == "rested"
+
     def test_prune_keeps_what_some_plan_uses_in_order(self) -> None:
         world = WorldState({"topic": True})
 

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
+
 OPTIONS = "-c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off -c max_connections=200 -c port="
 IDENTITY = ("-U", "tactician", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
 
@@ -27,28 +29,55 @@ def programs() -> Path | None:
     return next((folder for folder in reversed(folders) if (folder / "initdb").exists()), None)
 
 
+def installed() -> Path:
+    """The folder of the server's programs; the test is skipped where there is none, except in CI."""
+    found = programs()
+    if found is None:
+        assert not os.environ.get("CI"), "PostgreSQL has to be installed where CI runs"
+        pytest.skip("PostgreSQL is not installed")
+    return found
+
+
+class Server:
+    """A server that can be stopped, and started again with what it keeps."""
+
+    def __init__(self, programs: Path, folder: Path) -> None:
+        # The server refuses to run as root.
+        self._user = "nobody" if os.geteuid() == 0 else None
+        if self._user is not None:
+            shutil.chown(folder, self._user)
+        self._programs, self._folder, self._port = programs, folder, free_port()
+        self._call("initdb", *IDENTITY)
+
+    @property
+    def address(self) -> str:
+        """Such as `tactician@127.0.0.1:5432`."""
+        return f"tactician@127.0.0.1:{self._port}"
+
+    def start(self) -> None:
+        log = f"{self._folder}/server.log"
+        self._call("pg_ctl", "start", "-w", "-s", "-l", log, "-o", f"{OPTIONS}{self._port}")
+
+    def crash(self) -> None:
+        """It ends at once, and keeps what was committed."""
+        self._call("pg_ctl", "stop", "-w", "-s", "-m", "immediate")
+
+    def _call(self, program: str, *arguments: str) -> None:
+        command = [str(self._programs / program), "-D", str(self._folder / "data"), *arguments]
+        with (self._folder / "commands.log").open("ab") as output:
+            subprocess.run(command, user=self._user, cwd=self._folder, stdout=output, stderr=output, check=True)
+
+
 @contextmanager
-def running(programs: Path) -> Iterator[str]:
-    """A server that is new and empty; its address, such as `tactician@127.0.0.1:5432`."""
-    # The server refuses to run as root.
-    user = "nobody" if os.geteuid() == 0 else None
+def running(programs: Path) -> Iterator[Server]:
+    """A server that is new and empty."""
     with tempfile.TemporaryDirectory(prefix="tactician-postgres-") as folder:
-        if user is not None:
-            shutil.chown(folder, user)
-        data, port = Path(folder) / "data", free_port()
-
-        def call(program: str, *arguments: str) -> None:
-            command = [str(programs / program), "-D", str(data), *arguments]
-            log = Path(folder) / "commands.log"
-            with log.open("ab") as output:
-                subprocess.run(command, user=user, cwd=folder, stdout=output, stderr=output, check=True)
-
-        call("initdb", *IDENTITY)
-        call("pg_ctl", "start", "-w", "-s", "-l", f"{data}/server.log", "-o", f"{OPTIONS}{port}")
+        server = Server(programs, Path(folder))
+        server.start()
         try:
-            yield f"tactician@127.0.0.1:{port}"
+            yield server
         finally:
-            call("pg_ctl", "stop", "-w", "-s", "-m", "immediate")
+            server.crash()
 
 
 def free_port() -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
@@ -20,12 +19,8 @@ from tests.stores.shared import SharedStoreConformance
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    programs = postgres.programs()
-    if programs is None:
-        assert not os.environ.get("CI"), "PostgreSQL has to be installed where CI runs"
-        pytest.skip("PostgreSQL is not installed")
-    with postgres.running(programs) as address:
-        yield address
+    with postgres.running(postgres.installed()) as server:
+        yield server.address
 
 
 async def done(server: str, statement: str) -> None:

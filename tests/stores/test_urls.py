@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +23,7 @@ from tactician.stores import SqliteProcessStore, SqlRunStore
         "mysql+pymysql://secret@host/x",
         "postgresql+nothing://secret@host/x",
         "sqlite+pysqlite:///secret",
+        "sqlite+pysqlcipher://:secret@/x",
     ],
 )
 def test_what_is_no_url_of_a_store_is_refused_and_not_repeated(url: str) -> None:
@@ -41,7 +43,8 @@ def test_a_store_shows_where_it_is_without_its_password(scheme: str) -> None:
     store = SqlRunStore(f"{scheme}://lynda:secret@host/runs?password=secret")
     driver = scheme if "+" in scheme else "postgresql+asyncpg"
     assert repr(store) == f"SqlRunStore('{driver}://lynda:***@host/runs')"
-    assert repr(SqliteProcessStore("runs.db")) == "SqliteProcessStore('sqlite+aiosqlite:///runs.db')"
+    assert repr(SqliteProcessStore("runs.db")) == "SqliteProcessStore('sqlite:///runs.db')"
+    assert repr(SqlRunStore("sqlite+aiosqlite:///runs.db")) == "SqlRunStore('sqlite:///runs.db')"
 
 
 @pytest.mark.parametrize("driver", ["asyncpg", "psycopg"])
@@ -54,7 +57,7 @@ async def test_a_server_that_is_not_there_is_named_without_the_password(driver: 
 
 @pytest.mark.parametrize(
     ("module", "url"),
-    [("sqlalchemy", "sqlite:///x"), ("aiosqlite", "sqlite:///x"), ("asyncpg", "postgresql://host/x")],
+    [("sqlalchemy", "sqlite:///x"), ("asyncpg", "postgresql://host/x")],
 )
 def test_what_is_not_installed_is_named_with_the_extras_that_bring_it(module: str, url: str) -> None:
     code = (
@@ -70,6 +73,18 @@ def test_what_is_not_installed_is_named_with_the_extras_that_bring_it(module: st
         f"A store needs {module}, which is not installed. "
         'Run: pip install "tactician[sql]" for SQLite, "tactician[postgres]" for PostgreSQL\n'
     )
+
+
+def test_a_file_needs_nothing_but_sqlalchemy(tmp_path: Path) -> None:
+    code = (
+        "import asyncio, sys\n"
+        "sys.modules.update(dict.fromkeys(('aiosqlite', 'asyncpg', 'greenlet')))\n"
+        "from tactician.stores import SqliteProcessStore\n"
+        f"store = SqliteProcessStore({str(tmp_path / 'runs.db')!r})\n"
+        "print(asyncio.run(store.load('r')))"
+    )
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "None\n"
 
 
 def test_the_package_loads_nothing_before_a_store_is_used() -> None:

@@ -9,6 +9,7 @@ from typing import Self, cast
 from typing_extensions import TypeVar
 
 from tactician.agents.base import BaseRunnable
+from tactician.agents.toolboxes import Changed, ToolboxSource, with_groups
 from tactician.context import ContextStrategy, Conversation
 from tactician.errors import DeclarationError
 from tactician.guardrails import (
@@ -34,8 +35,9 @@ from tactician.loop import (
     handoff,
     output_type,
 )
+from tactician.prompts import InstructionSource
 from tactician.runs import Budget, Input, Response, RunContext, Runnable, RunResult, begin, go_on, messages_of
-from tactician.tools import Tool, Toolbox, ToolLike, snake_case
+from tactician.tools import Tool, Toolbox, ToolGroup, ToolLike, snake_case
 
 T_co = TypeVar("T_co", covariant=True, default=str)
 
@@ -48,8 +50,9 @@ class Agent(BaseRunnable[T_co]):
     Args:
         name: how others call it; its role when there is none.
         model: a name, options, or a model; the default model of the run's context when `None`.
-        instructions: what it has to know and do.
+        instructions: what it has to know and do: a text, or where it is, as `InstructionFile("support.md")`.
         tools: what it may use: functions, `@tool` functions, tools, `other_agent.as_tool()`.
+        tool_groups: what else: groups of tools, by the names that they have where it runs, or themselves.
         handoffs: to whom it may hand the conversation on: `handoff(...)`, or simply Runnables.
         output_type: what its answer has to be; text by default.
         description: what it is for, for those who choose between agents; its goal or instructions by default.
@@ -76,8 +79,9 @@ class Agent(BaseRunnable[T_co]):
         name: str | None = None,
         *,
         model: str | LlmOptions | LanguageModel | None = None,
-        instructions: str = "",
+        instructions: str | InstructionSource = "",
         tools: Sequence[ToolLike] = (),
+        tool_groups: Sequence[str | ToolGroup] = (),
         handoffs: Sequence[Handoff[object] | Runnable] = (),
         output_type: type[T_co] | None = None,
         description: str | None = None,
@@ -102,13 +106,20 @@ class Agent(BaseRunnable[T_co]):
             raise DeclarationError("Agent", ["it needs a name or a role"])
         self.name = label
         self._id = id
-        self.instructions = instructions
+        self.instruction_source: InstructionSource | None = None
+        if isinstance(instructions, InstructionSource):
+            if role or goal or background:
+                raise DeclarationError(label, ["instructions from a source stand alone, without a role"])
+            self.instruction_source = instructions
+            instructions = instructions.text or ""
+        self.instructions: str = instructions
         if role or goal or background:
             self.instructions = _instructions(role, goal, background, instructions)
-        self.description = description or goal or instructions or label
+        self.description: str = description or goal or instructions or label
         self.model = model
         self.handoffs = tuple(map(_as_handoff, handoffs)) if handoffs else ()
         self._tools = Toolbox((*tools, *self.handoffs)) if tools or handoffs else NO_TOOLS
+        self.tool_groups = (tool_groups,) if isinstance(tool_groups, str) else tuple(tool_groups)
         self.output_type: type[T_co] | None = output_type
         self.guards = NO_GUARDS
         if input_guardrails or output_guardrails or tool_input_guardrails or tool_output_guardrails:
@@ -132,7 +143,9 @@ class Agent(BaseRunnable[T_co]):
             autonomy=autonomy,
         )
 
-    _view: Callable[[], Toolbox] | None = None
+    _view: ToolboxSource | None = None
+    _framed: Callable[[str], str] | None = None
+    """Adds to the instructions what follows from what the agent is made of, such as its workers."""
 
     @property
     def id(self) -> str:
@@ -141,7 +154,7 @@ class Agent(BaseRunnable[T_co]):
 
     @property
     def tools(self) -> Toolbox:
-        """What it may use, its handoffs included."""
+        """What it may use, its handoffs included; not what its tool groups stand for."""
         return self._current_tools()
 
     def replace_tools(self, tools: Sequence[ToolLike]) -> None:
@@ -162,10 +175,13 @@ class Agent(BaseRunnable[T_co]):
         """A copy with other instructions, more options, or its tools made into others. `replace_tools` of the agent
         itself reaches the copy too. Options do not change a model that was given as an object."""
         changed = copy(self)
-        changed.instructions = self.instructions if instructions is None else instructions
+        if instructions is not None:
+            changed.instructions, changed.instruction_source = instructions, None
         if self.model is None or isinstance(self.model, str | LlmOptions):
             changed.model = options.over(_as_options(self.model))
-        changed._view = self._current_tools if tools is None else _Changed(self._current_tools, tools)
+        changed._view = self._current_tools
+        if tools is not None:
+            changed._view = Changed(self._current_tools, lambda own: Toolbox(map(tools, own)))
         return changed
 
     def __repr__(self) -> str:
@@ -196,9 +212,9 @@ class Agent(BaseRunnable[T_co]):
         """
 
         async def work(given: Input, child: RunContext) -> RunResult[T_co]:
-            return await self._loop(child).run(messages_of(given), conversation)
+            return await self._run(given, child, conversation)
 
-        return await begin(self.name, input, context, budget, work)
+        return await begin(self.name, input, self._traced(context), budget, work)
 
     async def resume(
         self,
@@ -224,14 +240,25 @@ class Agent(BaseRunnable[T_co]):
         """
 
         async def work(given: Input, child: RunContext) -> RunResult[T_co]:
-            return await self._loop(child).run(messages_of(given), conversation)
+            return await self._run(given, child, conversation)
 
-        return await go_on(self.name, run_id, responses, context, work)
+        return await go_on(self.name, run_id, responses, self._traced(context), work)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
-        return await self._loop(context).run(messages_of(input))
+        return await self._run(input, context, None)
 
-    def _loop(self, context: RunContext) -> TurnLoop[T_co]:
+    async def _run(self, input: Input, context: RunContext, conversation: Conversation | None) -> RunResult[T_co]:
+        tools: ToolboxSource = self._current_tools
+        if self.tool_groups:
+            tools = await with_groups(tools, self.tool_groups, context)
+        source, instructions = self.instruction_source, self.instructions
+        if source is not None and source.text is None:
+            instructions = await source.resolve()
+        if self._framed is not None:
+            instructions = self._framed(instructions)
+        return await self._loop(context, tools, instructions).run(messages_of(input), conversation)
+
+    def _loop(self, context: RunContext, tools: ToolboxSource, instructions: str) -> TurnLoop[T_co]:
         model, options = self._resolve(context)
         # Without an output type T_co is str, its default.
         wanted = cast("OutputType[T_co]", output_type(self.output_type or str))
@@ -239,8 +266,8 @@ class Agent(BaseRunnable[T_co]):
             model,
             wanted,
             context,
-            instructions=self.instructions,
-            tools=self._current_tools,
+            instructions=instructions,
+            tools=tools,
             options=options,
             policy=self.policy,
         )
@@ -254,23 +281,6 @@ class Agent(BaseRunnable[T_co]):
             return model, NO_OPTIONS
         options = _as_options(model)
         return context.models.resolve(options), options
-
-
-class _Changed:
-    """Tools made of those that an agent has at the time; the same as long as it has the same."""
-
-    __slots__ = ("_change", "_made", "_source")
-
-    def __init__(self, source: Callable[[], Toolbox], change: Callable[[Tool], Tool]) -> None:
-        self._source = source
-        self._change = change
-        self._made: tuple[Toolbox, Toolbox] | None = None
-
-    def __call__(self) -> Toolbox:
-        own = self._source()
-        if self._made is None or self._made[0] is not own:
-            self._made = own, Toolbox(map(self._change, own))
-        return self._made[1]
 
 
 def _as_options(model: str | LlmOptions | None) -> LlmOptions:

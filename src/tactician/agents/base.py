@@ -11,7 +11,7 @@ from typing_extensions import TypeVar
 
 from tactician.errors import InvalidArgumentsError
 from tactician.events import Event
-from tactician.llm import ToolSpec
+from tactician.llm import ToolSpec, TraceMetadata
 from tactician.runs import (
     Budget,
     Input,
@@ -30,6 +30,7 @@ from tactician.tools import Tool, as_text, problems_of, snake_case
 
 if TYPE_CHECKING:
     from tactician.agents.boundary import Returns
+    from tactician.blueprint import Blueprint
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True, default=str)
@@ -44,6 +45,8 @@ class BaseRunnable(ABC, Generic[T_co]):
 
     name: str
     description: str
+    trace: TraceMetadata | None = None
+    """What its requests belong to, and those of all that it runs, where these do not say otherwise."""
 
     @abstractmethod
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
@@ -66,7 +69,7 @@ class BaseRunnable(ABC, Generic[T_co]):
             RunError: when it fails; the error holds what was done so far.
             ModelError: when a model cannot be called.
         """
-        return await begin(self.name, input, context, budget, self._work)
+        return await begin(self.name, input, self._traced(context), budget, self._work)
 
     async def resume(
         self, run_id: str, responses: Mapping[str, Response], *, context: RunContext | None = None
@@ -84,7 +87,7 @@ class BaseRunnable(ABC, Generic[T_co]):
             RunConflictError: when somebody else has taken it up.
             RunError: when it fails. It still waits then, with what it has done since.
         """
-        return await go_on(self.name, run_id, responses, context, self._work)
+        return await go_on(self.name, run_id, responses, self._traced(context), self._work)
 
     async def pending(self, run_id: str, *, context: RunContext | None = None) -> tuple[PendingRequest, ...]:
         """What a run of this waits for.
@@ -93,6 +96,10 @@ class BaseRunnable(ABC, Generic[T_co]):
             RunNotFoundError: when no run of this name waits with the id.
         """
         return await pending_of(self.name, run_id, context)
+
+    def _traced(self, context: RunContext | None) -> RunContext | None:
+        """The context, in which everything belongs to what this belongs to."""
+        return context if self.trace is None else (context or RunContext.default()).traced(self.trace)
 
     def run_sync(self, input: Input) -> RunResult[T_co]:
         """`run`, for programs without an event loop.
@@ -115,6 +122,19 @@ class BaseRunnable(ABC, Generic[T_co]):
     def as_tool(self, name: str | None = None, description: str | None = None) -> Tool:
         """This as a tool with one argument, `request`."""
         return RunnableTool(self, name, description)
+
+    def to_blueprint(self, *, strict: bool = False) -> Blueprint:
+        """This as data, with all that it is made of: see `Blueprint`.
+
+        Args:
+            strict: refuse to leave out tools that no import would find again; else a `BlueprintWarning` names them.
+
+        Raises:
+            BlueprintError: with everything that a blueprint cannot say.
+        """
+        from tactician.blueprint import Blueprint
+
+        return Blueprint.of(self, strict=strict)
 
     def returns(self, wanted: type[T]) -> Returns[T]:
         """This, with an answer that is of the wanted type whoever gives it: see `Returns`."""

@@ -15,6 +15,7 @@ from tactician.agents.declaring.hints import descendants
 from tactician.agents.declaring.methods import ActionMethod, Declarations, Source
 from tactician.agents.declaring.mistakes import mistakes_in, wrong_handler
 from tactician.agents.declaring.reading import read
+from tactician.agents.declaring.renewal import Renewal
 from tactician.agents.declaring.words import Words
 from tactician.agents.parameters import INFRASTRUCTURE
 from tactician.agents.planners import Planner
@@ -30,6 +31,7 @@ from tactician.process import (
     OperationContext,
     StuckHandler,
     UserInput,
+    stored_names,
     type_name,
 )
 from tactician.process.phases import state_of
@@ -52,7 +54,8 @@ def compile_classes(
     if problems:
         raise DeclarationError(", ".join(source.kind.__name__ for source in sources), problems)
     spec = _Compiler(declared, words).spec(name, description, planner, _stuck_handler(sources))
-    return supervised(spec) if planner is Planner.SUPERVISOR else spec
+    again = partial(compile_classes, sources, name, description, planner, needs_goal=needs_goal)
+    return Renewal.attached(supervised(spec) if planner is Planner.SUPERVISOR else spec, again)
 
 
 class _Compiler:
@@ -132,9 +135,11 @@ def _amount(fixed: float, method: str | None) -> Amount:
 
 
 def _types(declared: Declarations, words: Words) -> dict[str, type]:
-    """All types that may be on the blackboard, by their full names."""
+    """All types that may be on the blackboard, by their full names, and those that they had before."""
     known = (kind for one in (UserInput, *words.kinds, *declared.states) for kind in descendants(one))
-    return {type_name(kind): kind for kind in known}
+    names = [(name, kind) for kind in known for name in stored_names(kind)]
+    former = {name: kind for name, kind in names if name != type_name(kind)}
+    return former | {type_name(kind): kind for _, kind in names}
 
 
 def _stuck_handler(sources: Iterable[Source]) -> StuckHandler | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -20,6 +20,10 @@ from tactician.guardrails import output as output_named
 from tactician.llm import LanguageModel, LlmOptions
 from tactician.loop import DEFAULT_MAX_TURNS, Handoff, handoff
 from tactician.tools import Tool, ToolLike, as_tool, snake_case
+
+if TYPE_CHECKING:
+    from tactician.blueprint import AgentBlueprint
+    from tactician.llm import Responder
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _none_as_empty = BeforeValidator(lambda value: () if value is None else value)
@@ -148,9 +152,43 @@ class AgentDefinition(_Definition):
 
         Raises:
             DeclarationError: with everything that a definition cannot say: a guardrail without a registered name or one
-                of tools, a handoff to what is no `Agent`, a context strategy of one's own, a circle of handoffs.
+                of tools, tool groups, a handoff to what is no `Agent`, a context strategy of one's own, a circle of
+                handoffs.
         """
         return _Reader().definition(agent)
+
+    def to_blueprint(
+        self, *, model: str | None = None, responder: Responder | None = None, tools: Sequence[ToolLike] = ()
+    ) -> AgentBlueprint:
+        """The agent as data, with all that it needs to be built, and those to which it hands over.
+
+        Args:
+            model: the name of the model of all of them; the default model of wherever they run, when `None`.
+            responder: where that model is reached; found by its name, when `None`.
+            tools: what the definition may name.
+
+        Raises:
+            DeclarationError: with every tool and every guardrail that does not exist.
+            BlueprintError: with every tool that no import would find.
+        """
+        from tactician.blueprint import blueprint_of
+
+        return blueprint_of(self, model, responder, tools)
+
+    @classmethod
+    def of_blueprint(cls, blueprint: AgentBlueprint, *, tools: Sequence[ToolLike] = ()) -> AgentDefinition:
+        """What the agent of a blueprint does, without its model and where that is reached.
+
+        Args:
+            blueprint: that of an agent.
+            tools: what the definition may name.
+
+        Raises:
+            BlueprintError: with everything that a definition cannot say.
+        """
+        from tactician.blueprint import definition_of
+
+        return definition_of(blueprint, tools)
 
     def _build(self, model: str | LlmOptions | LanguageModel | None, tools: Mapping[str, Tool]) -> Agent[str]:
         return Agent(
@@ -203,6 +241,8 @@ class _Reader:
         guards = agent.guards
         if guards.tool_input or guards.tool_output:
             self._problems.append(f"{agent.name}: a definition cannot name guardrails of tools")
+        if agent.tool_groups:
+            self._problems.append(f"{agent.name}: a definition cannot name tool groups")
         path = (*path, agent)
         return AgentDefinition(
             name=agent.name,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
 from typing import cast
 
 from pydantic import JsonValue
@@ -15,6 +16,7 @@ from tactician.loop import output_type
 from tactician.runs import Input, RunContext, RunResult
 from tactician.tools import caller_namespace, resolved_hints
 
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True, default=str)
 
 
@@ -26,9 +28,22 @@ class FunctionRunnable(BaseRunnable[T_co]):
     ) -> None:
         self.name = name
         self.description = description
-        self._function = function
+        self.__wrapped__ = function
         self._hints = hints
         self._parameters = tuple(inspect.signature(function).parameters)
+
+    @classmethod
+    def of(
+        cls,
+        function: Callable[..., Awaitable[T]],
+        name: str | None = None,
+        description: str | None = None,
+        namespace: Mapping[str, object] = MappingProxyType({}),
+    ) -> FunctionRunnable[T]:
+        """A function, with its own name and docstring where nothing else is said; see `runnable`."""
+        own_name = str(getattr(function, "__name__", type(function).__name__))
+        label = description or (function.__doc__ or own_name).strip()
+        return FunctionRunnable(function, name or own_name, label, resolved_hints(function, namespace))
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
         frame = context.frame
@@ -36,7 +51,7 @@ class FunctionRunnable(BaseRunnable[T_co]):
         if isinstance(saved := frame.saved, dict) and "output" in saved:
             output = cast("T_co", _as(self._hints.get("return"), saved["output"]))
         else:
-            output = await self._function(*self._arguments(input, context))
+            output = await self.__wrapped__(*self._arguments(input, context))
         frame.progress = _Returned(output)
         return RunResult(output, tally=context.tally, run_id=context.run_id)
 
@@ -73,6 +88,4 @@ def runnable(
     `await agent.run(..., context=context)`. When one of those has to wait, the function is called again afterwards,
     from its beginning, and the runs that had ended give their results again.
     """
-    own_name = str(getattr(function, "__name__", type(function).__name__))
-    label = description or (function.__doc__ or own_name).strip()
-    return FunctionRunnable(function, name or own_name, label, resolved_hints(function, caller_namespace(1)))
+    return FunctionRunnable.of(function, name, description, caller_namespace(1))

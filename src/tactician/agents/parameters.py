@@ -9,7 +9,7 @@ from types import NoneType
 from typing import TypeAlias
 
 from tactician.agents.declarations import Resolver, by_name
-from tactician.agents.declaring.hints import REMEDY, classes_of, is_class, marks_of, members_of, written
+from tactician.agents.declaring.hints import classes_of, is_class, marks_of, members_of, remedy_for, written
 from tactician.ai import Ai
 from tactician.process import DEFAULT_BINDING, AgentProcess, Blackboard, OperationContext
 from tactician.runs import RunContext
@@ -115,7 +115,7 @@ def read_signature(
         elif (provide := _provided(hint, resolvers)) is not None:
             infrastructure[name] = provide
         elif (read := _parameter(parameter, hint)) is None:
-            problems.append(f"{label}: parameter {name!r} needs a class, not {written(hint)}; {REMEDY}")
+            problems.append(f"{label}: parameter {name!r} needs a class, not {written(hint)}; {remedy_for(hint)}")
         else:
             parameters.append(read)
     problems.extend(_ambiguities(label, parameters))

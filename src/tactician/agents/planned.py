@@ -17,7 +17,18 @@ from tactician.agents.parameters import Provide
 from tactician.agents.planners import Planner
 from tactician.errors import DeclarationError, ProcessFailedError, ProcessStuckError
 from tactician.llm import AssistantMessage, SystemMessage, ToolResult, UserMessage, text_of
-from tactician.process import AgentProcess, AgentSpec, Blackboard, Keeper, ProcessOptions, ProcessStatus, UserInput
+from tactician.process import (
+    AgentProcess,
+    AgentSpec,
+    Blackboard,
+    Keeper,
+    ProcessOptions,
+    ProcessStatus,
+    UserInput,
+    board_to_begin_with,
+    type_name,
+)
+from tactician.process.nesting import TOWARDS
 from tactician.runs import Budget, Input, Paused, RunContext, RunResult, begin, is_conversation, messages_of
 from tactician.tools import caller_namespace
 
@@ -44,6 +55,7 @@ class _Declared:
             self.compiled = compile_classes(
                 [self.source], self.name, self.description, self.planner, needs_goal=needs_goal
             )
+        self.compiled = self.compiled.renewed()
         return self.compiled.of(instance)
 
 
@@ -99,17 +111,23 @@ class PlannedAgent(BaseRunnable[object]):
         if not isinstance(declared, _Declared) or declared.owner is not type(instance):
             raise DeclarationError(type(instance).__name__, ["decorate the class with @planned_agent(description=...)"])
         self.instance = instance
-        self.spec = declared.spec(instance)
-        self.name = self.spec.name
-        self.description = self.spec.description
+        self._spec = declared.spec(instance)
+        self.name = self._spec.name
+        self.description = self._spec.description
 
     @classmethod
     def of(cls, spec: AgentSpec) -> PlannedAgent:
         """The agent of a spec that was put together in another way."""
         made = cls.__new__(cls)
-        made.instance, made.spec = spec.instance, spec
+        made.instance, made._spec = spec.instance, spec
         made.name, made.description = spec.name, spec.description
         return made
+
+    @property
+    def spec(self) -> AgentSpec:
+        """All that a process needs to know of it, with the subclasses of its types that have been loaded by now."""
+        self._spec = self._spec.renewed()
+        return self._spec
 
     def __repr__(self) -> str:
         return f"PlannedAgent({self.name!r})"
@@ -119,13 +137,19 @@ class PlannedAgent(BaseRunnable[object]):
         if (spec := self.spec.towards(wanted)) is None:
             return None
         aimed = copy(self)
-        aimed.spec = spec
+        aimed._spec = spec
         return aimed
+
+    def __towards__(self, wanted: type) -> PlannedAgent | None:
+        return self.towards(wanted)
 
     def process(
         self, *objects: object, context: RunContext | None = None, options: ProcessOptions | None = None
     ) -> AgentProcess:
-        """A process that has not started, with the objects on its blackboard; text becomes a `UserInput`."""
+        """A process that has not started, with the objects on its blackboard.
+
+        Text becomes a `UserInput`, and so do messages, unless the agent takes messages.
+        """
         return self.process_in((context or RunContext.default()).child(self.name), objects, options)
 
     def process_in(
@@ -134,9 +158,18 @@ class PlannedAgent(BaseRunnable[object]):
         objects: Sequence[object],
         options: ProcessOptions | None = None,
         keeper: Keeper | None = None,
+        known: Blackboard | None = None,
     ) -> AgentProcess:
-        """A process that has not started, in a context that is its own."""
-        return AgentProcess(self.spec, Blackboard(*map(_as_object, objects)), context, options, keeper)
+        """A process that has not started, in a context that is its own.
+
+        Args:
+            known: what is on its blackboard first; by default, what the options say.
+        """
+        board = known if known is not None else board_to_begin_with(options)
+        for given in objects:
+            for value in _as_objects(given, self.spec.types):
+                board.add(value)
+        return AgentProcess(self.spec, board, context, options, keeper)
 
     async def run(
         self,
@@ -158,7 +191,7 @@ class PlannedAgent(BaseRunnable[object]):
         async def work(given: Input, child: RunContext) -> RunResult[object]:
             return await self._process(given, child, options)
 
-        return await begin(self.name, input, context, budget, work)
+        return await begin(self.name, input, self._traced(context), budget, work)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
         return await self._process(input, context, None)
@@ -168,7 +201,7 @@ class PlannedAgent(BaseRunnable[object]):
         if context.frame is not None:
             context.frame.progress = _Kept(process)
         await process.run()
-        if process.status is ProcessStatus.WAITING:
+        if process.status in (ProcessStatus.WAITING, ProcessStatus.PAUSED):
             raise Paused(*(replace(one, id=_outer(context, one.id)) for one in process.pending))
         raise_unless_completed(process)
         return RunResult(process.result, tally=process.tally, process_id=process.id, run_id=process.id)
@@ -230,12 +263,15 @@ def raise_unless_completed(process: AgentProcess) -> None:
     raise kind(f"{process.agent.name} {verb}: {process.failure}", process) from process.error
 
 
-def _as_object(value: object) -> object:
+def _as_objects(value: object, types: Mapping[str, type]) -> Sequence[object]:
+    """What goes onto the blackboard. Messages stay what they are only for an agent that takes such."""
     if isinstance(value, str):
-        return UserInput(value)
-    if isinstance(value, _MESSAGES) or is_conversation(value):
-        return UserInput(text_of(messages_of(value)))
-    return value
+        return [UserInput(value)]
+    if not isinstance(value, _MESSAGES) and not is_conversation(value):
+        return [value]
+    messages = messages_of(value)
+    taken = [message for message in messages if type_name(type(message)) in types]
+    return taken if taken and taken[-1] is messages[-1] else [UserInput(text_of(messages))]
 
 
 def _of_planned(method: Callable[..., object]) -> Callable[..., object]:
@@ -254,6 +290,8 @@ _RUNNABLE_METHODS: Mapping[str, Callable[..., object]] = {
     "stream": _of_planned(PlannedAgent.stream),
     "as_tool": _of_planned(PlannedAgent.as_tool),
     "returns": _of_planned(PlannedAgent.returns),
+    "to_blueprint": _of_planned(PlannedAgent.to_blueprint),
     "resume": _of_planned(PlannedAgent.resume),
     "pending": _of_planned(PlannedAgent.pending),
+    TOWARDS: _of_planned(PlannedAgent.towards),
 }

@@ -25,7 +25,7 @@ from tactician.llm import (
 )
 from tactician.loop import DEFAULT_POLICY, OutputType, TurnLoop, TurnPolicy, output_type
 from tactician.runs import Input, RunContext, RunResult, messages_of, stream_events
-from tactician.tools import Toolbox, ToolLike, as_tool, tools_of
+from tactician.tools import Toolbox, ToolGroup, ToolLike, as_tool, tools_in, tools_of
 
 T = TypeVar("T")
 
@@ -44,6 +44,7 @@ class Ai:
     _tools: tuple[ToolLike, ...] = ()
     _images: tuple[Image, ...] = ()
     _examples: tuple[tuple[str, object], ...] = ()
+    _groups: tuple[str | ToolGroup, ...] = ()
 
     @classmethod
     def default(cls) -> Ai:
@@ -75,6 +76,14 @@ class Ai:
     def with_tool_object(self, owner: object) -> Self:
         """The methods of an object that are declared with `@tool`."""
         return self.with_tools(*tools_of(owner))
+
+    def with_tool_group(self, group: str | ToolGroup) -> Self:
+        """The tools of a group: a name stands for what the platform has under it when the model is called."""
+        return self.with_tool_groups(group)
+
+    def with_tool_groups(self, *groups: str | ToolGroup) -> Self:
+        """The tools of several groups."""
+        return replace(self, _groups=(*self._groups, *groups))
 
     def with_image(self, image: Image) -> Self:
         """A picture beside the prompt; several calls add up."""
@@ -196,12 +205,13 @@ class Ai:
         )
 
     async def _run(self, output: OutputType[T], prompt: Input) -> RunResult[T]:
+        more = await tools_in(self._groups, self.context) if self._groups else ()
         loop = TurnLoop(
             self.context.models.resolve(self.options),
             output,
             self.context.step("ai"),
             instructions="\n\n".join((*self._system, *map(_as_instruction, self._examples))),
-            tools=Toolbox(map(as_tool, self._tools)),
+            tools=Toolbox(map(as_tool, (*self._tools, *more))),
             options=self.options,
             policy=self.policy,
         )

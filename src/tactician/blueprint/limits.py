@@ -17,7 +17,7 @@ class Limits:
     """
 
     size: int = 2_000_000
-    depth: int = 200
+    depth: int = 128
     values: int = 200_000
     nodes: int = 5_000
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from rich.markup import escape
 from rich.tree import Tree
 
-from tactician.planning import Plan, WorldState
+from tactician.agents.supervision import LEADER
+from tactician.planning import Plan, UtilityPlanner, WorldState
 from tactician.process import ActionSpec, AgentSpec, GoalSpec
 
 _MOST_LEFT_OUT = 20
@@ -21,22 +22,33 @@ def starting_world(spec: AgentSpec) -> WorldState:
 
 
 def agent_tree(spec: AgentSpec) -> Tree:
-    """The actions, and the plan of each goal from the starting world."""
-    world = starting_world(spec)
+    """The actions and goals, and what is done from the starting world: the plans, unless a model leads."""
     tree = Tree(f"[bold]{escape(spec.name)}[/bold]  [dim]{escape(spec.description)}[/dim]")
     actions = tree.add("[bold]actions[/bold]")
-    for action in spec.actions:
+    for action in (one for one in spec.actions if one.name != LEADER):
         branch = actions.add(_action_line(action))
         branch.add(f"needs {_listed(action.needs)}")
         branch.add(f"gives {_listed(action.gives)}")
-    for goal in spec.goals:
-        heading = f"[bold]goal[/bold] [green]{escape(goal.name)}[/green]  [dim]{escape(goal.description)}[/dim]"
-        _explain(tree.add(heading), spec, goal, world)
-    if len(spec.goals) > 1:
-        _rank(tree, spec.planner.plans(world, spec.plannable, [goal.plan for goal in spec.goals]))
+    goals = [tree.add(_goal_line(goal)) for goal in spec.goals]
+    if any(action.name == LEADER for action in spec.actions):
+        tree.add("[dim]a model decides which actions lead to a goal[/dim]")
+        return tree
+    world = starting_world(spec)
+    _add_plans(tree, goals, spec, world)
     if start := [name for name, there in world.items() if there]:
         tree.add(f"[dim]the plans start from {_listed(start)}[/dim]")
     return tree
+
+
+def _add_plans(tree: Tree, goals: Sequence[Tree], spec: AgentSpec, world: WorldState) -> None:
+    """The plan of each goal, and which goal comes first; or only what is worth most, where nothing else counts."""
+    is_greedy = isinstance(spec.planner, UtilityPlanner)
+    if not is_greedy:
+        for branch, goal in zip(goals, spec.goals, strict=True):
+            _explain(branch, spec, goal, world)
+    if is_greedy or len(spec.goals) > 1:
+        plans = spec.planner.plans(world, spec.plannable, [goal.plan for goal in spec.goals])
+        (_first if is_greedy else _rank)(tree, plans)
 
 
 def _explain(branch: Tree, spec: AgentSpec, goal: GoalSpec, world: WorldState) -> None:
@@ -64,6 +76,13 @@ def _rank(tree: Tree, plans: Sequence[Plan]) -> None:
         tree.add(f"[bold]chosen[/bold] {ranked[0]}{others}")
 
 
+def _first(tree: Tree, plans: Sequence[Plan]) -> None:
+    """What is done first when there is no plan, but always that which is worth most."""
+    for action in plans[0].actions if plans else ():
+        value = f"net value {plans[0].net_value:g}"
+        tree.add(f"[bold]first[/bold] {escape(action.name)} ({value}); then whatever is worth most")
+
+
 def plan_tree(spec: AgentSpec, plan: Plan) -> Tree:
     """A plan, step by step, with what each step needs and gives."""
     tree = Tree(
@@ -76,10 +95,15 @@ def plan_tree(spec: AgentSpec, plan: Plan) -> Tree:
     return tree
 
 
+def _goal_line(goal: GoalSpec) -> str:
+    return f"[bold]goal[/bold] [green]{escape(goal.name)}[/green]  [dim]{escape(goal.description)}[/dim]"
+
+
 def _action_line(action: ActionSpec) -> str:
-    cost = action.plan.cost
-    shown = f"  [dim]cost {cost:g}[/dim]" if not callable(cost) and cost else ""
-    return f"[cyan]{escape(action.name)}[/cyan]  [dim]{escape(action.description)}[/dim]{shown}"
+    amounts = {"cost": action.plan.cost, "value": action.plan.value}
+    facts = [f"{name} {amount:g}" for name, amount in amounts.items() if not callable(amount) and amount]
+    words = "  ".join(filter(None, (escape(action.description), ", ".join(facts))))
+    return f"[cyan]{escape(action.name)}[/cyan]  [dim]{words}[/dim]"
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -25,8 +25,8 @@ from tactician.events import (
     TurnCompleted,
     TurnStarted,
 )
-from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, text_of
 from tactician.process import AgentSpec, ProcessStatus
+from tactician.process.telling import said_by, said_to
 
 
 @dataclass(slots=True)
@@ -63,9 +63,9 @@ class ProgressView:
             case ProcessEnded():
                 self._process_ended(event)
             case TurnStarted() if self.prompts:
-                self._panel(_prompt(event.request), f"prompt to {event.model}", "blue")
+                self._panel(said_to(event.request), f"prompt to {event.model}", "blue")
             case TurnCompleted() if self.responses:
-                self._panel(_answer(event.response), f"response of {event.response.model or 'the model'}", "magenta")
+                self._panel(said_by(event.response), f"response of {event.response.model or 'the model'}", "magenta")
             case ToolCalled():
                 self._line(event, f"  [dim]· {escape(event.call.name)}({escape(short(event.call.arguments))})[/dim]")
             case ToolReturned():
@@ -119,15 +119,3 @@ class ProgressView:
 
 def _in(colour: str, text: str) -> str:
     return f"[{colour}]{text}[/{colour}]"
-
-
-def _prompt(request: ModelRequest) -> str:
-    """What is new since the model's last answer; everything, before its first."""
-    messages = request.messages
-    answers = [index for index, message in enumerate(messages) if isinstance(message, AssistantMessage)]
-    return text_of(messages[answers[-1] + 1 :] if answers else messages)
-
-
-def _answer(response: ModelResponse) -> str:
-    calls = (f"{call.name}({call.arguments})" for call in response.message.tool_calls)
-    return "\n".join(filter(None, (response.message.text, *calls)))

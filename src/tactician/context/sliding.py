@@ -24,6 +24,7 @@ class SlidingWindow(ContextStrategy):
     Attributes:
         max_tokens: how long what is shown may be.
         preserve_system: whether the system messages at the beginning are always shown.
+        counter: counts tokens; that of the run's model by default.
 
     Raises:
         DeclarationError: when `max_tokens` is not positive.
@@ -31,6 +32,7 @@ class SlidingWindow(ContextStrategy):
 
     max_tokens: int
     preserve_system: bool = True
+    counter: TokenCounter | None = None
 
     def __post_init__(self) -> None:
         if self.max_tokens < 1:
@@ -38,7 +40,7 @@ class SlidingWindow(ContextStrategy):
 
     def start(self, run: RunContext, counter: TokenCounter) -> Window:
         """The window of a run."""
-        return _SlidingView(Ledger(counter), self)
+        return _SlidingView(Ledger(self.counter or counter), self)
 
 
 class _SlidingView:

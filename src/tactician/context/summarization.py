@@ -37,6 +37,7 @@ class Summarization(ContextStrategy):
         keep_recent: so many of the newest messages are never summed up, and calls are not parted from their results.
         model: the name of the model that sums up; the default one, when `None`.
         prompt: what that model is told to do.
+        counter: counts tokens; that of the run's model by default.
 
     Raises:
         DeclarationError: when a number is not positive.
@@ -46,6 +47,7 @@ class Summarization(ContextStrategy):
     keep_recent: int = 5
     model: str | None = None
     prompt: str | None = None
+    counter: TokenCounter | None = None
 
     def __post_init__(self) -> None:
         checks = (("max_tokens", self.max_tokens), ("keep_recent", self.keep_recent))
@@ -54,7 +56,7 @@ class Summarization(ContextStrategy):
 
     def start(self, run: RunContext, counter: TokenCounter) -> Window:
         """The window of a run."""
-        return _SummaryView(self, Summarizer(run, self.model, self.prompt or DEFAULT_PROMPT), counter)
+        return _SummaryView(self, Summarizer(run, self.model, self.prompt or DEFAULT_PROMPT), self.counter or counter)
 
 
 class _SummaryView:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tactician.context.transcript import transcript
 from tactician.errors import BudgetError, MalformedResponseError
 from tactician.events import ContextSummarized
-from tactician.llm import LlmOptions, Message, ModelRequest, Observer, SystemMessage, UserMessage
+from tactician.llm import NO_OPTIONS, LlmOptions, Message, ModelRequest, Observer, SystemMessage, UserMessage
 from tactician.runs import RunContext, RunResult
 
 DEFAULT_PROMPT = (
@@ -56,7 +56,8 @@ class Summarizer:
         model = run.models.resolve(LlmOptions(model=self.model))
         observer = None if run.sink is None else Observer(run.sink, run.run_id, run.path)
         messages = (SystemMessage(self.prompt), UserMessage(question))
-        response = await model.generate(ModelRequest(messages, observer=observer))
+        options = NO_OPTIONS.within(run.trace)
+        response = await model.generate(ModelRequest(messages, options=options, observer=observer))
         run.tally.add(response.usage.signed(model.name))
         if not (text := response.message.text.strip()):
             raise MalformedResponseError(f"{model.name}: it gave no summary", model=model.name)

@@ -54,6 +54,11 @@ class InputGuardrails(NamedTuple):
         every = tuple(guardrails)
         return cls(tuple(g for g in every if not g.concurrent), tuple(g for g in every if g.concurrent))
 
+    @property
+    def all(self) -> tuple[InputGuardrail, ...]:
+        """All of them, those to pass first before the others."""
+        return (*self.immediate, *self.concurrent)
+
 
 async def first_objection(guardrails: Iterable[Guardrail[V]], value: V, context: RunContext) -> Objection | None:
     """Checks one after the other, up to the first that does not pass. Guardrails of other tools are left out."""

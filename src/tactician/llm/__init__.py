@@ -5,6 +5,7 @@ from tactician.llm.catalog import ModelCatalog, ModelEntry, ModelSource, OneMode
 from tactician.llm.embedded import EmbeddedModel
 from tactician.llm.facts import Fact, FactTable
 from tactician.llm.fit import fit
+from tactician.llm.http import session as http_session
 from tactician.llm.images import ImageModel, Pictures, RemoteImageModel
 from tactician.llm.instances import Instance, parse_instances
 from tactician.llm.messages import (
@@ -44,6 +45,7 @@ from tactician.llm.options import NO_OPTIONS, LlmOptions
 from tactician.llm.pricing import ModelPrice, cost_of, price_for
 from tactician.llm.providers import PROVIDERS, Provider
 from tactician.llm.remote import Endpoint, RemoteModel
+from tactician.llm.responder import RespondedModel, Responder, RetrySettings
 from tactician.llm.routing import (
     Deployment,
     DeploymentStatus,
@@ -55,6 +57,7 @@ from tactician.llm.routing import (
 )
 from tactician.llm.schema import closed, is_strict
 from tactician.llm.service_catalog import ServiceSource
+from tactician.llm.trace import TraceMetadata
 from tactician.llm.usage import NO_USAGE, Usage, UsageTally
 from tactician.llm.vectors import (
     EmbeddingModel,
@@ -85,6 +88,7 @@ __all__ = [
     "text_of",
     "LlmOptions",
     "NO_OPTIONS",
+    "TraceMetadata",
     "ModelRequest",
     "ModelResponse",
     "Observer",
@@ -109,6 +113,7 @@ __all__ = [
     "ModelEntry",
     "OneModel",
     "source_of",
+    "http_session",
     "ModelRouter",
     "RoutedModel",
     "Deployment",
@@ -116,6 +121,9 @@ __all__ = [
     "RetryPolicy",
     "RetryRule",
     "RestPolicy",
+    "Responder",
+    "RespondedModel",
+    "RetrySettings",
     "RemoteModel",
     "EmbeddedModel",
     "PydanticAiModel",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 
+from tactician.llm.trace import TraceMetadata
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmOptions:
@@ -22,6 +24,7 @@ class LlmOptions:
         fallbacks: names of the models to use, in order, when this one cannot answer.
         instances: the only instances that may serve the call; any, when empty.
         session: calls with the same key go to the same instance, where the router is `sticky`.
+        trace: what the request belongs to, for providers that pass it on.
     """
 
     model: str | None = None
@@ -36,6 +39,7 @@ class LlmOptions:
     fallbacks: tuple[str, ...] = ()
     instances: tuple[str, ...] = ()
     session: str | None = None
+    trace: TraceMetadata | None = None
 
     @property
     def wanted(self) -> str | None:
@@ -49,7 +53,14 @@ class LlmOptions:
         if base is NO_OPTIONS or base == self:
             return self
         names = _HYPERPARAMETERS if self.wanted is not None else _NAMES
-        return replace(self, **{name: getattr(base, name) for name in names if getattr(self, name) in (None, ())})
+        merged = replace(self, **{name: getattr(base, name) for name in names if getattr(self, name) in (None, ())})
+        return merged if self.trace is None else merged.within(base.trace)
+
+    def within(self, trace: TraceMetadata | None) -> LlmOptions:
+        """These options for a request in such surroundings: what they say of the trace themselves comes first."""
+        if trace is None or trace is self.trace:
+            return self
+        return replace(self, trace=trace if self.trace is None else self.trace.over(trace))
 
 
 _NAMES = tuple(field.name for field in fields(LlmOptions))

@@ -12,9 +12,9 @@ from dataclasses import replace
 
 from tactician.llm.model import Features
 from tactician.llm.provider import Provider, joined
-from tactician.llm.wire import ANTHROPIC_MESSAGES, OPENAI_RESPONSES, Dialect
+from tactician.llm.wire import ANTHROPIC_MESSAGES, OPENAI_CHAT, OPENAI_RESPONSES, Dialect
 
-__all__ = ["PROVIDERS", "Provider", "joined"]
+__all__ = ["PROVIDERS", "OPENROUTER_RESPONSES", "IN_FORMAT", "AZURE_IN_FORMAT", "Provider", "joined"]
 
 _CHAT, _RESPONSES, _FOUNDRY = "/v1/chat/completions", "/v1/responses", "/models/chat/completions"
 
@@ -33,7 +33,7 @@ _PLAIN = Dialect(top_k=False, reasoning_effort=False, documents="")
 _LOCAL = Dialect(documents="")
 _GEMINI = replace(_PLAIN, replayed=frozenset({"extra_content"}))
 _OPENROUTER = Dialect(
-    native_tools={"web_search": {"plugins": [{"id": "web"}]}}, replayed=frozenset({"reasoning_details"})
+    native_tools={"web_search": {"plugins": [{"id": "web"}]}}, replayed=frozenset({"reasoning_details"}), traces=True
 )
 # New Claude models refuse sampling parameters and think as they see fit; the facts know the older ones. An answer of
 # more than 16384 tokens can take so long that Anthropic wants it streamed.
@@ -127,3 +127,30 @@ _TABLE = (
     replace(_AZURE, name="azure-grok", path=_FOUNDRY, dialect=_PLAIN),
 )
 PROVIDERS: Mapping[str, Provider] = {provider.name: provider for provider in _TABLE}
+
+# OpenRouter's reference, "Create a response": parts of an answer need an id, which plain text does not.
+OPENROUTER_RESPONSES = replace(
+    PROVIDERS["openrouter"],
+    path=_RESPONSES,
+    wire=OPENAI_RESPONSES,
+    dialect=replace(
+        _OPENROUTER,
+        refused_keywords=_OPENAI_RESPONSES.refused_keywords,
+        native_tools={"web_search": {"type": "openrouter:web_search"}},
+        plain_answers=True,
+    ),
+)
+IN_FORMAT: Mapping[str, Provider] = {
+    "openai-responses": replace(_OPENAI, path="/responses", elsewhere=None),
+    "openai-chat": replace(_OPENAI, path="/chat/completions", wire=OPENAI_CHAT, dialect=_OPENAI_CHAT, elsewhere=None),
+    "anthropic-messages": _ANTHROPIC,
+}
+"""How any server is spoken to in a wire format."""
+AZURE_IN_FORMAT: Mapping[str, Provider] = {
+    "openai-responses": PROVIDERS["azure-openai"],
+    "openai-chat": replace(
+        PROVIDERS["azure-openai"], path="/openai/v1/chat/completions", wire=OPENAI_CHAT, dialect=_OPENAI_CHAT
+    ),
+    "anthropic-messages": replace(PROVIDERS["azure-anthropic"], headers=_ANTHROPIC.headers, needs_api_version=False),
+}
+"""How Azure AI Foundry is spoken to in a wire format."""

@@ -26,6 +26,11 @@ def is_enabled(name: str, environment: Mapping[str, str]) -> bool:
     return enabled is None or name in enabled
 
 
+def own_address(name: str, environment: Mapping[str, str]) -> str | None:
+    """Where `<PROVIDER>_BASE_URL` says that the provider is; `None` when it is where it always is."""
+    return environment.get(f"{name.upper().replace('-', '_')}_BASE_URL") or None
+
+
 def single_key(name: str, model: str, environment: Mapping[str, str]) -> SingleKey:
     """The access to a provider for one of its models.
 
@@ -35,7 +40,7 @@ def single_key(name: str, model: str, environment: Mapping[str, str]) -> SingleK
     provider = PROVIDERS[name]
     if not is_enabled(name, environment):
         raise ConfigurationError(f"{name}:{model}: {name} is not among the providers that {PROVIDERS_VARIABLE} names")
-    base_url = environment.get(f"{name.upper().replace('-', '_')}_BASE_URL") or None
+    base_url = own_address(name, environment)
     key = environment.get(provider.key_variable) if provider.key_variable else None
     if provider.base_url is None:
         raise ConfigurationError(f"{name}:{model}: {name} has no fixed address; configure it in {VARIABLE}")

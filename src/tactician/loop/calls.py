@@ -132,6 +132,8 @@ class ToolRunner:
         guards = self._policy.guards
         if guards.tool_input and (objection := await first_objection(guards.tool_input, call, self._context)):
             return _refused(call, objection)
+        if self._context.pace is not None:
+            await self._context.pace.turn()
         result = self._trimmed(await self._in_time(call, found, tools))
         if guards.tool_output and not result.is_error:
             checked = CheckedToolOutput(call, result.content)
@@ -178,7 +180,10 @@ class ToolRunner:
 
     async def _run_one(self, call: ToolCall, tools: Toolbox) -> ToolResult:
         context = self._context
-        result = await tools.answer(call, context.at(call.id))
+        try:
+            result = await tools.answer(call, context.at(call.id))
+        except BaseExceptionGroup as group:
+            raise pause_in(group) or group from group
         if context.frame is not None:
             context.frame.forget(call.id)
         return result

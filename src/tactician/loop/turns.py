@@ -67,7 +67,7 @@ class TurnLoop(Generic[T]):
         self._instructions = instructions
         self._system: tuple[SystemMessage, ...] = (SystemMessage(instructions),) if instructions else ()
         self._tools = tools
-        self._options = options
+        self._options = options.within(context.trace)
         self._policy = policy
         self._ending: Ending[T] = ReplyEnding(output) if autonomy is None else AutonomousEnding(output, autonomy)
         strategy = policy.window if autonomy is None else autonomy.strategy(policy.window)

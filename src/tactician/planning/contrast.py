@@ -44,7 +44,7 @@ def _cheapest_with(session: Session, goal: Goal, about: Action) -> Plan | None:
     marked = replace(about, effects=effects, cost=session.cost(about), value=session.value(about))
     index = ActionIndex(tuple(marked if action == about else action for action in session.index.actions))
     problem = index.problem(replace(goal, conditions={**goal.conditions, _RAN: True}))
-    steps = session.steps(goal, problem)
+    steps = session.steps(goal, problem, problem.facts_in(session.world))
     return None if steps is None else session.priced(goal, [problem.actions[step] for step in steps])
 
 

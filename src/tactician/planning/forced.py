@@ -14,6 +14,7 @@ def forced_plan(masks: Masks, weights: Sequence[int], usable: Sequence[bool], st
     A missing fact with one achiever forces that action, whose own needs force others. If what is forced covers all
     that is missing and can be put in order, then nothing can be cheaper or shorter.
     """
+    needs, adds = masks.needs, masks.adds
     forced: list[int] = []
     provided, open_choices = start, 0
     missing = masks.goal & ~start
@@ -23,9 +24,10 @@ def forced_plan(masks: Masks, weights: Sequence[int], usable: Sequence[bool], st
         if len(achievers) > 1:
             achievers = undominated(masks, weights, achievers)
         if len(achievers) == 1:
-            forced.append(achievers[0])
-            provided |= masks.adds[achievers[0]]
-            missing |= masks.needs[achievers[0]]
+            step = achievers[0]
+            forced.append(step)
+            provided |= adds[step]
+            missing |= needs[step]
         else:
             open_choices |= fact
         missing &= ~(provided | open_choices)
@@ -49,15 +51,14 @@ def arrange(masks: Masks, start: int, steps: Sequence[int]) -> list[int] | None:
 
 
 def _next_step(masks: Masks, state: int, waiting: Sequence[int]) -> int | None:
-    destructive = None
+    needs, deletes, destructive = masks.needs, masks.deletes, None
     for step in waiting:
-        if not masks.needs[step] & ~state:
-            if _is_harmless(masks, step, waiting):
+        if not needs[step] & ~state:
+            if not deletes[step] or _is_harmless(masks, step, waiting):
                 return step
             destructive = step if destructive is None else destructive
     return destructive
 
 
 def _is_harmless(masks: Masks, step: int, waiting: Sequence[int]) -> bool:
-    deletes = masks.deletes[step]
-    return not deletes or not deletes & (masks.goal | union(masks.needs[other] for other in waiting if other != step))
+    return not masks.deletes[step] & (masks.goal | union(masks.needs[other] for other in waiting if other != step))

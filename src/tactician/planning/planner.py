@@ -134,7 +134,7 @@ class InquiringPlanner(ABC):
 
 
 def plans_for(inquiries: Iterable[Inquiry[Plan | None]]) -> Inquiry[list[Plan]]:
-    """The plans that there are, best net value first, then in the order given."""
+    """The plans that there are, as `by_net_value` orders them."""
     found: list[Plan] = []
     for inquiry in inquiries:
         plan = yield from inquiry
@@ -144,5 +144,5 @@ def plans_for(inquiries: Iterable[Inquiry[Plan | None]]) -> Inquiry[list[Plan]]:
 
 
 def by_net_value(plans: Iterable[Plan]) -> list[Plan]:
-    """Best net value first, then in the order given."""
-    return sorted(plans, key=lambda plan: -rounded(plan.net_value))
+    """Best net value first, then a goal that is reached, then in the order given."""
+    return sorted(plans, key=lambda plan: (-rounded(plan.net_value), bool(plan.actions)))

@@ -29,10 +29,13 @@ class Problem:
     """The actions that can help a goal, the preferred ones first, and their masks over `facts`.
 
     `needs` has all the preconditions of an action; `masks.needs` lacks its `enablers`, which only have to hold at the
-    start. `contested` are the facts that more than one action adds, `variable` the actions whose cost is a function.
+    start. `bits` has each condition with the facts that it holds and that it does not; `contested` the facts that
+    more than one action adds, `variable` the actions whose cost is a function. `may_gain` tells whether an action may
+    be worth something.
     """
 
     facts: dict[Fact, int]
+    bits: tuple[tuple[str, int, int], ...]
     actions: tuple[Action, ...]
     needs: tuple[int, ...]
     enablers: tuple[int, ...]
@@ -40,6 +43,7 @@ class Problem:
     contested: int
     fixed_weights: tuple[int, ...]
     variable: tuple[int, ...]
+    may_gain: bool
 
     @staticmethod
     def of(facts: dict[Fact, int], actions: tuple[Action, ...], conditions: Iterable[Fact]) -> Problem:
@@ -50,8 +54,10 @@ class Problem:
         enablers = split_enablers(needs, adds, deletes)
         watched = [need & ~enabler for need, enabler in zip(needs, enablers, strict=True)]
         masks = Masks.of(_mask(facts, conditions), watched, adds, deletes)
+        names = dict.fromkeys(name for name, _ in facts)
         return Problem(
             facts,
+            tuple((name, facts.get((name, True), 0), facts.get((name, False), 0)) for name in names),
             actions,
             tuple(needs),
             tuple(enablers),
@@ -59,6 +65,7 @@ class Problem:
             contested=sum(fact for fact, achievers in masks.achievers.items() if len(achievers) > 1),
             fixed_weights=tuple(0 if callable(action.cost) else weight_of(action.cost) for action in actions),
             variable=tuple(number for number, action in enumerate(actions) if callable(action.cost)),
+            may_gain=any(callable(action.value) or action.value > 0 for action in actions),
         )
 
     def weights(self, cost_of: Callable[[Action], float]) -> Sequence[int]:
@@ -74,9 +81,12 @@ class Problem:
         """The facts that hold in the world."""
         mask = 0
         values = dict(world.items())
-        for (name, value), bit in self.facts.items():
-            if values.get(name) == value:
-                mask |= bit
+        for name, holding, lacking in self.bits:
+            value = values.get(name)
+            if value is True:
+                mask |= holding
+            elif value is False:
+                mask |= lacking
         return mask
 
     def runs(self, steps: Sequence[int], start: int) -> bool:
@@ -85,6 +95,8 @@ class Problem:
 
     def first_use(self, steps: Iterable[int], assumed: int) -> str | None:
         """The first condition of which the steps, or at their end the goal, use an assumed fact."""
+        if not assumed:
+            return None
         for step in steps:
             if self.needs[step] & assumed:
                 return self._name_in(self.needs[step] & assumed)

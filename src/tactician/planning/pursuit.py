@@ -20,21 +20,23 @@ def plan_for(session: Session, goal: Goal) -> Inquiry[Plan | None]:
 
 
 def best_plan(session: Session, goals: Iterable[Goal]) -> Inquiry[Plan | None]:
-    """The plan of highest net value, for the first of the goals if there are several.
+    """The plan of highest net value, for the first of the goals if there are several; before them, one that is reached.
 
     It always attends to the goal that promises most. What another goal depends on is not asked, nor that goal planned
     for, once the promise is kept.
     """
     pursuits = [Pursuit(session, goal) for goal in goals]
-    queue = [(-rounded(pursuit.promise()), position) for position, pursuit in enumerate(pursuits)]
+    queue = [(*pursuit.rank(), position) for position, pursuit in enumerate(pursuits)]
     heapq.heapify(queue)
     while queue:
-        _, position = heapq.heappop(queue)
+        *_, position = heapq.heappop(queue)
         pursuit = pursuits[position]
         name = pursuit.question()
         if pursuit.is_hopeless():
             continue
-        entry = -rounded(pursuit.promise()), position
+        if name is None and not queue:
+            return pursuit.plan()
+        entry = *pursuit.rank(), position
         if queue and queue[0] < entry:
             heapq.heappush(queue, entry)
         elif name is None:
@@ -57,6 +59,7 @@ class Pursuit:
         self._session = session
         self._problem = session.index.problem(goal)
         self._steps: list[int] | None = None
+        self._plan: Plan | None = None
         self._assumed = 0
         self._settled = goal == NIRVANA
 
@@ -77,34 +80,41 @@ class Pursuit:
 
     def promise(self) -> float:
         """A net value that the plan will not exceed; once there is nothing more to ask, its net value."""
-        if self._settled and self._steps is not None:
-            return self._priced(self._steps).net_value
-        if any(callable(action.value) or action.value > 0 for action in self._problem.actions):
+        if self._settled and self._plan is not None:
+            return self._plan.net_value
+        if self._problem.may_gain:
             return math.inf
-        return self._session.worth(self.goal) - (0.0 if self._steps is None else self._priced(self._steps).cost)
+        return self._session.worth(self.goal) - (0.0 if self._plan is None else self._plan.cost)
+
+    def rank(self) -> tuple[float, bool]:
+        """What promises more comes first; of goals that promise the same, one that may be reached already."""
+        return -rounded(self.promise()), not self._session.may_hold(self.goal.conditions)
 
     def plan(self) -> Plan | None:
         """The plan, when there is nothing more to ask."""
-        return None if self._steps is None else self._priced(self._steps)
+        return self._plan
 
     def _assume_the_best(self) -> None:
         session, problem = self._session, self._problem
         self._assumed = session.unknown_facts(problem)
         start = problem.facts_in(session.world) | self._assumed
         if self._steps is None or not problem.runs(self._steps, start):
-            self._steps = session.steps(self.goal, problem, self._assumed)
+            self._follow(session.steps(self.goal, problem, start))
 
     def _without_assumptions(self) -> bool:
         """Whether there is a plan as good that relies on nothing unknown; that is the plan then."""
-        steps = self._session.steps(self.goal, self._problem)
+        start = self._problem.facts_in(self._session.world)
+        steps = self._session.steps(self.goal, self._problem, start)
         found = steps is not None and self._weight(steps) == self._weight(self._steps or [])
         if found:
-            self._steps = steps
+            self._follow(steps)
         return found
 
     def _weight(self, steps: Iterable[int]) -> int:
         weights = self._problem.weights(self._session.cost)
         return sum(weights[step] for step in steps)
 
-    def _priced(self, steps: Iterable[int]) -> Plan:
-        return self._session.priced(self.goal, [self._problem.actions[step] for step in steps])
+    def _follow(self, steps: list[int] | None) -> None:
+        actions = self._problem.actions
+        self._steps = steps
+        self._plan = None if steps is None else self._session.priced(self.goal, [actions[step] for step in steps])

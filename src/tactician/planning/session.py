@@ -22,20 +22,31 @@ AmountOf: TypeAlias = Callable[[Owner], float]
 class Session:
     """What is known of one world; asks for a condition, and calls the function of an amount, at most once.
 
-    `world` is the world with the answers so far; `cost`, `value` and `worth` are those of actions and goals in the
-    world as it was given.
+    `world` is the world with the answers so far; amounts are those in the world as it was given.
     """
 
     def __init__(self, world: WorldState, index: ActionIndex, *, asks: bool, max_expansions: int) -> None:
         """Start with the world as it was given; without `asks`, what is unknown stays so."""
         self.world = world
         self.index = index
-        self.cost: AmountOf[Action] = _once(lambda action: action.cost_in(world))
-        self.value: AmountOf[Action] = _once(lambda action: action.value_in(world))
-        self.worth: AmountOf[Goal] = _once(lambda goal: goal.value_in(world))
+        self._cost: AmountOf[Action] = _once(lambda action: action.cost_in(world))
+        self._value: AmountOf[Action] = _once(lambda action: action.value_in(world))
+        self._worth: AmountOf[Goal] = _once(lambda goal: goal.value_in(world))
         self._asks = asks
         self._asked: set[str] = set()
         self._max_expansions = max_expansions
+
+    def cost(self, action: Action) -> float:
+        """What running the action costs."""
+        return self._cost(action) if callable(action.cost) else action.cost
+
+    def value(self, action: Action) -> float:
+        """What running the action is worth."""
+        return self._value(action) if callable(action.value) else action.value
+
+    def worth(self, goal: Goal) -> float:
+        """What reaching the goal is worth."""
+        return self._worth(goal) if callable(goal.value) else goal.value
 
     def is_open(self, name: str) -> bool:
         """Whether a condition is unknown and can be asked for."""
@@ -69,13 +80,12 @@ class Session:
                     mask |= bit
         return mask
 
-    def steps(self, goal: Goal, problem: Problem, assumed: int = 0) -> list[int] | None:
-        """The best steps if the assumed facts hold too.
+    def steps(self, goal: Goal, problem: Problem, start: int) -> list[int] | None:
+        """The best steps from where these facts hold.
 
         Raises:
             SearchLimitExceeded: the search reached its limit first
         """
-        start = problem.facts_in(self.world) | assumed
         try:
             return solve(problem, problem.weights(self.cost), start, self._max_expansions)
         except ExpansionLimitError as limit:
@@ -84,8 +94,8 @@ class Session:
 
     def priced(self, goal: Goal, actions: Sequence[Action]) -> Plan:
         """The plan that runs these actions."""
-        costs = tuple(self.cost(action) for action in actions)
-        return Plan(goal, tuple(actions), costs, math.fsum((self.worth(goal), *map(self.value, actions))))
+        value = math.fsum((self.worth(goal), *map(self.value, actions)))
+        return Plan(goal, tuple(actions), tuple(map(self.cost, actions)), value)
 
 
 def _once(evaluate: AmountOf[Owner]) -> AmountOf[Owner]:

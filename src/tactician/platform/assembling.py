@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from tactician.agents import PlannedAgent, Planner, combined_spec
+from tactician.errors import DeclarationError
 from tactician.planning import Action
 from tactician.process import AgentSpec, GoalSpec
 from tactician.runs import Runnable
 
 _PREFIX = "towards "
+_logger = logging.getLogger(__name__)
 
 
 def all_of(agents: Mapping[str, Runnable]) -> AgentSpec | None:
@@ -39,6 +42,16 @@ def assembled_for(goal: str, agents: Mapping[str, Runnable]) -> PlannedAgent | N
 def assembled(name: str, agents: Mapping[str, Runnable]) -> PlannedAgent | None:
     """The assembled agent of this name: a process of it can go on wherever the same agents are."""
     return assembled_for(name.removeprefix(_PREFIX), agents) if name.startswith(_PREFIX) else None
+
+
+def assembled_names(agents: Mapping[str, PlannedAgent]) -> list[str]:
+    """The names of all agents that can be assembled of these; none, when their actions do not go together."""
+    try:
+        spec = all_of(agents)
+    except DeclarationError as error:
+        _logger.info("no agents for goals: %s", error)
+        return []
+    return [] if spec is None else [_PREFIX + goal.name for goal in spec.goals]
 
 
 def _relevant(actions: Iterable[Action], goal: GoalSpec) -> list[Action]:

@@ -20,8 +20,8 @@ from tactician.runs import RunStore
 _ATTEMPTS = 5
 
 
-async def objects_of(store: RunStore, context_id: str, agent: AgentSpec) -> list[tuple[object, str]]:
-    """The objects of a context that the agent knows the types of, with the names that they are bound to.
+async def known_in(store: RunStore, context_id: str, agent: AgentSpec, board: Blackboard) -> Blackboard:
+    """A blackboard with the objects of a context that the agent knows the types of, and then those of another one.
 
     Raises:
         StoredStateError: when the context cannot be read.
@@ -29,7 +29,8 @@ async def objects_of(store: RunStore, context_id: str, agent: AgentSpec) -> list
     kept = await store.load_context(context_id)
     saved = [] if kept is None else _read(context_id, kept[0])
     known = [one for one in saved if one["type"] in agent.types]
-    return [(entry.value, entry.binding) for entry in restored_board(known, {}, agent.types).entries]
+    found = restored_board(known, {}, agent.types)
+    return Blackboard.of((*found.entries, *board.entries), board.conditions)
 
 
 async def keep_context(store: RunStore, context_id: str, process: AgentProcess) -> None:

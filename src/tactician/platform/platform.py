@@ -1,37 +1,20 @@
-"""`Platform`: what is registered, which models there are, and the processes."""
+"""`Platform`: the models, the agents and the processes of a program."""
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import replace
-from difflib import get_close_matches
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TypeVar
 
-from tactician.agents import (
-    BaseRunnable,
-    PlannedAgent,
-    component_agent,
-    is_component,
-    is_planned,
-    raise_unless_completed,
-)
-from tactician.errors import (
-    AgentNotFoundError,
-    ConfigurationError,
-    DeclarationError,
-    ProcessFailedError,
-    RunConflictError,
-    RunNotFoundError,
-)
+from tactician.agents import BaseRunnable, PlannedAgent, raise_unless_completed
+from tactician.errors import AgentNotFoundError, ProcessFailedError
 from tactician.events import EventSink
 from tactician.llm import LanguageModel, ModelSource, source_of
-from tactician.platform.assembling import assembled
-from tactician.platform.contexts import keep_context, objects_of
-from tactician.process import DEFAULT_LEASE, AgentProcess, ProcessOptions, ProcessStatus, StoreKeeper, kill_in
+from tactician.platform.choosing import able
+from tactician.platform.publishing import goal_tools, local_goals
+from tactician.platform.registry import Registry
+from tactician.platform.running import Runner
+from tactician.process import DEFAULT_LEASE, AgentProcess, ProcessOptions, need_tool_groups
 from tactician.runs import (
     Lease,
     MemoryRuns,
@@ -43,11 +26,10 @@ from tactician.runs import (
     RunStatus,
     RunStore,
     default_models,
-    new_id,
 )
+from tactician.tools import Tool, ToolGroup, ToolGroups
 
 T = TypeVar("T")
-_logger = logging.getLogger(__name__)
 
 
 class Platform:
@@ -57,6 +39,7 @@ class Platform:
         models: a source of models, or one model for everything; those of the environment by default.
         on_event: called with every event of every run.
         store: where runs and processes are kept, after each of their steps. Without one, they are in this process only.
+        tool_groups: groups of tools that agents and actions may name.
     """
 
     def __init__(
@@ -65,15 +48,16 @@ class Platform:
         *,
         on_event: EventSink | None = None,
         store: RunStore | None = None,
+        tool_groups: Iterable[ToolGroup] = (),
     ) -> None:
         self._models = source_of(models) if models is not None else default_models()
         self._on_event = on_event
         self._store = store if store is not None else MemoryRuns()
-        self._is_durable = store is not None
-        self._owner = f"platform-{new_id()}"
-        self._spawned: set[asyncio.Task[AgentProcess]] = set()
-        self._agents: dict[str, Runnable] = {}
-        self._processes: dict[str, AgentProcess] = {}
+        self.is_durable = store is not None
+        self._registry = Registry()
+        self._tool_groups = ToolGroups()
+        self._tool_groups.add((local_goals(lambda: self.goal_tools(remote=False)), *tool_groups))
+        self._runner = Runner(self._registry, self.context, self._store, is_durable=self.is_durable)
 
     @staticmethod
     def default() -> Platform:
@@ -83,48 +67,65 @@ class Platform:
     @property
     def agents(self) -> Mapping[str, Runnable]:
         """What is registered, by name."""
-        return self._agents
+        return self._registry.agents
+
+    @property
+    def process_names(self) -> tuple[str, ...]:
+        """The names of all agents whose processes can go on here: registered ones, and what can be made of them."""
+        return self._registry.process_names
+
+    @property
+    def store(self) -> RunStore:
+        """Where runs and processes are kept."""
+        return self._store
+
+    @property
+    def tool_groups(self) -> Mapping[str, ToolGroup]:
+        """The tool groups by name: those registered, those of `tactician.toml`, and the group `goals`."""
+        return self._tool_groups
+
+    def goal_tools(self, remote: bool | None = None) -> tuple[Tool, ...]:
+        """The exported goals of the registered planned agents as tools, one for each type that they can start from.
+
+        Args:
+            remote: only those exported to other programs, or, when `False`, to other agents; both, when `None`.
+
+        Raises:
+            DeclarationError: with all goals that are exported on purpose, to which no single object leads, or only one
+                of a type that has no JSON form.
+        """
+        return goal_tools(self.agents, self.context, remote=remote)
 
     def context(self) -> RunContext:
         """A context for a run on this platform: `await agent.run(..., context=platform.context())`."""
-        return RunContext(self._models, sink=self._on_event, store=self._store)
+        return RunContext(self._models, sink=self._on_event, store=self._store, tool_groups=self._tool_groups)
 
     def register(self, *agents: object) -> Platform:
-        """Registers Runnables and instances of `@planned_agent` classes. Returns the platform.
+        """Registers Runnables, instances of `@planned_agent` classes, and tool groups. Returns the platform.
 
         Raises:
             DeclarationError: when one is not declared correctly, is neither, or a name is taken; with every mistake
                 of all of them. Then none is registered.
         """
-        fresh: dict[str, Runnable] = {}
-        errors: list[DeclarationError] = []
-        for agent in agents:
-            try:
-                registered = _as_runnable(agent)
-                if registered.name in self._agents or registered.name in fresh:
-                    raise DeclarationError(registered.name, ["another agent has this name; give one of them another"])
-                fresh[registered.name] = registered
-            except DeclarationError as error:
-                errors.append(error)
-        if len(errors) == 1:
-            raise errors[0]
-        if errors:
-            problems = [f"{error.subject}: {problem}" for error in errors for problem in error.problems]
-            raise DeclarationError(", ".join(error.subject for error in errors), problems)
-        self._agents.update(fresh)
+        groups = [one for one in agents if isinstance(one, ToolGroup)]
+        self._tool_groups.check(groups)
+        self._registry.register(tuple(one for one in agents if not isinstance(one, ToolGroup)))
+        self._tool_groups.add(groups)
         return self
 
     async def start(self, agent: object, *objects: object, options: ProcessOptions | None = None) -> AgentProcess:
         """Runs a process of a planned agent, given itself or by its registered name, as far as it can go.
 
-        The objects go onto the blackboard first; text becomes a `UserInput`. Look at `process.status`: this does
-        not raise when the process fails or is stuck.
+        The objects go onto the blackboard first; text becomes a `UserInput`, and so do messages, unless the agent takes
+        messages. Look at `process.status`: this does not raise when the process fails or is stuck.
 
         Raises:
             AgentNotFoundError: when no planned agent has the name.
             DeclarationError: when the agent is not declared correctly.
+            ConfigurationError: when a tool group is missing that an action uses; or when the platform has a store, and
+                the options cannot be kept there.
         """
-        return await self._begun(self._planned(agent), objects, options)
+        return await self._runner.start(self._ready(agent), objects, options)
 
     async def spawn(self, agent: object, *objects: object, options: ProcessOptions | None = None) -> AgentProcess:
         """`start`, but returns at once, and the process runs on beside.
@@ -132,28 +133,20 @@ class Platform:
         Raises:
             AgentNotFoundError: when no planned agent has the name.
             DeclarationError: when the agent is not declared correctly.
+            ConfigurationError: when a tool group is missing that an action uses; or when the platform has a store, and
+                the options cannot be kept there.
         """
-        process, keeper = await self._made(self._planned(agent), objects, options)
-        task = asyncio.create_task(self._run(process, keeper))
-        self._spawned.add(task)
-        task.add_done_callback(self._spawned.discard)
-        return process
+        return await self._runner.spawn(self._ready(agent), objects, options)
 
     async def enqueue(self, agent: object, *objects: object, options: ProcessOptions | None = None) -> str:
         """Puts a process into the store for a worker to run; its id.
 
         Raises:
-            ConfigurationError: when the platform has no store.
+            ConfigurationError: when the platform has no store, or the options cannot be kept there.
             AgentNotFoundError: when no planned agent has the name.
             DeclarationError: when the agent is not declared correctly.
         """
-        if not self._is_durable:
-            raise ConfigurationError("A platform needs a store for workers to find processes: Platform(store=...)")
-        process, _ = await self._made(self._planned(agent), objects, options)
-        del self._processes[process.id]
-        name, text = process.agent.name, process.snapshot()
-        await self._store.save(RunRecord(process.id, name, "not started", text, 0, "process", process.parent_id))
-        return process.id
+        return await self._runner.enqueue(self._registry.planned(agent), objects, options)
 
     async def invoke(self, wanted: type[T], *objects: object, options: ProcessOptions | None = None) -> T:
         """An object of the wanted type, from the registered agent that has a goal and a plan for it.
@@ -164,15 +157,8 @@ class Platform:
             ProcessFailedError: when an action raises, a budget is used up, or a goal that may give one of several
                 types gives another one.
         """
-        candidates = [agent for agent in self._agents.values() if isinstance(agent, PlannedAgent)]
-        yielding = [aimed for agent in candidates if (aimed := agent.towards(wanted)) is not None]
-        if not yielding:
-            kinds = {kind.__name__ for agent in candidates for goal in agent.spec.goals for kind in goal.output_types}
-            known = ", ".join(sorted(kinds)) or "nothing"
-            raise AgentNotFoundError(
-                f"No registered agent yields a {wanted.__name__}. The registered goals yield: {known}."
-            )
-        process = await self.start(await self._able(yielding, objects), *objects, options=options)
+        agent = await able(self._registry.yielding(wanted), objects, options, self.context())
+        process = await self.start(agent, *objects, options=options)
         raise_unless_completed(process)
         if isinstance(result := process.result, wanted):
             return result
@@ -180,24 +166,21 @@ class Platform:
         raise ProcessFailedError(f"{process.agent.name} gave a {given} and not a {wanted.__name__}", process)
 
     async def processes(self) -> list[AgentProcess]:
-        """The processes that were started here, oldest first."""
-        return list(self._processes.values())
+        """The processes that run here or wait, and the last 1000 of those that have ended or are stuck; oldest first.
 
-    @property
-    def store(self) -> RunStore:
-        """Where runs and processes are kept."""
-        return self._store
+        With a store, those that wait are among the last 1000 too. Others are in the list as long as the program holds
+        them.
+        """
+        return self._runner.processes.all()
 
     async def process(self, process_id: str) -> AgentProcess:
-        """A process that was started here, or is kept in the store.
+        """A process of those that `processes` lists, or one that is kept in the store.
 
         Raises:
             RunNotFoundError: when there is none with the id.
             StoredStateError: when what is kept cannot be read.
         """
-        if not self._is_durable and (found := self._processes.get(process_id)) is not None:
-            return found
-        return self._restored(await self._record(process_id), None)
+        return await self._runner.process(process_id)
 
     async def respond(self, process_id: str, request_id: str, response: Response) -> AgentProcess:
         """Answers a request of a process that waits, and goes on with it as far as it can.
@@ -207,10 +190,7 @@ class Platform:
             RunConflictError: when somebody else is going on with it.
             ResponseError: when it does not wait for that, or the answer does not fit; then it still waits.
         """
-        process, keeper = await self._taken(process_id)
-        async with _held(keeper, process):
-            await process.respond(request_id, response)
-        return await self._stopped(process)
+        return await self._runner.respond(process_id, request_id, response)
 
     async def resume(self, process_id: str) -> AgentProcess:
         """Goes on with a process that was paused, is stuck, or whose worker has died, as far as it can.
@@ -219,8 +199,7 @@ class Platform:
             RunNotFoundError: when there is no such process.
             RunConflictError: when somebody else is going on with it.
         """
-        process, keeper = await self._taken(process_id)
-        return await self._run(process, keeper)
+        return await self._runner.resume(process_id)
 
     async def kill(self, process_id: str, reason: str = "killed") -> None:
         """Ends a process for good, and interrupts what it does, wherever it runs.
@@ -228,24 +207,17 @@ class Platform:
         Raises:
             RunNotFoundError: when there is no such process.
         """
-        if (running := self._processes.get(process_id)) is not None:
-            await running.kill(reason)
-        if not self._is_durable:
-            if running is None:
-                raise RunNotFoundError(f"There is no process with the id {process_id!r}")
-            return
-        await kill_in(self._store, process_id, reason)
+        await self._runner.kill(process_id, reason)
 
     async def go_on(self, record: RunRecord, lease: Lease, *, seconds: float = DEFAULT_LEASE) -> AgentProcess:
         """Goes on with a process that a worker has claimed.
 
         Raises:
-            AgentNotFoundError: when its agent is not registered here.
+            AgentNotFoundError: when its agent, or what it is made of, is not registered here.
             StoredStateError: when what is kept cannot be read.
             LeaseLostError: when another worker has taken it over.
         """
-        keeper = StoreKeeper(self._store, record, lease.owner, lease=lease, seconds=seconds)
-        return await self._run(self._restored(record, keeper), keeper)
+        return await self._runner.go_on(record, lease, seconds)
 
     async def waiting(self) -> list[RunRecord]:
         """The agent runs and processes that wait for somebody, oldest first."""
@@ -259,126 +231,16 @@ class Platform:
             AgentNotFoundError: when what ran is not registered here.
             RunError: when it fails; then it still waits.
         """
-        record = await self._record(run_id)
-        agent = self._found(record.name)
+        record = await self._runner.record(run_id)
+        agent = self._registry.found(record.name)
         if not isinstance(agent, BaseRunnable):
             raise AgentNotFoundError(f"{record.name!r} ({type(agent).__name__}) cannot go on with a run")
         return await agent.resume(run_id, responses, context=self.context())
 
-    async def _begun(
-        self, agent: PlannedAgent, objects: tuple[object, ...], options: ProcessOptions | None
-    ) -> AgentProcess:
-        return await self._run(*await self._made(agent, objects, options))
-
-    async def _made(
-        self, agent: PlannedAgent, objects: tuple[object, ...], options: ProcessOptions | None
-    ) -> tuple[AgentProcess, StoreKeeper | None]:
-        """A process, which is not started yet, with what its context knows."""
-        context = self.context().child(agent.name)
-        keeper = None
-        if self._is_durable:
-            record = RunRecord(context.run_id, agent.name, "not started", "", 0, "process", context.parent_id)
-            keeper = StoreKeeper(self._store, record, self._owner)
-        process = agent.process_in(context, objects, options, keeper)
-        if options is not None and options.context_id is not None:
-            for value, binding in await objects_of(self._store, options.context_id, agent.spec):
-                process.blackboard.add(value, binding)
-        self._processes[process.id] = process
-        return process, keeper
-
-    async def _run(self, process: AgentProcess, keeper: StoreKeeper | None) -> AgentProcess:
-        async with _held(keeper, process):
-            await process.run()
-        return await self._stopped(process)
-
-    async def _stopped(self, process: AgentProcess) -> AgentProcess:
-        """Keeps what a process that has completed has found out, for those that come after it."""
-        context_id = process.options.context_id
-        if context_id is not None and process.status is ProcessStatus.COMPLETED:
-            await keep_context(self._store, context_id, process)
-        return process
-
-    async def _taken(self, process_id: str) -> tuple[AgentProcess, StoreKeeper | None]:
-        """A process, which nobody else goes on with meanwhile."""
-        if not self._is_durable:
-            return await self.process(process_id), None
-        claimed = await self._store.claim(self._owner, DEFAULT_LEASE, run_id=process_id)
-        if claimed is None:
-            record = await self._record(process_id)
-            raise RunConflictError(
-                f"The process {process_id} is {record.status}, or somebody else is going on with it."
-            )
-        record, lease = claimed
-        keeper = StoreKeeper(self._store, record, self._owner, lease=lease)
-        return self._restored(record, keeper), keeper
-
-    def _restored(self, record: RunRecord, keeper: StoreKeeper | None) -> AgentProcess:
-        agent = self._planned(record.name)
-        context = replace(self.context().child(agent.name), run_id=record.run_id, parent_id=record.parent_id)
-        process = AgentProcess.restored(agent.spec, record.state, context, keeper=keeper)
-        self._processes[process.id] = process
-        return process
-
-    async def _record(self, run_id: str) -> RunRecord:
-        record = await self._store.load(run_id)
-        if record is None:
-            raise RunNotFoundError(f"There is no run with the id {run_id!r} in the store")
-        return record
-
-    async def _able(self, agents: list[PlannedAgent], objects: tuple[object, ...]) -> PlannedAgent:
-        """The first agent that has a plan from the objects; the first of all, when none has."""
-        if len(agents) > 1:
-            for agent in agents:
-                if await self._has_plan(agent, objects):
-                    return agent
-        return agents[0]
-
-    async def _has_plan(self, agent: PlannedAgent, objects: tuple[object, ...]) -> bool:
-        try:
-            return await agent.process(*objects, context=self.context()).outlook() is not None
-        except Exception:  # a condition that raises: not the agent to choose, where there is another
-            _logger.debug("%r cannot plan", agent, exc_info=True)
-            return False
-
-    def _planned(self, agent: object) -> PlannedAgent:
-        given = self._found(agent) if isinstance(agent, str) else agent
-        if not isinstance(found := _as_runnable(given), PlannedAgent):
-            kind = type(found).__name__
-            raise AgentNotFoundError(f"{found.name!r} ({kind}) is no planned agent: call its `run`.")
-        return found
-
-    def _found(self, name: str) -> Runnable:
-        if (found := self._agents.get(name) or assembled(name, self._agents)) is not None:
-            return found
-        close = get_close_matches(name, self._agents, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        known = ", ".join(self._agents) or "none"
-        raise AgentNotFoundError(f"No agent is registered as {name!r}.{hint} Registered: {known}.")
-
-
-def _as_runnable(agent: object) -> Runnable:
-    if isinstance(agent, type):
-        raise DeclarationError(agent.__name__, [f"this is the class; make an instance: {agent.__name__}(...)"])
-    if isinstance(agent, PlannedAgent):
-        return agent
-    if is_planned(agent):
-        return PlannedAgent(agent)
-    if is_component(agent):
-        return component_agent(agent)
-    if isinstance(agent, Runnable):
-        return agent
-    raise DeclarationError(
-        type(agent).__name__, ["it is no Runnable; decorate the class with @planned_agent(description=...)"]
-    )
-
-
-@asynccontextmanager
-async def _held(keeper: StoreKeeper | None, process: AgentProcess) -> AsyncIterator[None]:
-    if keeper is None:
-        yield
-        return
-    async with keeper.holding(process):
-        yield
+    def _ready(self, agent: object) -> PlannedAgent:
+        planned = self._registry.planned(agent)
+        need_tool_groups(planned.spec, self.context())
+        return planned
 
 
 @cache

@@ -7,13 +7,13 @@ from typing import Generic, cast
 
 from typing_extensions import TypeVar
 
-from tactician.agents import PlannedAgent, Planner, combined_spec, raise_unless_completed
-from tactician.agents.supervision import DEFAULT_MAX_ROUNDS, supervised
-from tactician.errors import AgentNotFoundError, ConfigurationError, ProcessFailedError
+from tactician.agents import raise_unless_completed
+from tactician.agents.supervision import DEFAULT_MAX_ROUNDS
+from tactician.errors import ConfigurationError, ProcessFailedError
 from tactician.llm import LanguageModel, LlmOptions
-from tactician.planning import Goal
+from tactician.platform.leading import led
 from tactician.platform.platform import Platform
-from tactician.process import AgentProcess, AgentSpec, GoalSpec, ProcessOptions
+from tactician.process import AgentProcess, ProcessOptions
 
 T = TypeVar("T", default=object)
 W = TypeVar("W")
@@ -62,44 +62,26 @@ class SupervisorInvocation(Generic[T]):
         raise_unless_completed(process)
         if self.wanted is not None and isinstance(result := process.result, self.wanted):
             return result
-        given = type(process.result).__name__
-        raise ProcessFailedError(f"{process.agent.name} gave a {given} and not what was wanted", process)
+        given, within = type(process.result).__name__, " and ".join(type(one).__name__ for one in self.scope)
+        raise ProcessFailedError(f"{within} gave a {given} and not what was wanted", process)
 
     async def start(self, *objects: object) -> AgentProcess:
         """The process, run as far as it can go. Look at its status: it may wait for somebody, or have failed.
 
+        With a store, it goes on wherever the same components and planned agents are registered.
+
         Raises:
-            ConfigurationError: when it is not said what is wanted, or within what.
+            ConfigurationError: when it is not said what is wanted, or within what; or the platform has a store, and the
+                model has no name.
             AgentNotFoundError: when no action gives what is wanted.
             DeclarationError: when a component is not declared correctly.
         """
-        spec = supervised(self._spec(), model=self.model, max_rounds=self.max_rounds)
-        return await self.platform.start(PlannedAgent.of(spec), *objects, options=self.options)
-
-    def _spec(self) -> AgentSpec:
         if self.wanted is None or not self.scope:
             raise ConfigurationError("Say what is wanted, and of what it is made: .returning(Meal).within(Stages())")
-        name = " and ".join(type(instance).__name__ for instance in self.scope)
-        spec = combined_spec(
-            self.scope, name=name, description=f"leads to {self.wanted.__name__}", planner=Planner.GOAP
-        )
-        aimed = spec.towards(self.wanted) or _with_goals(spec, self.wanted)
-        if aimed is None:
-            given = sorted({kind.__name__ for action in spec.actions for kind in action.output_types})
-            raise AgentNotFoundError(f"No action of {name} gives a {self.wanted.__name__}, only: {', '.join(given)}.")
-        return aimed
-
-
-def _with_goals(spec: AgentSpec, wanted: type) -> AgentSpec | None:
-    """The same agent, whose goals are its actions that give what is wanted, though none is declared to be one."""
-    goals = tuple(
-        GoalSpec(
-            Goal(action.name, {action.condition_ran: True}),
-            action.description,
-            action.output_types,
-            action.output_binding,
-        )
-        for action in spec.actions
-        if any(issubclass(kind, wanted) for kind in action.output_types)
-    )
-    return replace(spec, goals=goals) if goals else None
+        if self.platform.is_durable and not isinstance(self.model, str | LlmOptions | None):
+            raise ConfigurationError(
+                "A process that is kept in a store goes on elsewhere too, and a model object is not there: give the "
+                'name of the model, as in SupervisorInvocation(platform, model="gpt-5.4").'
+            )
+        agent = led(self.scope, self.wanted, self.model, self.max_rounds)
+        return await self.platform.start(agent, *objects, options=self.options)

@@ -17,8 +17,8 @@ _logger = logging.getLogger(__name__)
 class Worker:
     """Goes on with whatever process of the platform's agents can go on and is nobody's.
 
-    That is: a process that was started and whose worker has died, or one that waits for somebody whose deadline has
-    passed.
+    That is: a process that was enqueued, one whose worker has died, or one that waits for somebody whose deadline has
+    passed. It may be one of an agent that `Autonomy` or `SupervisorInvocation` has made of what is registered.
 
     Args:
         platform: whose agents and store it works with.
@@ -58,7 +58,7 @@ class Worker:
             places = asyncio.Semaphore(self._max_parallel)
             while not stop.is_set():
                 await places.acquire()
-                claimed = await self._claim()
+                claimed = None if stop.is_set() else await self._claim()
                 if claimed is None:
                     places.release()
                     with suppress(TimeoutError):
@@ -69,8 +69,10 @@ class Worker:
                 task.add_done_callback(lambda _: places.release())
 
     async def _claim(self) -> tuple[RunRecord, Lease] | None:
+        if not (names := self._platform.process_names):  # without a name, a store gives any process
+            return None
         try:
-            return await self._platform.store.claim(self.name, self._lease, names=tuple(self._platform.agents))
+            return await self._platform.store.claim(self.name, self._lease, names=names)
         except StoreError as error:
             _logger.warning("%s: %s", self.name, error)
             return None

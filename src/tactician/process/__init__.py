@@ -3,24 +3,31 @@
 from tactician.process.blackboard import DEFAULT_BINDING, Blackboard, UserInput
 from tactician.process.context import OperationContext
 from tactician.process.diagram import agent_flowchart
-from tactician.process.history import ActionRun
+from tactician.process.driving import Keeper
+from tactician.process.history import ActionRun, ChildRun
 from tactician.process.keeping import DEFAULT_LEASE, StoreKeeper, kill_in
-from tactician.process.options import DEFAULT_BUDGET, ProcessOptions
+from tactician.process.names import type_name
+from tactician.process.needs import need_tool_groups
+from tactician.process.options import DEFAULT_BUDGET, ProcessOptions, Verbosity, board_to_begin_with
 from tactician.process.people import ask_human, confirm
-from tactician.process.process import AgentProcess, Keeper
+from tactician.process.process import AgentProcess
 from tactician.process.retrying import RetryPolicy
-from tactician.process.snapshot import SavedObject, restored_board, saved_objects, type_name
+from tactician.process.snapshot import SavedObject, restored_board, saved_objects
 from tactician.process.some_of import SomeOf
-from tactician.process.spec import ActionSpec, AgentSpec, Export, GoalSpec, Observe, Perform, Price, StuckHandler
+from tactician.process.spec import ActionSpec, AgentSpec, Export, GoalSpec, Look, Observe, Perform, Price, StuckHandler
 from tactician.process.status import TERMINAL, ProcessStatus
+from tactician.process.upgrading import formerly, stored_names, upgrades
 
 __all__ = [
     "AgentProcess",
     "ProcessStatus",
     "TERMINAL",
     "ProcessOptions",
+    "Verbosity",
+    "board_to_begin_with",
     "DEFAULT_BUDGET",
     "ActionRun",
+    "ChildRun",
     "RetryPolicy",
     "Keeper",
     "StoreKeeper",
@@ -29,6 +36,9 @@ __all__ = [
     "saved_objects",
     "restored_board",
     "type_name",
+    "stored_names",
+    "upgrades",
+    "formerly",
     "kill_in",
     "ask_human",
     "confirm",
@@ -39,11 +49,13 @@ __all__ = [
     "AgentSpec",
     "ActionSpec",
     "GoalSpec",
+    "Look",
     "Observe",
     "Perform",
     "Price",
     "StuckHandler",
     "Export",
+    "need_tool_groups",
     "SomeOf",
     "agent_flowchart",
 ]

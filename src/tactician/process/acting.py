@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 from asyncio import CancelledError
 from collections.abc import Sequence
-from dataclasses import replace
 from time import perf_counter, time
 from typing import TYPE_CHECKING
 
 from tactician.errors import BudgetError, Replan
-from tactician.llm import UsageTally
 from tactician.process.announcing import Announcer
 from tactician.process.history import ActionRun
-from tactician.process.performing import Outcome, perform
+from tactician.process.performing import Outcome, operation_for, perform
 from tactician.process.recording import record
 from tactician.process.spec import ActionSpec
 from tactician.process.state import ProcessState
@@ -53,8 +51,9 @@ class Actor:
         for outcome in outcomes:
             self._take_in(outcome)
         if state.waiting and state.status is ProcessStatus.RUNNING:
-            state.end(ProcessStatus.WAITING)
-            self._announce.paused(state.pending)
+            state.end(ProcessStatus.WAITING if state.pending else ProcessStatus.PAUSED)
+            if state.pending:
+                self._announce.paused(state.pending)
 
     async def act_inside(self, action: ActionSpec, context: RunContext) -> tuple[ActionRun, object]:
         """Runs an action as a part of the one that runs; how it ended, and what it gave.
@@ -69,7 +68,8 @@ class Actor:
             Paused: when it has to wait.
         """
         self._announce.acting(action)
-        outcome = await perform(self._process, action, context, None, {}, action.retry or self._process.options.retry)
+        operation = operation_for(self._process, action, context)
+        outcome = await perform(operation, action, action.retry or self._process.options.retry)
         if outcome.waiting is not None:
             raise Paused(*outcome.waiting.pending)
         error = Replan("it is to go on without it") if outcome.replans else outcome.error
@@ -83,13 +83,12 @@ class Actor:
         if waited is None:
             self._announce.acting(action)
         started_at, started = time(), perf_counter()
-        context = replace(self._context, tally=UsageTally(self._context.tally))
+        operation = operation_for(self._process, action, self._context, waited, state.responses)
         try:
-            policy = action.retry or self._process.options.retry
-            return await perform(self._process, action, context, waited, state.responses, policy)
+            return await perform(operation, action, action.retry or self._process.options.retry)
         except CancelledError:
-            seconds = perf_counter() - started
-            self._remember(ActionRun(action.name, started_at, seconds, context.tally, error="cancelled"))
+            seconds, tally, inside = perf_counter() - started, operation.run.tally, operation.children
+            self._remember(ActionRun(action.name, started_at, seconds, tally, error="cancelled", children=inside))
             raise
 
     def _take_in(self, outcome: Outcome) -> None:
@@ -101,10 +100,12 @@ class Actor:
         state.forget_waiting(action.name)
         state.unstickings = 0
         outputs: tuple[str, ...] = ()
+        before = state.blackboard.size
         if outcome.replans:
             state.declined = action.plan
         elif error is None:
             outputs, error = self._recorded(outcome)
+        state.turns.take(action.name, state.blackboard, before)
         if error is not None:
             self._fail(action, error)
         self._remember(outcome.run(outputs, error))
@@ -118,7 +119,10 @@ class Actor:
 
     def _record(self, action: ActionSpec, output: object) -> tuple[str, ...]:
         """Puts onto the blackboard what an action gave. Giving nothing means: plan again without it."""
-        given = record(self._state.blackboard, self._process.agent, action, output)
+        process = self._process
+        given = record(self._state.blackboard, process.agent, action, output)
+        if output is not None and not process.agent.knows(output):
+            process.agent = process.agent.renewed()  # an action may load modules, and give what they declare
         if output is None and action.output_types:
             self._state.declined = action.plan
         return given
@@ -133,4 +137,6 @@ class Actor:
 
     def _remember(self, run: ActionRun) -> None:
         self._state.history.append(run)
+        if self._context.meter is not None:
+            self._context.meter.count_action()
         self._announce.acted(run)

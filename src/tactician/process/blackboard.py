@@ -56,6 +56,12 @@ class Blackboard:
         if id(value) not in self._hidden:
             self._newest.update((kind, value) for kind in self._newest if isinstance(value, kind))
 
+    def move(self, start: int, place: int) -> None:
+        """Moves the entries from a number on to an earlier place, as if they had been added there."""
+        if place < start < len(self._entries):
+            self._entries[place:] = self._entries[start:] + self._entries[place:start]
+            self._newest.clear()
+
     def __setitem__(self, binding: str, value: object) -> None:
         self.add(value, binding)
 
@@ -99,6 +105,11 @@ class Blackboard:
     def objects(self) -> tuple[object, ...]:
         """Everything that is visible, oldest first."""
         return tuple(entry.value for entry in reversed(list(self._visible())))
+
+    @property
+    def size(self) -> int:
+        """How many entries there are, with what is hidden."""
+        return len(self._entries)
 
     @property
     def entries(self) -> tuple[Entry, ...]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from tactician.planning import Action, Plan, WorldState
+from collections.abc import Sequence
+
+from tactician.planning import Action, WorldState
 from tactician.process.spec import ActionSpec, AgentSpec
 
 
-def startable(plan: Plan, world: WorldState, agent: AgentSpec, most: int) -> tuple[ActionSpec, ...]:
-    """The actions of a plan that can all be started now, in their order; at least its first.
+def startable(actions: Sequence[Action], world: WorldState, agent: AgentSpec, most: int) -> tuple[ActionSpec, ...]:
+    """Those of the next actions of a plan that can all be started now, in their order; at least the first.
 
     An action may overtake those before it in the plan only when neither of the two touches what the other needs or
     changes. Where costs change from step to step, the plan may too: then it is one action after the other.
     """
-    first, *others = (agent.action(action.name) for action in plan.actions)
+    first, *others = (agent.action(action.name) for action in actions)
     chosen, before = [first], [first]
     for action in others if not agent.prices else ():
         if len(chosen) >= most:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from tactician.planning import ConditionValue, Plan, WorldState
 from tactician.process.context import OperationContext
 from tactician.process.pricing import priced
-from tactician.process.spec import Observe
+from tactician.process.spec import AgentSpec, Observe
 
 if TYPE_CHECKING:
     from tactician.process.process import AgentProcess
@@ -28,30 +27,32 @@ async def decide(process: AgentProcess, context: OperationContext) -> Decision:
     depends on them, each once.
     """
     agent, goals = process.agent, tuple(goal.plan for goal in process.agent.goals)
-    world = await priced(WorldState(await _seen(agent.observations, context)), agent, context)
+    world = await priced(WorldState(_seen(agent, context)), agent, context)
     if not agent.conditions:
         return Decision(agent.planner.best(world, process.plannable, goals), world)
     consultation = agent.planner.consult(world, process.plannable, goals)
     while (question := consultation.question) is not None:
         observe = agent.conditions.get(question)
-        consultation.answer(None if observe is None else (await _seen({question: observe}, context))[question])
+        consultation.answer(None if observe is None else await _found_out(question, observe, context))
     return Decision(consultation.plan, consultation.world)
 
 
 async def observe(process: AgentProcess, context: OperationContext) -> WorldState:
     """The value of every condition now."""
     agent = process.agent
-    world = await _seen({**agent.observations, **agent.conditions}, context)
-    return await priced(WorldState(world), agent, context)
+    found = {name: await _found_out(name, look, context) for name, look in agent.conditions.items()}
+    return await priced(WorldState({**_seen(agent, context), **found}), agent, context)
 
 
-async def _seen(observations: Mapping[str, Observe], context: OperationContext) -> dict[str, ConditionValue]:
-    world: dict[str, ConditionValue] = {}
-    for name, look in observations.items():
-        try:
-            value = look(context)
-            world[name] = value if isinstance(value, bool) else bool(await value)
-        except Exception as error:
-            error.add_note(f"in the condition {name!r}")
-            raise
-    return world
+def _seen(agent: AgentSpec, context: OperationContext) -> dict[str, ConditionValue]:
+    blackboard = context.blackboard
+    return {name: look(blackboard) for name, look in agent.observations.items()}
+
+
+async def _found_out(name: str, look: Observe, context: OperationContext) -> bool:
+    try:
+        holds = look(context)
+        return holds if isinstance(holds, bool) else bool(await holds)
+    except Exception as error:
+        error.add_note(f"in the condition {name!r}")
+        raise

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from tactician.process.history import ChildRun
 from tactician.process.spec import AgentSpec
+from tactician.process.status import ProcessStatus
 
 if TYPE_CHECKING:
     from tactician.process.process import AgentProcess
@@ -25,10 +27,13 @@ def agent_flowchart(spec: AgentSpec) -> str:
 
 
 def process_flowchart(process: AgentProcess) -> str:
-    """The same, with what has run and in which order, what is there, what failed, and what is planned."""
-    steps = _planned(process)
-    lines = [*_flow(process.agent, _notes(process, steps))]
-    states = {**_action_states(process, steps), **_thing_states(process)}
+    """The same, with what has run and in which order, what is there, what failed, and what is planned.
+
+    Processes that ran inside actions are drawn beside these, as slanted boxes.
+    """
+    steps, children = _planned(process), _children(process)
+    lines = [*_flow(process.agent, _notes(process, steps)), *_inside(children)]
+    states = {**_action_states(process, steps), **_thing_states(process), **_child_states(children)}
     lines += [f"    class {node} {state}" for node, state in states.items()]
     lines += [f"    classDef {state} {style}" for state, style in _STYLES.items() if state in states.values()]
     return "\n".join(lines)
@@ -89,6 +94,23 @@ def _thing_states(process: AgentProcess) -> dict[str, str]:
     there = {name for kind in kinds for name in (kind.__name__, f"{kind.__module__}.{kind.__qualname__}")}
     there.update(name for name, holds in board.conditions.items() if holds)
     return {node: "done" for name, node in _things(process.agent).items() if name.split(": ")[-1] in there}
+
+
+def _children(process: AgentProcess) -> dict[str, tuple[str, ChildRun]]:
+    """The processes inside actions, with the names of these, by their nodes."""
+    found = ((run.action, child) for run in process.history for child in run.children)
+    return {f"child_{number}": one for number, one in enumerate(found, start=1)}
+
+
+def _inside(children: Mapping[str, tuple[str, ChildRun]]) -> Iterator[str]:
+    for node, (action, child) in children.items():
+        yield f'    {node}[/"{_text(child.agent)}<br/>{child.status}"/]'
+        yield f"    {_node('action', action)} -.- {node}"
+
+
+def _child_states(children: Mapping[str, tuple[str, ChildRun]]) -> dict[str, str]:
+    ended = {ProcessStatus.COMPLETED: "done"}
+    return {node: ended.get(child.status, "failed") for node, (_, child) in children.items()}
 
 
 def _notes(process: AgentProcess, steps: Iterable[str]) -> dict[str, str]:

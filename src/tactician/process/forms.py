@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
+from pydantic import TypeAdapter
+
 from tactician.llm import JsonSchema
 from tactician.loop import output_type
 
@@ -25,7 +27,7 @@ def form_of(wanted: type) -> JsonSchema:
     """The schema of a type, in which each field has hints under `x-form`: `widget`, `label`, `help` and `order`.
 
     The widgets: `text`, `textarea`, `number`, `checkbox`, `select`, `list`, `group`, and those of formats such as
-    `date`. What is no object is a form with one field, `value`.
+    `date`. A field with a default is not required. What is no object is a form with one field, `value`.
     """
     spec = output_type(wanted).spec
     schema = {"type": "object", "properties": {"value": {"type": "string"}}} if spec is None else dict(spec.schema)
@@ -35,7 +37,15 @@ def form_of(wanted: type) -> JsonSchema:
         name: {**field, HINTS: _hints(name, field, definitions, order)}
         for order, (name, field) in enumerate(properties.items())
     }
-    return {**schema, "properties": hinted}
+    return {**schema, "properties": hinted, "required": _required(wanted, list(properties))}
+
+
+def _required(wanted: type, names: list[str]) -> list[str]:
+    """The fields that a person has to fill in. A model has to fill in all, so its schema does not tell."""
+    written = TypeAdapter[object](wanted).json_schema()
+    reference = str(written.get("$ref", "")).removeprefix("#/$defs/")
+    whole = written["$defs"][reference] if reference else written
+    return [name for name in names if name in whole.get("required", ())] if "properties" in whole else names
 
 
 def _hints(name: str, field: Mapping[str, object], definitions: Mapping[str, object], order: int) -> dict[str, object]:

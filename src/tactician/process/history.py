@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from tactician.llm import Usage, UsageTally
+from tactician.process.status import ProcessStatus
+
+if TYPE_CHECKING:
+    from tactician.process.process import AgentProcess
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +23,7 @@ class ActionRun:
         outputs: the names of the types that it gave.
         error: what it raised, as text; `None` when it succeeded.
         attempts: how often it was tried.
+        children: the processes that ran inside it.
     """
 
     action: str
@@ -27,6 +33,7 @@ class ActionRun:
     outputs: tuple[str, ...] = ()
     error: str | None = None
     attempts: int = 1
+    children: tuple[ChildRun, ...] = ()
 
     @property
     def usage(self) -> Usage:
@@ -37,3 +44,27 @@ class ActionRun:
     def cost(self) -> float | None:
         """US dollars of its model calls; `None` when a price is not known."""
         return self.usage.cost
+
+
+@dataclass(frozen=True, slots=True)
+class ChildRun:
+    """A process that ran inside an action.
+
+    Attributes:
+        id: its id, which its events carry as `run_id`.
+        agent: the name of its agent.
+        status: how it ended.
+        failure: why it failed, is stuck, or was ended early.
+        history: the actions that it ran, oldest first.
+    """
+
+    id: str
+    agent: str
+    status: ProcessStatus
+    failure: str | None = None
+    history: tuple[ActionRun, ...] = ()
+
+    @classmethod
+    def of(cls, process: AgentProcess) -> ChildRun:
+        """The process as it is now."""
+        return cls(process.id, process.agent.name, process.status, process.failure, process.history)

@@ -70,6 +70,7 @@ class StoreKeeper:
         self._owner = owner
         self._seconds = seconds
         self._is_over = False
+        self._failure: StoreError | None = None
 
     async def keep(self, process: AgentProcess) -> None:
         """Saves the process as it is now. One that was killed by others in the meantime is killed here too.
@@ -77,9 +78,13 @@ class StoreKeeper:
         Raises:
             LeaseLostError: when another worker has taken it over.
             StoredStateError: when an object on its blackboard has no JSON form.
+            StoreError: when the store does not answer, or once did not: then the process goes on elsewhere, from what
+                the store has, and what comes of it here does not count.
         """
         if self._is_over:
             return
+        if self._failure is not None:
+            raise self._failure
         deadlines = [request.deadline for request in process.pending if request.deadline is not None]
         changed = replace(
             self._record,
@@ -94,6 +99,9 @@ class StoreKeeper:
                 raise LeaseLostError(f"{process!r} was changed by somebody else while it was running here") from None
             await self._kill(process)
             return
+        except StoreError as error:
+            self._failure = error
+            raise
         if self._lease is None and not process.status.is_terminal:
             claimed = await self._store.claim(self._owner, self._seconds, run_id=process.id)
             if claimed is None:
@@ -141,7 +149,8 @@ class StoreKeeper:
             with suppress(asyncio.CancelledError):
                 await beating
             if self._lease is not None and not lost:
-                await self._store.release(self._lease)
+                with suppress(StoreError):  # it expires
+                    await self._store.release(self._lease)
                 self._lease = None
 
     async def _beat(self, process: AgentProcess, task: asyncio.Task[object] | None, lost: list[LeaseLostError]) -> None:
@@ -151,6 +160,7 @@ class StoreKeeper:
                 continue
             try:
                 self._lease = await self._store.renew(self._lease, self._seconds)
+                was_killed = await self._was_killed()
             except StoreError:  # the lease lasts for two more of these
                 continue
             except LeaseLostError as error:
@@ -158,7 +168,7 @@ class StoreKeeper:
                 if task is not None:
                     task.cancel()
                 return
-            if await self._was_killed():
+            if was_killed:
                 await self._kill(process)
                 return
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tactician.events import EventSink
+from tactician.process.blackboard import Blackboard
 from tactician.process.retrying import DEFAULT_RETRIES, RetryPolicy
 from tactician.runs import Budget
 
@@ -17,6 +19,23 @@ DEFAULT_BUDGET = Budget(actions=50, tokens=1_000_000, cost=2.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Verbosity:
+    """What the log is told of a process, besides that it starts, runs an action, and ends.
+
+    Attributes:
+        prompts: what models are sent.
+        responses: what models answer.
+        plans: each plan that is not simply the rest of the last one.
+        debug: every other event too: the calls of tools, answers that were refused, what a router did ...
+    """
+
+    prompts: bool = False
+    responses: bool = False
+    plans: bool = False
+    debug: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessOptions:
     """How to run a process.
 
@@ -24,15 +43,29 @@ class ProcessOptions:
         budget: how far it may go, with all that runs inside it: 50 actions, a million tokens and 2 US dollars, by
             default.
         context_id: what processes with the same id have found out, the next one begins with; nothing, when `None`.
+        blackboard: what it begins with, besides what it is started with; it has a copy.
         max_parallel: how many actions may run at once, where their order does not matter.
         retry: how often an action is tried that does not say so itself.
         delay: seconds between two actions, at least.
+        tool_delay: seconds from one call of a tool to the next, at least, in all that runs inside it.
         terminate_when: asked before each action; what it returns, if anything, is why the process is terminated.
+        verbosity: what the log is told, by the logger `tactician.process` at the level INFO; nothing, when `None`.
+        on_event: called with every event of the process, and of what runs inside it.
     """
 
     budget: Budget = DEFAULT_BUDGET
     context_id: str | None = None
+    blackboard: Blackboard | None = None
     max_parallel: int = 1
     retry: RetryPolicy = DEFAULT_RETRIES
     delay: float = 0.0
+    tool_delay: float = 0.0
     terminate_when: Callable[[AgentProcess], str | None] | None = None
+    verbosity: Verbosity | None = None
+    on_event: EventSink | None = None
+
+
+def board_to_begin_with(options: ProcessOptions | None) -> Blackboard:
+    """A blackboard of its own for a process, with what the options say."""
+    given = None if options is None else options.blackboard
+    return Blackboard() if given is None else Blackboard.of(given.entries, given.conditions)

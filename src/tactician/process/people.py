@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from datetime import timedelta
 from time import time
 from typing import TypeVar, cast
+from zlib import crc32
 
 from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
@@ -19,16 +22,40 @@ from tactician.process.forms import form_of
 from tactician.runs import Frame, Paused, PendingKind, PendingRequest, RunContext
 
 T = TypeVar("T")
-_current: ContextVar[RunContext] = ContextVar("the run that may ask people")
 _NO_DEFAULT = object()
 
 
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """Who asks.
+
+    Attributes:
+        run: whose frame has the answers.
+        task: that of the run itself; inside, it may begin others.
+        open: what was asked and not answered yet.
+    """
+
+    run: RunContext
+    task: asyncio.Task[object] | None
+    open: list[PendingRequest] = field(default_factory=list)
+
+    def frame(self, kind: PendingKind, prompt: str) -> Frame:
+        """That of a question: the next one, or, of several tasks, that of the same question, whoever asks first."""
+        assert self.run.frame is not None
+        is_next = asyncio.current_task() is self.task
+        return self.run.frame.child("asked" if is_next else f"asked-{crc32(f'{kind} {prompt}'.encode()):08x}")
+
+
+_current: ContextVar[_Asking] = ContextVar("the run that may ask people")
+
+
 @contextmanager
-def asking_for(run: RunContext) -> Iterator[None]:
-    """Lets `ask_human` and `confirm` know whose run it is that asks."""
-    token = _current.set(run)
+def asking_for(run: RunContext) -> Iterator[list[PendingRequest]]:
+    """Lets `ask_human` and `confirm` know whose run it is that asks. What has no answer yet is in the list."""
+    asking = _Asking(run, asyncio.current_task())
+    token = _current.set(asking)
     try:
-        yield
+        yield asking.open
     finally:
         _current.reset(token)
 
@@ -73,8 +100,8 @@ async def _ask(
     deadline: timedelta | None,
     default: object,
 ) -> T:
-    run = _current.get(None)
-    if run is None or run.frame is None:
+    asking = _current.get(None)
+    if asking is None or asking.run.frame is None:
         raise ConfigurationError(
             "People can be asked only from inside an action of a planned agent, or a step of a flow."
         )
@@ -84,7 +111,7 @@ async def _ask(
         )
     if default is not _NO_DEFAULT:
         _check_default(wanted, prompt, default)
-    asked = run.frame.child("asked")
+    run, asked = asking.run, asking.frame(kind, prompt)
     problem = None
     if asked.path in run.responses:
         try:
@@ -97,7 +124,9 @@ async def _ask(
     elif isinstance(saved := asked.saved, dict) and "answer" in saved:
         asked.progress = _Answered(saved["answer"])
         return wanted.accept(saved["answer"])
-    raise Paused(_request(asked, kind, run, prompt, schema, deadline, default, problem))
+    request = _request(asked, kind, run, prompt, schema, deadline, default, problem)
+    asking.open.append(request)
+    raise Paused(request)
 
 
 def _check_default(wanted: OutputType[T], prompt: str, default: object) -> None:

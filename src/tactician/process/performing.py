@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter, time
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from tactician.errors import Replan
+from tactician.errors import PermanentError, Replan
 from tactician.process.context import OperationContext, operating
 from tactician.process.history import ActionRun
 from tactician.process.people import asking_for
 from tactician.process.retrying import RetryPolicy, retried
 from tactician.process.spec import ActionSpec
-from tactician.runs import Frame, Paused, PendingRequest, RunContext, SavedFrame
+from tactician.runs import Frame, PendingRequest, RunContext, SavedFrame, pause_in
 
 if TYPE_CHECKING:
     from tactician.process.process import AgentProcess
@@ -27,12 +29,12 @@ class WaitingAction:
     pending: tuple[PendingRequest, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Outcome:
     """How an action ended.
 
     Attributes:
-        context: that of its run.
+        operation: what it could reach.
         output: what it returned.
         error: what it raised in the end.
         waiting: set when it has not ended, and waits.
@@ -40,9 +42,9 @@ class Outcome:
     """
 
     action: ActionSpec
-    context: RunContext
+    operation: OperationContext
     started_at: float
-    seconds: float
+    seconds: float = 0.0
     output: object = None
     error: Exception | None = None
     waiting: WaitingAction | None = None
@@ -52,19 +54,18 @@ class Outcome:
     def run(self, outputs: tuple[str, ...], error: Exception | None) -> ActionRun:
         """It as an entry of the history: what it gave, and what was wrong with it in the end."""
         text = None if error is None else f"{type(error).__name__}: {error}"
-        tally = self.context.tally
-        return ActionRun(self.action.name, self.started_at, self.seconds, tally, outputs, text, self.attempts)
+        tally, children = self.operation.run.tally, self.operation.children
+        return ActionRun(self.action.name, self.started_at, self.seconds, tally, outputs, text, self.attempts, children)
 
 
-async def perform(
+def operation_for(
     process: AgentProcess,
     action: ActionSpec,
     context: RunContext,
-    waited: WaitingAction | None,
-    responses: Mapping[str, object],
-    policy: RetryPolicy,
-) -> Outcome:
-    """Runs an action. What it raises is in the outcome; only a cancellation passes.
+    waited: WaitingAction | None = None,
+    responses: Mapping[str, object] = MappingProxyType({}),
+) -> OperationContext:
+    """What an action can reach in one of its runs.
 
     Args:
         context: that of the process.
@@ -73,21 +74,43 @@ async def perform(
     """
     run = _run_context(context, action, waited, responses)
     key = f"{process.id}/{action.name}/{process.times_run(action.name) + 1}"
-    operation = OperationContext(process, run, key)
+    return OperationContext(process, run, key, action.tool_groups)
+
+
+async def perform(operation: OperationContext, action: ActionSpec, policy: RetryPolicy) -> Outcome:
+    """Runs an action. What it raises is in the outcome; only a cancellation passes."""
+    run = operation.run
     started_at, started = time(), perf_counter()
-    outcome = Outcome(action, run, started_at, 0.0)
+    outcome = Outcome(action, operation, started_at)
     try:
-        with asking_for(run), operating(operation):
-            output, attempts = await retried(lambda: action.perform(operation), policy, context.clock)
-        outcome = replace(outcome, output=output, attempts=attempts)
-    except Paused as paused:
-        assert run.frame is not None
-        outcome = replace(outcome, waiting=WaitingAction(run.frame.to_json(), paused.pending))
+        with asking_for(run) as asked, operating(operation):
+            outcome.output, outcome.attempts = await retried(lambda: action.perform(operation), policy, run.clock)
     except Replan:
-        outcome = replace(outcome, replans=True)
-    except Exception as error:
-        outcome = replace(outcome, error=error)
-    return replace(outcome, seconds=perf_counter() - started)
+        outcome.replans = True
+    except BaseException as error:
+        if (paused := pause_in(error)) is None:
+            outcome.error = failure_in(error)
+        else:
+            assert run.frame is not None
+            pending = {request.id: request for request in (*asked, *paused.pending)}  # of `gather`, one is raised
+            outcome.waiting = WaitingAction(run.frame.to_json(), tuple(pending.values()))
+    outcome.seconds = perf_counter() - started
+    return outcome
+
+
+def failure_in(error: BaseException) -> Exception:
+    """What a process fails with: nothing that is raised in one may end those beside it, as `SystemExit` would.
+
+    Raises:
+        BaseException: the error itself, when it is a cancellation, or somebody at the keyboard ends the program.
+    """
+    if isinstance(error, Exception):
+        return error
+    if isinstance(error, CancelledError | KeyboardInterrupt | GeneratorExit):
+        raise error
+    failure = PermanentError(f"{type(error).__name__}: {error}")
+    failure.__cause__ = error
+    return failure
 
 
 def _run_context(

@@ -1,46 +1,31 @@
-"""The one process: observe, plan, act, record, and again."""
+"""One run of a planned agent: where it stands, what it knows, and how it is steered."""
 
 from __future__ import annotations
 
 import asyncio
 from asyncio import CancelledError
-from dataclasses import replace
 from time import perf_counter, time
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
-from tactician.errors import BudgetError, LeaseLostError, ResponseError
+from tactician.errors import ResponseError
 from tactician.llm import Usage, UsageTally
 from tactician.planning import Action, Plan, WorldState
-from tactician.process.acting import Actor
 from tactician.process.announcing import Announcer
 from tactician.process.blackboard import DEFAULT_BINDING, Blackboard
-from tactician.process.concurrency import startable
-from tactician.process.context import OperationContext
-from tactician.process.deciding import Decision, decide, observe
+from tactician.process.context import begin_inside
 from tactician.process.diagram import process_flowchart
+from tactician.process.driving import Driver, Keeper
 from tactician.process.history import ActionRun
+from tactician.process.needs import need_tool_groups
 from tactician.process.options import ProcessOptions
 from tactician.process.snapshot import options_of, read, state_of, written
 from tactician.process.spec import AgentSpec, GoalSpec
 from tactician.process.state import ProcessState
 from tactician.process.status import ProcessStatus
-from tactician.process.stuck import why_all_stuck
-from tactician.runs import BudgetMeter, PendingRequest, Response, RunContext, RunResult, RunStatus
+from tactician.process.surroundings import surroundings
+from tactician.runs import BudgetMeter, PendingRequest, Response, RunContext
 
 T = TypeVar("T")
-_MOST_UNSTICKINGS = 10
-
-
-class Keeper(Protocol):
-    """Keeps a process, so that it can go on elsewhere."""
-
-    async def keep(self, process: AgentProcess) -> None:
-        """Keeps it as it is now.
-
-        Raises:
-            LeaseLostError: when somebody else has taken it over.
-        """
-        ...
 
 
 class AgentProcess:
@@ -66,15 +51,11 @@ class AgentProcess:
         self.plan: Plan | None = None
         self._state = ProcessState(blackboard) if state is None else state
         self._meter = BudgetMeter(self.options.budget, context.tally, context.clock, context.meter)
-        # Actions are planned anew, not run again in the same order: no frame of theirs would be found again.
-        self._context = replace(context, meter=self._meter, frame=None)
+        self._context = surroundings(context, self.options, self._meter)
         self._announce = Announcer(self._context)
-        self._actor = Actor(self, self._state, self._context, self._announce)
-        self._keeper = keeper
+        self._driver = Driver(self, self._state, self._context, self._meter, self._announce, keeper)
         self._task: asyncio.Task[object] | None = None
-        self._is_to_pause = False
         self._seconds = 0.0
-        self._keeping = asyncio.Lock()
 
     @property
     def id(self) -> str:
@@ -104,7 +85,7 @@ class AgentProcess:
     @property
     def error(self) -> Exception | None:
         """What an action raised that ended the process."""
-        return self._actor.error
+        return self._driver.error
 
     @property
     def parent_id(self) -> str | None:
@@ -151,7 +132,7 @@ class AgentProcess:
     def plannable(self) -> tuple[Action, ...]:
         """The actions to plan with now: all, except one that has just given nothing."""
         actions, declined = self.agent.plannable, self._state.declined
-        return actions if declined is None else tuple(action for action in actions if action is not declined)
+        return actions if declined is None else tuple(action for action in actions if action.name != declined.name)
 
     def last(self, wanted: type[T]) -> T | None:
         """The newest object of a type on the blackboard, or `None`."""
@@ -179,7 +160,7 @@ class AgentProcess:
             StoredStateError: when an object on the blackboard has no JSON form.
         """
         usage = list(self.tally.by_model.values())
-        return written(self._state, self.agent.name, self.options, usage, self._meter.turns, self._meter.seconds)
+        return written(self._state, self.agent, self.options, usage, self._meter)
 
     @classmethod
     def restored(
@@ -204,7 +185,7 @@ class AgentProcess:
         saved = read(text)
         state = state_of(saved, agent)
         process = cls(agent, state.blackboard, context, options or options_of(saved), keeper, state)
-        process._meter.restore(saved["turns"], saved["seconds"])
+        process._meter.restore(saved["turns"], saved["seconds"], saved["actions"])
         process._seconds = saved["seconds"]
         if not is_counted:
             for used in saved["usage"]:
@@ -215,18 +196,23 @@ class AgentProcess:
         """Goes on until the goal is reached or nothing can be done; the status tells which.
 
         What an action raises ends the process as `FAILED`, and is kept in `error`; it is not raised here.
+
+        Raises:
+            ConfigurationError: when a tool group is missing that an action uses; then nothing was done.
         """
         self._state.answer_overdue(time())
         if not self.status.may_become(ProcessStatus.RUNNING) or self._state.has_to_wait:
             return self
+        need_tool_groups(self.agent, self._context)
         self._state.status = ProcessStatus.RUNNING
-        self._meter.restore(self._meter.turns, self._seconds)  # it may have rested meanwhile
+        self._meter.restore(self._meter.turns, self._seconds, self._meter.actions)  # it may have rested meanwhile
         self._task = asyncio.current_task()
         self._state.declined = None
         started = perf_counter()
+        begin_inside(self, self._context)
         self._announce.started(self.agent)
         try:
-            await self._run()
+            await self._driver.run()
         except CancelledError:
             was_killed = self.status is ProcessStatus.KILLED
             self._state.end(ProcessStatus.KILLED, "the run was cancelled")
@@ -270,31 +256,18 @@ class AgentProcess:
         if task is not None and task is not asyncio.current_task():
             task.cancel()
             await asyncio.wait([task])
-        await self._keep()
+        await self._driver.keep()
 
     def pause(self) -> None:
         """Has the process stop once the action that runs has ended; `run` goes on."""
-        self._is_to_pause = True
+        self._driver.pause()
 
     async def tick(self) -> None:
         """One step: observe the world, plan, run the first action of the plan, record it.
 
         Where the options allow it, further actions of the plan run at the same time.
         """
-        if self._state.waiting:
-            await self._actor.act([self.agent.action(name) for name in self._state.waiting])
-            return
-        plan, world = await self._decision()
-        if plan is None:
-            await self._unstick()
-        elif not plan.actions:
-            self._state.goal = self.agent.goal(plan.goal.name)
-            self._state.end(ProcessStatus.COMPLETED)
-        elif (limit := self._limit()) is not None:
-            self._state.end(ProcessStatus.TERMINATED, limit)
-        else:
-            self._follow(plan)
-            await self._actor.act(startable(plan, world, self.agent, self.options.max_parallel))
+        await self._driver.tick()
 
     async def act(self, name: str, context: RunContext) -> tuple[ActionRun, object]:
         """Runs an action as a part of the one that runs, in a context inside it; how it ended, and what it gave.
@@ -303,64 +276,12 @@ class AgentProcess:
             BudgetError: when the process has used up what it may use.
             Paused: when the action has to wait.
         """
-        if (limit := self._limit()) is not None:
-            raise BudgetError(limit, RunResult(None, RunStatus.FAILED, tally=self.tally, run_id=self.id))
-        done = await self._actor.act_inside(self.agent.action(name), context)
-        async with self._keeping:  # several may be run at once
-            await self._keep()
-        return done
+        return await self._driver.act(name, context)
 
     async def observe(self) -> WorldState:
         """The value of every condition now, each evaluated once."""
-        return await observe(self, OperationContext(self, self._context))
+        return await self._driver.observe()
 
     async def outlook(self) -> Plan | None:
         """The plan from here to the best goal, without following it; `None` when there is none."""
-        return (await self._decision()).plan
-
-    async def _decision(self) -> Decision:
-        return await decide(self, OperationContext(self, self._context))
-
-    async def _run(self) -> None:
-        await self._keep()
-        try:
-            while self.status is ProcessStatus.RUNNING:
-                await self.tick()
-                if self._is_to_pause:
-                    self._is_to_pause = False
-                    self._state.end(ProcessStatus.PAUSED)
-                await self._keep()
-                if self.options.delay and self.status is ProcessStatus.RUNNING:
-                    await self._context.clock.sleep(self.options.delay)
-        except LeaseLostError:
-            raise
-        except Exception as error:  # a condition or a cost that raises, a search that is too large
-            self._actor.error = error
-            place = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
-            self._state.end(ProcessStatus.FAILED, f"planning failed: {type(error).__name__}: {error}{place}")
-            await self._keep()
-
-    async def _keep(self) -> None:
-        if self._keeper is not None:
-            await self._keeper.keep(self)
-
-    def _limit(self) -> str | None:
-        """Why the process has to end early, if it has to."""
-        policy = self.options.terminate_when
-        return self._meter.exceeded(len(self._state.history)) or (policy(self) if policy is not None else None)
-
-    async def _unstick(self) -> None:
-        """Lets the agent add what is missing, if it can; else the process is stuck."""
-        handler = self.agent.stuck_handler
-        if handler is not None and self._state.unstickings < _MOST_UNSTICKINGS:
-            self._state.unstickings += 1
-            if await handler(self):
-                return
-        world = await self.observe()
-        known = ", ".join(type(value).__name__ for value in self.blackboard.objects) or "nothing"
-        self._state.end(ProcessStatus.STUCK, f"{why_all_stuck(self, world)} On the blackboard: {known}.")
-
-    def _follow(self, plan: Plan) -> None:
-        """Takes the plan over, and tells the listeners when it is more than the rest of the last one."""
-        previous, self.plan = self.plan, plan
-        self._announce.planned(previous, plan)
+        return (await self._driver.decide()).plan

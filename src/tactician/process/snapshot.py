@@ -6,12 +6,9 @@ imported because a stored name says so.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import fields
+from collections.abc import Hashable, Mapping
 from functools import cache
-from pathlib import Path
-from typing import Final, Literal, cast
+from typing import Final, Literal, NotRequired, cast
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError
@@ -19,40 +16,31 @@ from pydantic_core import PydanticSerializationError, from_json, to_json, to_jso
 from typing_extensions import TypedDict
 
 from tactician.errors import StoredStateError
-from tactician.llm import Usage, UsageTally
+from tactician.llm import Usage
 from tactician.process.blackboard import Blackboard, Entry
-from tactician.process.history import ActionRun
+from tactician.process.names import type_name
 from tactician.process.options import ProcessOptions
 from tactician.process.performing import WaitingAction
+from tactician.process.saved_history import SavedRun, restored_history, saved_history
+from tactician.process.saved_options import SavedOptions, restored_options, saved_options
 from tactician.process.spec import AgentSpec
 from tactician.process.state import ProcessState
 from tactician.process.status import ProcessStatus
-from tactician.runs import Budget, PendingRequest, SavedFrame
+from tactician.process.upgrading import upgraded_object, upgraded_snapshot, version_of
+from tactician.runs import BudgetMeter, PendingRequest, SavedFrame
 
-VERSION: Final = 1
-Upgrader = Callable[[dict[str, JsonValue]], dict[str, JsonValue]]
+VERSION: Final = 2
 _PLAIN: Mapping[str, type] = {f"builtins.{kind.__name__}": kind for kind in (str, int, float, bool, list, dict)}
-UPGRADERS: Mapping[int, Upgrader] = {}
-"""For each older version, what makes a snapshot of the next one of it."""
 
 
 class SavedObject(TypedDict):
-    """An object of a blackboard."""
+    """An object of a blackboard. `version` is that of its type, 1 where it is missing."""
 
     type: str
+    version: NotRequired[int]
     value: JsonValue
     binding: str
     hidden: bool
-
-
-class _SavedRun(TypedDict):
-    action: str
-    started_at: float
-    seconds: float
-    usage: list[Usage]
-    outputs: list[str]
-    error: str | None
-    attempts: int
 
 
 class _SavedWaiting(TypedDict):
@@ -60,66 +48,56 @@ class _SavedWaiting(TypedDict):
     pending: list[PendingRequest]
 
 
-class SavedOptions(TypedDict):
-    """How a process is run, as far as that has a JSON form."""
-
-    limits: dict[str, float | None]
-    context_id: str | None
-    max_parallel: int
-    delay: float
-
-
 class Snapshot(TypedDict):
     """All of a process."""
 
-    version: Literal[1]
+    version: Literal[2]
     agent: str
     status: ProcessStatus
     objects: list[SavedObject]
     conditions: dict[str, bool]
-    history: list[_SavedRun]
+    history: list[SavedRun]
     declined: str | None
     waiting: dict[str, _SavedWaiting]
     responses: dict[str, JsonValue]
     usage: list[Usage]
     turns: int
+    actions: int
     seconds: float
     unstickings: int
     goal: str | None
     failure: str | None
     options: SavedOptions
+    recipe: NotRequired[dict[str, JsonValue] | None]
 
 
 def written(
-    state: ProcessState, agent: str, options: ProcessOptions, usage: list[Usage], turns: int, seconds: float
+    state: ProcessState, agent: AgentSpec, options: ProcessOptions, usage: list[Usage], meter: BudgetMeter
 ) -> str:
-    """A process as JSON text: its state, its options, and what it used.
+    """A process as JSON text: its state, its options, what it used, and the recipe of its agent.
 
     Raises:
         StoredStateError: when an object on its blackboard has no JSON form.
     """
     snapshot = Snapshot(
         version=VERSION,
-        agent=agent,
+        agent=agent.name,
         status=state.status,
         objects=saved_objects(state.blackboard),
         conditions=dict(state.blackboard.conditions),
-        history=[_saved_run(run) for run in state.history],
+        history=saved_history(state.history),
         declined=None if state.declined is None else state.declined.name,
         waiting={name: _SavedWaiting(frame=w.frame, pending=list(w.pending)) for name, w in state.waiting.items()},
         responses={name: to_jsonable_python(response) for name, response in state.responses.items()},
         unstickings=state.unstickings,
         goal=None if state.goal is None else state.goal.name,
         failure=state.failure,
-        options=SavedOptions(
-            limits={limit.name: getattr(options.budget, limit.name) for limit in fields(Budget)},
-            context_id=options.context_id,
-            max_parallel=options.max_parallel,
-            delay=options.delay,
-        ),
+        options=saved_options(options),
+        recipe=None if agent.recipe is None else dict(agent.recipe),
         usage=usage,
-        turns=turns,
-        seconds=seconds,
+        turns=meter.turns,
+        seconds=meter.seconds,
+        actions=meter.actions,
     )
     return to_json(snapshot).decode()
 
@@ -132,9 +110,7 @@ def read(text: str | bytes) -> Snapshot:
     """
     try:
         raw = from_json(text)
-        while isinstance(raw, dict) and (upgrade := UPGRADERS.get(cast("int", raw.get("version")))) is not None:
-            raw = upgrade(raw)
-        return _adapter().validate_python(raw)
+        return _adapter().validate_python(upgraded_snapshot(raw, VERSION) if isinstance(raw, dict) else raw)
     except (ValueError, ValidationError) as error:
         raise StoredStateError(f"The snapshot of the process cannot be read: {error}") from error
 
@@ -145,10 +121,7 @@ def saved_objects(board: Blackboard) -> list[SavedObject]:
     Raises:
         StoredStateError: when one has no JSON form.
     """
-    return [
-        SavedObject(type=type_name(type(e.value)), value=_json_of(e.value), binding=e.binding, hidden=e.hidden)
-        for e in board.entries
-    ]
+    return [_saved_object(entry) for entry in board.entries]
 
 
 def restored_board(objects: list[SavedObject], conditions: Mapping[str, bool], types: Mapping[str, type]) -> Blackboard:
@@ -172,12 +145,12 @@ def with_end(text: str, status: ProcessStatus, failure: str) -> str:
 
 
 def options_of(saved: Snapshot) -> ProcessOptions:
-    """The options of a process that was saved. Functions among them, and retries, are not: these are the default."""
-    kept = saved["options"]
-    budget = TypeAdapter(Budget).validate_python(kept["limits"])
-    return ProcessOptions(
-        budget=budget, context_id=kept["context_id"], max_parallel=kept["max_parallel"], delay=kept["delay"]
-    )
+    """The options of a process that was saved; functions among them were not.
+
+    Raises:
+        StoredStateError: when they are not valid, or name a kind of error that is not known here.
+    """
+    return restored_options(saved["options"])
 
 
 def state_of(saved: Snapshot, agent: AgentSpec) -> ProcessState:
@@ -197,7 +170,7 @@ def state_of(saved: Snapshot, agent: AgentSpec) -> ProcessState:
         ProcessStatus.NOT_STARTED if status is ProcessStatus.RUNNING else status,
         None if goal is None else agent.goal(goal),
         saved["failure"],
-        [_restored_run(run) for run in saved["history"]],
+        restored_history(saved["history"]),
         None if declined is None else agent.action(declined).plan,
         {name: WaitingAction(one["frame"], tuple(one["pending"])) for name, one in saved["waiting"].items()},
         dict(saved["responses"]),
@@ -205,44 +178,12 @@ def state_of(saved: Snapshot, agent: AgentSpec) -> ProcessState:
     )
 
 
-def _saved_run(run: ActionRun) -> _SavedRun:
-    return _SavedRun(
-        action=run.action,
-        started_at=run.started_at,
-        seconds=run.seconds,
-        usage=list(run.tally.by_model.values()),
-        outputs=list(run.outputs),
-        error=run.error,
-        attempts=run.attempts,
-    )
-
-
-def _restored_run(saved: _SavedRun) -> ActionRun:
-    tally = UsageTally()
-    for usage in saved["usage"]:
-        tally.add(usage)
-    outputs = tuple(saved["outputs"])
-    return ActionRun(
-        saved["action"], saved["started_at"], saved["seconds"], tally, outputs, saved["error"], saved["attempts"]
-    )
-
-
-def type_name(kind: type) -> str:
-    """The name under which objects of a type are stored.
-
-    A type of the program that runs, `__main__`, has the name that it would have in another program that imports it.
-    """
-    module = kind.__module__
-    return f"{_main_module() if module == '__main__' else module}.{kind.__qualname__}"
-
-
-@cache
-def _main_module() -> str:
-    main = sys.modules["__main__"]
-    if (spec := getattr(main, "__spec__", None)) is not None:
-        return str(spec.name).removesuffix(".__main__")
-    file = getattr(main, "__file__", None)
-    return Path(file).stem if file else "__main__"
+def _saved_object(entry: Entry) -> SavedObject:
+    kind = type(entry.value)
+    saved = SavedObject(type=type_name(kind), value=_json_of(entry.value), binding=entry.binding, hidden=entry.hidden)
+    if (version := version_of(kind)) > 1:
+        saved["version"] = version
+    return saved
 
 
 def _json_of(value: object) -> JsonValue:
@@ -261,10 +202,12 @@ def _object_of(saved: SavedObject, types: Mapping[str, type]) -> object:
     if (kind := types.get(name) or _PLAIN.get(name)) is None:
         known = ", ".join(sorted(types)) or "none"
         raise StoredStateError(
-            f"The snapshot holds an object of the type {name!r}, which the agent does not know: {known}"
+            f"The snapshot holds an object of the type {name!r}, which the agent does not know; it knows: {known}. "
+            "Import the module of the type first; when it was renamed or moved, say so with @formerly."
         )
+    value = upgraded_object(kind, saved.get("version", 1), saved["value"])
     try:
-        return _type_adapter(cast(Hashable, kind)).validate_json(to_json(saved["value"]))
+        return _type_adapter(cast(Hashable, kind)).validate_json(to_json(value))
     except ValidationError as error:
         raise StoredStateError(f"The snapshot holds a {name} that is not valid: {error}") from error
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from tactician.planning import Action, AStarPlanner, Goal
+from tactician.process.blackboard import Blackboard
 from tactician.process.retrying import RetryPolicy
 
 if TYPE_CHECKING:
+    from pydantic import JsonValue
+
     from tactician.planning import Planner
     from tactician.process.context import OperationContext
     from tactician.process.process import AgentProcess
+
+Look: TypeAlias = Callable[[Blackboard], bool]
+"""Tells whether a condition holds now, from the blackboard alone."""
 
 Observe: TypeAlias = "Callable[[OperationContext], bool | Awaitable[bool]]"
 """Tells whether a condition holds now."""
@@ -22,6 +29,9 @@ Perform: TypeAlias = "Callable[[OperationContext], Awaitable[object]]"
 
 Price: TypeAlias = "Callable[[OperationContext], float | Awaitable[float]]"
 """Tells what a cost or a value is now."""
+
+Renewal: TypeAlias = "Callable[[AgentSpec], AgentSpec]"
+"""Gives an agent with what has been loaded since it was read."""
 
 StuckHandler: TypeAlias = "Callable[[AgentProcess], Awaitable[bool]]"
 """Adds what is missing to a process that is stuck; whether it is worth planning again."""
@@ -34,10 +44,14 @@ class Export:
     Attributes:
         remote: whether to others than this program, too.
         name: what it is called there; the goal's own name by default.
+        local: whether to the other agents of this program.
+        starting_input_types: of what it can be reached; by default, whatever single object leads to it.
     """
 
     remote: bool = False
     name: str | None = None
+    local: bool = True
+    starting_input_types: Sequence[type] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,25 +127,31 @@ class AgentSpec:
         stuck_handler: asked when the process is stuck.
         instance: whose methods the actions are.
         planner: chooses the actions.
+        renewal: reads the agent again when there are new subclasses of its types.
+        recipe: for an agent that is made of registered ones for a process: how it is made again elsewhere, as JSON.
     """
 
     name: str
     description: str
     actions: tuple[ActionSpec, ...]
     goals: tuple[GoalSpec, ...]
-    observations: Mapping[str, Observe]
+    observations: Mapping[str, Look]
     instance: object = None
     planner: Planner = field(default_factory=AStarPlanner)
     conditions: Mapping[str, Observe] = field(default_factory=dict)
     prices: Mapping[str, Price] = field(default_factory=dict)
     types: Mapping[str, type] = field(default_factory=dict)
     stuck_handler: StuckHandler | None = None
+    recipe: Mapping[str, JsonValue] | None = None
+    renewal: Renewal | None = field(default=None, repr=False, compare=False)
     plannable: tuple[Action, ...] = field(init=False)
+    _kinds: frozenset[type] = field(init=False, repr=False, compare=False)
     _by_name: Mapping[str, ActionSpec] = field(init=False, repr=False)
     _goals_by_name: Mapping[str, GoalSpec] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "plannable", tuple(action.plan for action in self.actions))
+        object.__setattr__(self, "_kinds", frozenset(self.types.values()))
         object.__setattr__(self, "_by_name", {action.name: action for action in self.actions})
         object.__setattr__(self, "_goals_by_name", {goal.name: goal for goal in self.goals})
 
@@ -143,6 +163,18 @@ class AgentSpec:
         """The goal of that name."""
         return self._goals_by_name[name]
 
+    def knows(self, value: object) -> bool:
+        """Whether the type of the value is one of `types`."""
+        return type(value) in self._kinds
+
+    def renewed(self) -> AgentSpec:
+        """The same agent with what has been loaded since it was read: subclasses of its types, and their actions.
+
+        Raises:
+            DeclarationError: when one of these is not declared correctly.
+        """
+        return self if self.renewal is None else self.renewal(self)
+
     def of(self, instance: object) -> AgentSpec:
         """The same agent, whose actions are methods of this instance. What the planner has learnt is shared."""
         return replace(self, instance=instance)
@@ -150,4 +182,10 @@ class AgentSpec:
     def towards(self, wanted: type) -> AgentSpec | None:
         """The same agent with only those goals that give an object of the type; `None` when there is none."""
         goals = tuple(goal for goal in self.goals if any(issubclass(t, wanted) for t in goal.output_types))
-        return replace(self, goals=goals) if goals else None
+        return replace(self, goals=goals, renewal=partial(_renewed_towards, self, wanted)) if goals else None
+
+
+def _renewed_towards(whole: AgentSpec, wanted: type, spec: AgentSpec) -> AgentSpec:
+    fresh = whole.renewed()
+    aimed = None if fresh is whole else fresh.of(spec.instance).towards(wanted)
+    return spec if aimed is None else aimed

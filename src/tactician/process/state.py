@@ -10,6 +10,7 @@ from tactician.process.history import ActionRun
 from tactician.process.performing import WaitingAction
 from tactician.process.spec import GoalSpec
 from tactician.process.status import ProcessStatus
+from tactician.process.turns import Turns
 from tactician.runs import PendingRequest, Response
 
 
@@ -26,6 +27,7 @@ class ProcessState:
         waiting: the actions that wait, by their names.
         responses: what they are told, by the ids of their requests.
         unstickings: how often the agent was asked to help since the last action.
+        turns: in which order results go onto the blackboard.
     """
 
     blackboard: Blackboard
@@ -37,6 +39,7 @@ class ProcessState:
     waiting: dict[str, WaitingAction] = field(default_factory=dict)
     responses: dict[str, Response] = field(default_factory=dict)
     unstickings: int = 0
+    turns: Turns = field(default_factory=Turns)
 
     @property
     def pending(self) -> tuple[PendingRequest, ...]:
@@ -45,8 +48,10 @@ class ProcessState:
 
     @property
     def has_to_wait(self) -> bool:
-        """Whether nothing has come of what it waits for."""
-        return self.status is ProcessStatus.WAITING and not any(one.id in self.responses for one in self.pending)
+        """Whether nothing has come of what it waits for. A process inside that was paused waits for nothing."""
+        if self.status is not ProcessStatus.WAITING or not all(one.pending for one in self.waiting.values()):
+            return False
+        return not any(one.id in self.responses for one in self.pending)
 
     def end(self, status: ProcessStatus, failure: str | None = None) -> None:
         """The only place where a running process changes its status. A final status stays."""

@@ -4,7 +4,18 @@ from tactician.runs.budget import Budget, BudgetMeter
 from tactician.runs.context import RunContext, default_models, new_id
 from tactician.runs.execution import begin, go_on, pending_of
 from tactician.runs.frame import Frame, Progress, SavedFrame
-from tactician.runs.pausing import Approval, Paused, PendingKind, PendingRequest, Response, approve, reject, settle
+from tactician.runs.pace import Pace
+from tactician.runs.pausing import (
+    Approval,
+    Paused,
+    PendingKind,
+    PendingRequest,
+    Response,
+    approve,
+    pause_in,
+    reject,
+    settle,
+)
 from tactician.runs.result import RunResult, RunStatus
 from tactician.runs.runnable import Input, Runnable, is_conversation, messages_of, run_blocking, stream_events
 from tactician.runs.store import Lease, MemoryRuns, RunRecord, RunStore, default_store
@@ -17,6 +28,7 @@ __all__ = [
     "RunStatus",
     "Budget",
     "BudgetMeter",
+    "Pace",
     "Approval",
     "approve",
     "reject",
@@ -24,6 +36,7 @@ __all__ = [
     "PendingKind",
     "Response",
     "Paused",
+    "pause_in",
     "settle",
     "RunStore",
     "RunRecord",

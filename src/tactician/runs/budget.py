@@ -19,7 +19,7 @@ class Budget:
         tokens: how many tokens may be used, input and output together.
         turns: how many calls of models there may be.
         seconds: how long it may take; time in which it waits for a person or for the caller is not counted.
-        actions: how many actions a process may run.
+        actions: how many actions a process may run, with those of the processes inside it.
     """
 
     cost: float | None = None
@@ -52,10 +52,9 @@ class BudgetMeter:
     Args:
         tally: what the run uses; its runs inside add to it.
         outer: the meter of the run around it.
-        turns, seconds: what was used before a pause.
     """
 
-    __slots__ = ("_began", "_clock", "_outer", "_tally", "budget", "turns")
+    __slots__ = ("_began", "_clock", "_outer", "_tally", "actions", "budget", "turns")
 
     def __init__(
         self,
@@ -63,15 +62,13 @@ class BudgetMeter:
         tally: UsageTally,
         clock: Clock,
         outer: BudgetMeter | None = None,
-        *,
-        turns: int = 0,
-        seconds: float = 0.0,
     ) -> None:
         self.budget = budget
-        self.turns = turns
+        self.turns = 0
+        self.actions = 0
         self._tally = tally
         self._clock = clock
-        self._began = clock.now() - seconds
+        self._began = clock.now()
         self._outer = outer
 
     @property
@@ -79,14 +76,22 @@ class BudgetMeter:
         """How long it has run."""
         return self._clock.now() - self._began
 
-    def restore(self, turns: int, seconds: float) -> None:
+    @property
+    def actions_left(self) -> int | None:
+        """How many more actions a process may run, here and further out; `None` when there is no limit."""
+        own = None if self.budget.actions is None else max(0, self.budget.actions - self.actions)
+        outer = None if self._outer is None else self._outer.actions_left
+        return outer if own is None else own if outer is None else min(own, outer)
+
+    def restore(self, turns: int, seconds: float, actions: int) -> None:
         """Goes on from what was used before a pause."""
         self.turns = turns
+        self.actions = actions
         self._began = self._clock.now() - seconds
 
-    def exceeded(self, actions: int = 0) -> str | None:
+    def exceeded(self) -> str | None:
         """Which limit is reached, here or further out, in words; `None` when there is room."""
-        reason = self.budget.exceeded(self._tally, turns=self.turns, seconds=self.seconds, actions=actions)
+        reason = self.budget.exceeded(self._tally, turns=self.turns, seconds=self.seconds, actions=self.actions)
         return reason if reason is not None or self._outer is None else self._outer.exceeded()
 
     def count_turn(self) -> None:
@@ -94,3 +99,9 @@ class BudgetMeter:
         self.turns += 1
         if self._outer is not None:
             self._outer.count_turn()
+
+    def count_action(self) -> None:
+        """Counts one action of a process that has ended."""
+        self.actions += 1
+        if self._outer is not None:
+            self._outer.count_action()

@@ -6,14 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from os import urandom
+from typing import TYPE_CHECKING
 
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.events import Event, EventSink
-from tactician.llm import LanguageModel, ModelCatalog, ModelSource, UsageTally, source_of
+from tactician.llm import LanguageModel, ModelCatalog, ModelSource, TraceMetadata, UsageTally, source_of
 from tactician.runs.budget import Budget, BudgetMeter
 from tactician.runs.frame import Frame
+from tactician.runs.pace import Pace
 from tactician.runs.pausing import Response
 from tactician.runs.store import RunStore, default_store
+
+if TYPE_CHECKING:
+    from tactician.tools.groups import ToolGroup
 
 
 def new_id() -> str:
@@ -38,6 +43,9 @@ class RunContext:
         store: where runs that wait are kept.
         responses: what a run that goes on was told, by the ids of its requests.
         clock: the time.
+        pace: how fast tools may be called; as fast as they are, when `None`.
+        tool_groups: what the names of tool groups stand for.
+        trace: what the requests of the run belong to, where nobody inside it says otherwise.
     """
 
     models: ModelSource
@@ -52,6 +60,9 @@ class RunContext:
     store: RunStore = field(default_factory=default_store)
     responses: Mapping[str, Response] = field(default_factory=dict)
     clock: Clock = SYSTEM_CLOCK
+    pace: Pace | None = None
+    tool_groups: Mapping[str, ToolGroup] = field(default_factory=dict)
+    trace: TraceMetadata | None = None
 
     @classmethod
     def default(cls) -> RunContext:
@@ -81,6 +92,9 @@ class RunContext:
             self.store,
             self.responses,
             self.clock,
+            self.pace,
+            self.tool_groups,
+            self.trace,
         )
 
     def step(self, name: str) -> RunContext:
@@ -106,7 +120,14 @@ class RunContext:
             self.store,
             self.responses,
             self.clock,
+            self.pace,
+            self.tool_groups,
+            self.trace,
         )
+
+    def traced(self, trace: TraceMetadata) -> RunContext:
+        """The same context for what belongs to this; what it belongs to already stays, where this says nothing."""
+        return replace(self, trace=trace if self.trace is None else trace.over(self.trace))
 
     def listening(self, sink: EventSink, *, streaming: bool) -> RunContext:
         """The same context with one more listener."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache
-from typing import Final, Literal, TypeAlias, TypeVar, cast
+from typing import Final, Literal, NotRequired, TypeAlias, TypeVar, cast
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json, to_jsonable_python
@@ -17,7 +17,7 @@ from tactician.llm import Usage, messages_from_json, messages_to_json
 from tactician.runs.budget import Budget, BudgetMeter
 from tactician.runs.context import RunContext
 from tactician.runs.frame import Frame, SavedFrame
-from tactician.runs.pausing import Paused, PendingRequest, Response
+from tactician.runs.pausing import Paused, PendingRequest, Response, pause_in
 from tactician.runs.result import RunResult, RunStatus
 from tactician.runs.runnable import Input, is_conversation, messages_of
 from tactician.runs.store import RunRecord
@@ -29,7 +29,8 @@ _LIMITS = tuple(limit.name for limit in fields(Budget))
 
 
 class _SavedRun(TypedDict):
-    """The state of an outermost run as JSON. `limits` are those of its budget, `turns` and `seconds` what it used."""
+    """The state of an outermost run as JSON. `limits` are those of its budget, `turns`, `seconds` and
+    `actions` what it used."""
 
     version: Literal[1]
     input: JsonValue
@@ -40,6 +41,7 @@ class _SavedRun(TypedDict):
     limits: dict[str, float | None] | None
     turns: int
     seconds: float
+    actions: NotRequired[int]
 
 
 async def begin(
@@ -50,9 +52,11 @@ async def begin(
     child = outer.child(name, budget)
     try:
         return await work(input, child)
-    except Paused as paused:
-        if outer.frame is not None:
+    except BaseException as error:
+        if (paused := pause_in(error)) is None:
             raise
+        if outer.frame is not None:
+            raise paused from error
         return await _wait(name, input, child, paused, None)
 
 
@@ -75,9 +79,9 @@ async def go_on(
     given = messages_from_json(to_json(saved["input"])) if saved["kind"] == "messages" else saved["input"]
     try:
         result = await work(given, child)
-    except Paused as paused:
-        return await _wait(name, given, child, paused, taken)
-    except BaseException:  # it still waits, with what it has done since
+    except BaseException as error:  # it still waits, with what it has done since
+        if (paused := pause_in(error)) is not None:
+            return await _wait(name, given, child, paused, taken)
         state = _state_of(given, child, saved["pending"])
         await outer.store.save(replace(taken, status=RunStatus.WAITING, state=state))
         raise
@@ -133,6 +137,7 @@ def _state_of(input: Input, run: RunContext, pending: Sequence[PendingRequest]) 
         limits=None if budget is None else {name: getattr(budget, name) for name in _LIMITS},
         turns=0 if meter is None else meter.turns,
         seconds=0.0 if meter is None else meter.seconds,
+        actions=0 if meter is None else meter.actions,
     )
     return to_json(state).decode()
 
@@ -151,7 +156,8 @@ def _restored(name: str, saved: _SavedRun, outer: RunContext, run_id: str) -> Ru
     meter = outer.meter
     if (limits := saved["limits"]) is not None:
         budget = TypeAdapter(Budget).validate_python(limits)
-        meter = BudgetMeter(budget, child.tally, outer.clock, meter, turns=saved["turns"], seconds=saved["seconds"])
+        meter = BudgetMeter(budget, child.tally, outer.clock, meter)
+        meter.restore(saved["turns"], saved["seconds"], saved.get("actions", 0))
     return replace(child, run_id=run_id, meter=meter, frame=Frame.from_json(name, saved["frame"]))
 
 

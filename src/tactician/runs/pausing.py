@@ -82,6 +82,18 @@ class Paused(BaseException):
         self.pending = pending
 
 
+def pause_in(error: BaseException) -> Paused | None:
+    """The pause that an error is: itself, or a group of nothing but pauses, which is one for all that they wait for."""
+    if isinstance(error, Paused):
+        return error
+    if not isinstance(error, BaseExceptionGroup):
+        return None
+    pauses = [pause_in(one) for one in error.exceptions]
+    if None in pauses:
+        return None
+    return Paused(*(request for pause in pauses if pause is not None for request in pause.pending))
+
+
 async def settle(*runs: Coroutine[object, object, T]) -> list[T]:
     """Runs all at once. One that pauses lets the others finish first; one that fails cancels them.
 
@@ -103,5 +115,7 @@ async def settle(*runs: Coroutine[object, object, T]) -> list[T]:
 async def _pausing(run: Coroutine[object, object, T]) -> T | Paused:
     try:
         return await run
-    except Paused as paused:
+    except BaseException as error:
+        if (paused := pause_in(error)) is None:
+            raise
         return paused

@@ -122,9 +122,7 @@ class SqlRunStore:
     async def _rows(self, statement: Executable, values: Mapping[str, object]) -> Sequence[Row[Any]]:
         """What a statement gives: nothing when it did not find its row, or the row that it adds is there."""
         try:
-            engine = await self._engines.current()
-            async with engine.connect() as connection:
-                return (await connection.execute(statement, values)).all()
+            return await self._engines.run(lambda connection: connection.execute(statement, values).all())
         except IntegrityError:
             return []
         except (SQLAlchemyError, OSError) as error:

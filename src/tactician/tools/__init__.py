@@ -3,6 +3,8 @@
 from tactician.tools.arguments import repaired_arguments
 from tactician.tools.declared import DeclaredTool, ToolExecutor
 from tactician.tools.function import FunctionTool, problems_of, tool
+from tactician.tools.groups import ToolGroup, ToolGroupPermission, ToolSource, tools_in, unknown_groups
+from tactician.tools.selection import ToolGroups
 from tactician.tools.signature import Docs, caller_namespace, docs_of, resolved_hints
 from tactician.tools.tool import Tool, as_text, snake_case
 from tactician.tools.toolbox import Toolbox, ToolLike, as_tool, tools_of
@@ -19,6 +21,12 @@ __all__ = [
     "NO_TRAITS",
     "repaired_arguments",
     "snake_case",
+    "ToolGroup",
+    "ToolGroupPermission",
+    "ToolGroups",
+    "ToolSource",
+    "tools_in",
+    "unknown_groups",
     "Toolbox",
     "ToolLike",
     "as_tool",

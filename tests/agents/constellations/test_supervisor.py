@@ -50,7 +50,7 @@ async def test_the_instructions_name_the_workers() -> None:
     await team.lead.run("go", context=surroundings())
     assert system_of(team.lead).startswith("Lead.\n\n")
     assert "- invoke_code_writer: Writes code\n- invoke_reviewer: Reviews code" in system_of(team.lead)
-    assert team.lead.own_instructions == "Lead."
+    assert team.lead.instructions == "Lead."
     assert team.lead.description == "Lead."
 
 

@@ -1,8 +1,8 @@
 """Several Runnables that work as one. Any Runnable fits into any place of any of them."""
 
 from tactician.agents.constellations.hierarchy import Department, HierarchicalAgents
-from tactician.agents.constellations.network import AgentNetwork
-from tactician.agents.constellations.parallel import ParallelAgents
+from tactician.agents.constellations.network import AgentNetwork, Broadcast
+from tactician.agents.constellations.parallel import FirstOf, ParallelAgents, Synthesis
 from tactician.agents.constellations.router import RouterAgent
 from tactician.agents.constellations.supervisor import SupervisorAgent
 
@@ -10,7 +10,10 @@ __all__ = [
     "RouterAgent",
     "SupervisorAgent",
     "ParallelAgents",
+    "FirstOf",
+    "Synthesis",
     "AgentNetwork",
+    "Broadcast",
     "HierarchicalAgents",
     "Department",
 ]

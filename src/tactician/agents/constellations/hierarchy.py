@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import partial
 
 from typing_extensions import TypeVar
 
@@ -102,7 +103,7 @@ class HierarchicalAgents(BaseRunnable[T_co]):
             AgentNotFoundError: when there is no such department.
             RunError: when it fails.
         """
-        return await self.department(name).run(input, context=context, budget=budget)
+        return await self.department(name).run(input, context=self._traced(context), budget=budget)
 
 
 def _supervisor(department: Department, max_turns: int) -> Agent[object]:
@@ -115,8 +116,12 @@ def _leading(agent: Agent[T_co], name: str, workers: Iterable[tuple[str, Runnabl
     invoked = invocations(workers)
     leader = copy(agent)
     leader.name = name
-    leader.instructions = leading(agent.instructions, invoked)
+    leader._framed = _then(agent._framed, partial(leading, workers=invoked))
     leader.policy = replace(agent.policy, max_turns=max_turns)
     own = (tool for tool in agent.tools if not isinstance(tool, Handoff))
     Agent.replace_tools(leader, (*own, *invoked))  # a supervisor's own way would add its workers once more
     return leader
+
+
+def _then(first: Callable[[str], str] | None, second: Callable[[str], str]) -> Callable[[str], str]:
+    return second if first is None else lambda text: second(first(text))

@@ -151,6 +151,7 @@ class Broadcast(BaseRunnable[object]):
     def __init__(self, network: AgentNetwork) -> None:
         self.name = f"{network.name} (broadcast)"
         self.description = network.description
+        self.trace = network.trace
         self.network = network
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:

@@ -85,6 +85,7 @@ class FirstOf(BaseRunnable[object]):
     def __init__(self, group: ParallelAgents) -> None:
         self.name = f"{group.name} (first)"
         self.description = group.description
+        self.trace = group.trace
         self.group = group
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
@@ -114,6 +115,7 @@ class Synthesis(BaseRunnable[object]):
     def __init__(self, group: ParallelAgents, synthesizer: Runnable) -> None:
         self.name = f"{group.name} (synthesis)"
         self.description = group.description
+        self.trace = group.trace
         self.group = group
         self.synthesizer = synthesizer
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import TypedDict
 
 from typing_extensions import TypeVar, Unpack
@@ -14,8 +15,9 @@ from tactician.errors import DeclarationError
 from tactician.guardrails import GuardrailLike
 from tactician.llm import LanguageModel, LlmOptions
 from tactician.loop import Autonomous, Handoff
+from tactician.prompts import InstructionSource
 from tactician.runs import Runnable
-from tactician.tools import Tool, ToolLike, snake_case
+from tactician.tools import Tool, ToolGroup, ToolLike, snake_case
 
 T_co = TypeVar("T_co", covariant=True, default=str)
 
@@ -23,6 +25,7 @@ T_co = TypeVar("T_co", covariant=True, default=str)
 class AgentOptions(TypedDict, total=False):
     """What else can be said of an agent; see `Agent`."""
 
+    tool_groups: Sequence[str | ToolGroup]
     handoffs: Sequence[Handoff[object] | Runnable]
     description: str | None
     id: str | None
@@ -64,7 +67,7 @@ class SupervisorAgent(Agent[T_co]):
         *,
         workers: Mapping[str, Runnable],
         model: str | LlmOptions | LanguageModel | None = None,
-        instructions: str = "",
+        instructions: str | InstructionSource = "",
         tools: Sequence[ToolLike] = (),
         output_type: type[T_co] | None = None,
         **options: Unpack[AgentOptions],
@@ -72,14 +75,13 @@ class SupervisorAgent(Agent[T_co]):
         if not workers:
             raise DeclarationError(f"SupervisorAgent {name!r}", ["it needs at least one worker"])
         self.workers = dict(workers)
-        self.own_instructions = instructions
-        self._invocations = invocations(workers.items())
-        options["description"] = options.get("description") or instructions or name
+        self.invocations = invocations(workers.items())
+        self._framed = partial(leading, workers=self.invocations)
         super().__init__(
             name,
             model=model,
-            instructions=leading(instructions, self._invocations),
-            tools=(*tools, *self._invocations),
+            instructions=instructions,
+            tools=(*tools, *self.invocations),
             output_type=output_type,
             **options,
         )
@@ -93,7 +95,7 @@ class SupervisorAgent(Agent[T_co]):
         Raises:
             DeclarationError: when one is not declared correctly; then nothing changes.
         """
-        super().replace_tools((*tools, *self._invocations))
+        super().replace_tools((*tools, *self.invocations))
 
 
 def invocations(workers: Iterable[tuple[str, Runnable]]) -> tuple[Tool, ...]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from types import NoneType, UnionType
-from typing import Annotated, Final, TypeGuard, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Final, TypeGuard, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel
 
 from tactician.process.some_of import SomeOf, field_names
 
-REMEDY: Final = "wrap it in a class of its own, so that the planner can tell it from others"
+_REMEDY: Final = "wrap it in a class of its own, so that the planner can tell it from others"
+_SAY_WHICH: Final = "say what it stands for, as in `class StoryWriter(Writer[Story])`"
 UNDEFINED: Final = "import it (not only under TYPE_CHECKING), or define it before the class"
 
 
@@ -45,9 +46,14 @@ def marks_of(hint: object) -> tuple[object, ...]:
     return tuple(mark for one in get_args(hint) for mark in marks_of(one)) if origin in (Union, UnionType) else ()
 
 
+def remedy_for(hint: object) -> str:
+    """What to do about a type that is no class."""
+    return _SAY_WHICH if isinstance(hint, TypeVar) else _REMEDY
+
+
 def written(hint: object) -> str:
     """As a person writes it: without the modules."""
-    name = hint.__name__ if isinstance(hint, type) and get_origin(hint) is None else str(hint)
+    name = hint.__name__ if isinstance(hint, type | TypeVar) and get_origin(hint) is None else str(hint)
     return re.sub(r"(?:[\w<>]+\.)+", "", name)
 
 
@@ -56,7 +62,7 @@ def classes_of(hint: object, label: str, problems: list[str]) -> tuple[type, ...
     kinds = [member for member in members_of(hint) if member is not NoneType]
     classes = tuple(kind for kind in kinds if is_class(kind))
     others = (kind for kind in kinds if kind not in classes)
-    problems.extend(f"{label} {written(kind)}, which is no class; {REMEDY}" for kind in others)
+    problems.extend(f"{label} {written(kind)}, which is no class; {remedy_for(kind)}" for kind in others)
     return classes
 
 
@@ -77,9 +83,13 @@ def parts_of_class(kind: type, namespace: Mapping[str, object], problems: list[s
 
 
 def descendants(kind: type) -> tuple[type, ...]:
-    """The class and all loaded classes that derive from it; only itself, when it is not a user's class."""
+    """The class and all loaded classes that derive from it; only itself, when it is not a user's class.
+
+    A class that was defined again, as in a notebook, replaces the older one. `dataclass(slots=True)` does so too.
+    """
     if kind.__module__ == "builtins" or kind in (BaseModel, SomeOf):
         return (kind,)
     children: list[type] = type.__subclasses__(kind)
     derived = (one for child in children for one in descendants(child))
-    return tuple(dict.fromkeys((kind, *derived)))
+    newest = {(one.__module__, one.__qualname__): one for one in derived}
+    return (kind, *newest.values())

@@ -92,7 +92,10 @@ def _dead_ends(declared: Declarations) -> Iterator[str]:
     for state in declared.states:
         is_base = any(other is not state and issubclass(other, state) for other in declared.states)
         if not is_base and not any(issubclass(state, kind) for kind in taken):
-            yield f"{state.__name__}: nothing can be done in this state; declare a method of it with @action"
+            yield (
+                f"{state.__name__}: nothing can be done in this state; declare a method of it with @action, or import "
+                "the modules of its subclasses first"
+            )
 
 
 def _same_exports(declared: Declarations) -> Iterator[str]:

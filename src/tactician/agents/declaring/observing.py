@@ -9,12 +9,12 @@ from tactician.agents.declaring import evaluation
 from tactician.agents.declaring.methods import Declarations, Method
 from tactician.agents.declaring.words import Words
 from tactician.agents.parameters import Parameter
-from tactician.process import Observe, OperationContext, Price
+from tactician.process import Blackboard, Look, Observe, OperationContext, Price
 
 
-def observations(declared: Declarations, words: Words, needed: Iterable[str]) -> dict[str, Observe]:
+def observations(declared: Declarations, words: Words, needed: Iterable[str]) -> dict[str, Look]:
     """Those of the needed conditions that cost nothing to see."""
-    seen: dict[str, Observe] = {}
+    seen: dict[str, Look] = {}
     for label, thing in words.things.items():
         seen[label] = seen[words.already(thing)] = partial(_is_there, thing)
     for action in declared.actions:
@@ -44,20 +44,20 @@ def prices(declared: Declarations) -> dict[str, Price]:
     return {name: partial(_price, declared.costs[name]) for name in used if name is not None}
 
 
-def _is_there(thing: Parameter, context: OperationContext) -> bool:
-    return thing.find(context.blackboard) is not None
+def _is_there(thing: Parameter, blackboard: Blackboard) -> bool:
+    return thing.find(blackboard) is not None
 
 
-def _is_one_there(things: Sequence[Parameter], context: OperationContext) -> bool:
-    return any(_is_there(thing, context) for thing in things)
+def _is_one_there(things: Sequence[Parameter], blackboard: Blackboard) -> bool:
+    return any(_is_there(thing, blackboard) for thing in things)
 
 
-def _is_newest(kind: type, context: OperationContext) -> bool:
-    return isinstance(context.blackboard.newest, kind)
+def _is_newest(kind: type, blackboard: Blackboard) -> bool:
+    return isinstance(blackboard.newest, kind)
 
 
-def _was_set(condition: str, context: OperationContext) -> bool:
-    return context.blackboard.condition(condition)
+def _was_set(condition: str, blackboard: Blackboard) -> bool:
+    return blackboard.condition(condition)
 
 
 def _holds(method: Method, context: OperationContext) -> bool | Awaitable[bool]:

@@ -10,6 +10,7 @@ from typing import Final
 
 from tactician.agents.declarations import ACTION, CONDITION, COST, GOAL, ActionDeclaration, GoalDeclaration, Named
 from tactician.agents.declaring.expressions import Expression, ExpressionError, is_expression, parsed
+from tactician.agents.declaring.generics import specialized
 from tactician.agents.declaring.hints import UNDEFINED, descendants, parts_of_class
 from tactician.agents.declaring.methods import ActionMethod, Declarations, Method, Source
 from tactician.agents.parameters import Parameter, Signature, read_outputs, read_signature
@@ -80,7 +81,7 @@ class _Reader:
             self.problems.append(f"{label}: it has to be a plain method; take @staticmethod or @classmethod away")
         signature = Signature(())
         try:
-            hints = resolved_hints(function, source.namespace)
+            hints = specialized(resolved_hints(function, source.namespace), source.kind, attribute)
         except DeclarationError as error:
             self.problems.extend(f"{label}: {problem}; {UNDEFINED}" for problem in error.problems)
         else:

@@ -14,7 +14,7 @@ from tactician.ai import Ai
 from tactician.errors import DeclarationError, InvalidArgumentsError, OutputError
 from tactician.loop import InvalidOutput
 from tactician.process import OperationContext
-from tactician.process.context import operation_in
+from tactician.process.context import ai_in, operation_in
 from tactician.process.people import asking_for
 from tactician.runs import Input, RunContext, Runnable, RunResult, RunStatus
 from tactician.tools import as_text, resolved_hints
@@ -27,7 +27,7 @@ the last ones. Parameters of type `Ai`, `RunContext` or `OperationContext` get t
 named `ai` or `context`."""
 
 _SERVICES: Mapping[object, Callable[[RunContext], object]] = {
-    Ai: Ai,
+    Ai: ai_in,
     RunContext: lambda run: run,
     OperationContext: operation_in,
 }

@@ -39,7 +39,7 @@ class Wanted:
 
     def is_there(self, agent: AgentSpec, context: OperationContext) -> bool:
         """Whether it is on the blackboard."""
-        return agent.observations[self.label](context) is True
+        return agent.observations[self.label](context.blackboard)
 
     def may_be_made(self, agent: AgentSpec, context: OperationContext) -> bool:
         """Whether the model may make it: when nothing else gives it, and nothing but the model's own is there."""
@@ -60,9 +60,12 @@ def inputs_of(action: ActionSpec, agent: AgentSpec) -> tuple[Wanted, ...]:
 async def unmet(action: ActionSpec, agent: AgentSpec, context: OperationContext) -> list[str]:
     """The conditions, other than that there are objects, that keep an action from running now."""
     objects = {wanted.label for wanted in inputs_of(action, agent)}
-    found: list[str] = []
-    for name in (name for name, value in action.plan.pre.items() if value and name not in objects):
-        holds = {**agent.observations, **agent.conditions}[name](context)
-        if not (await holds if isinstance(holds, Awaitable) else holds):
-            found.append(name)
-    return found
+    wanted = (name for name, value in action.plan.pre.items() if value and name not in objects)
+    return [name for name in wanted if not await _holds(name, agent, context)]
+
+
+async def _holds(name: str, agent: AgentSpec, context: OperationContext) -> bool:
+    if (observe := agent.conditions.get(name)) is None:
+        return agent.observations[name](context.blackboard)
+    holds = observe(context)
+    return await holds if isinstance(holds, Awaitable) else holds

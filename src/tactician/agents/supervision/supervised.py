@@ -19,8 +19,9 @@ from tactician.process import (
     DEFAULT_BINDING,
     ActionSpec,
     AgentSpec,
+    Blackboard,
     GoalSpec,
-    Observe,
+    Look,
     OperationContext,
     RetryPolicy,
 )
@@ -28,8 +29,8 @@ from tactician.runs import RunContext
 from tactician.tools import Toolbox, snake_case
 
 DEFAULT_MAX_ROUNDS: Final = 10
-_NAME: Final = "supervise"
-_RAN: Final = f"ran {_NAME}"
+LEADER: Final = "supervise"
+_RAN: Final = f"ran {LEADER}"
 _INSTRUCTIONS: Final = """You lead the work towards a goal. Call tools until the goal is reached.
 What a tool gives is kept, and goes to every tool that needs it: pass only the arguments that a tool asks for.
 Tools that are READY can be called at once, also several together. One that is NOT READY says what it needs first."""
@@ -58,7 +59,7 @@ def supervised(
     lead = _Lead(spec, model, max_rounds, instructions)
     effects = dict.fromkeys((_RAN, *map(_reaching, spec.goals)), True)
     leading = ActionSpec(
-        Action(_NAME, {_RAN: False}, effects),
+        Action(LEADER, {_RAN: False}, effects),
         "Lets a model lead",
         lead.perform,
         needs=(),
@@ -70,7 +71,7 @@ def supervised(
         retry=RetryPolicy(attempts=1),
     )
     goals = tuple(replace(g, plan=Goal(g.name, {_reaching(g): True}, g.plan.value)) for g in spec.goals)
-    seen: Mapping[str, Observe] = {name: partial(_was_set, name) for name in effects}
+    seen: Mapping[str, Look] = {name: partial(_was_set, name) for name in effects}
     return replace(
         spec,
         actions=(*spec.actions, leading),
@@ -79,6 +80,7 @@ def supervised(
         conditions={},
         prices={},
         planner=AStarPlanner(),
+        renewal=None,  # it would read the agent without its leader
     )
 
 
@@ -114,7 +116,7 @@ class _Lead:
         loop = TurnLoop(
             model,
             output_type(str),
-            run.step(_NAME),
+            run.step(LEADER),
             instructions=self._instructions,
             tools=lambda: self._toolbox(situation),
             options=options,
@@ -199,5 +201,5 @@ def _tool_names(actions: Sequence[ActionSpec]) -> dict[str, str]:
     return {name: one if names.count(one) == 1 else snake_case(name) for name, one in short.items()}
 
 
-def _was_set(condition: str, context: OperationContext) -> bool:
-    return context.blackboard.condition(condition)
+def _was_set(condition: str, blackboard: Blackboard) -> bool:
+    return blackboard.condition(condition)

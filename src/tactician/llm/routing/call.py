@@ -177,7 +177,7 @@ class Call:
     async def _is_worth_another(self, failure: Failure, error: ModelError | None) -> bool:
         """Whether to try the model again. If so, it returns when the time for that has come."""
         setup, now = self._setup, self._failed_at
-        rule = setup.retries.rule(failure)
+        rule = setup.retries.rule(failure, None if error is None else error.status)
         if self._attempts >= rule.attempts:
             return False
         if failure is Failure.TIMEOUT:

@@ -86,6 +86,7 @@ class RetryPolicy:
         malformed: what came was not the provider's own format.
         deadline: seconds for all waiting and all attempts of a call, of a stream until its first delta.
         first_timeout: seconds to which later attempts add, where the call's options say none.
+        statuses: HTTP statuses worth another attempt, and no others are; what the rules say, when `None`.
     """
 
     rate_limit: RetryRule = RetryRule()
@@ -97,6 +98,7 @@ class RetryPolicy:
     malformed: RetryRule = ONCE_MORE
     deadline: float = 300.0
     first_timeout: float = 120.0
+    statuses: frozenset[int] | None = None
 
     @classmethod
     def with_attempts(cls, attempts: int) -> RetryPolicy:
@@ -105,9 +107,14 @@ class RetryPolicy:
         rules = {name: replace(getattr(usual, name), attempts=attempts) for name in _PASSING}
         return replace(usual, **rules)
 
-    def rule(self, failure: Failure) -> RetryRule:
-        """The rule for such a failure. A request that was refused is never sent again to the same model."""
-        rule: RetryRule = getattr(self, failure.value, NEVER)
+    def rule(self, failure: Failure, status: int | None = None) -> RetryRule:
+        """The rule for such a failure. A request that was refused is sent again only if `statuses` says so."""
+        usual = NEVER
+        if self.statuses is not None and status is not None:
+            if status not in self.statuses:
+                return NEVER
+            usual = self.server
+        rule: RetryRule = getattr(self, failure.value, usual)
         return rule
 
 

@@ -58,6 +58,7 @@ def encode(
         **sampling_fields(request.options, dialect, thinks=_thinks(thinking)),
         "container": conversation.container if _runs_code(tools) else None,
         "stream": stream or None,
+        "trace": trace.to_json() if dialect.traces and (trace := request.options.trace) is not None else None,
         **dialect.extra,
     }
     return {name: value for name, value in fields.items() if value not in (None, "", [])}

@@ -44,6 +44,8 @@ class Dialect:
         thinking: how Claude is told to think: within a `budget` of tokens, or as it sees fit, with an effort
             (`adaptive`). Without it, nothing is said about thinking.
         thinking_display: whether Claude's thinking comes back `summarized` or `omitted`; as the model does, when empty.
+        traces: whether it takes what a request belongs to, and passes it on (OpenRouter).
+        plain_answers: whether its answers go back as plain text, because parts would need an id (OpenRouter).
         drops_stale_thinking: whether Claude passes over thinking whose conversation was changed since, where it would
             refuse the request; needs the header `anthropic-beta: thinking-binding-controls-2026-08-01`.
     """
@@ -73,6 +75,8 @@ class Dialect:
     thinking: Literal["", "budget", "adaptive"] = ""
     thinking_display: Literal["", "summarized", "omitted"] = ""
     drops_stale_thinking: bool = False
+    traces: bool = False
+    plain_answers: bool = False
 
     def samples(self, effort: str | None) -> bool:
         """Whether `temperature` and `top_p` can be sent with this effort."""

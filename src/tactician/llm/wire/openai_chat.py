@@ -173,6 +173,8 @@ def _encode_options(request: ModelRequest, dialect: Dialect, body: dict[str, obj
         body["reasoning_effort"] = effort
     for name in options.native_tools:
         body.update(dialect.native_tools.get(name, {}))
+    if dialect.traces and options.trace is not None:
+        body["trace"] = options.trace.to_json()
 
 
 def text_with_reasoning(message: AssistantMessage) -> str:

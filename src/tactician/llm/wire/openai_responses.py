@@ -83,7 +83,7 @@ def _encode_input(messages: Iterable[Message], dialect: Dialect) -> Iterator[obj
             yield from _encode_assistant(message, dialect)
 
 
-def _message(role: str, content: list[dict[str, object]]) -> dict[str, object]:
+def _message(role: str, content: str | list[dict[str, object]]) -> dict[str, object]:
     return {"type": "message", "role": role, "content": content}
 
 
@@ -101,7 +101,7 @@ def _encode_assistant(message: AssistantMessage, dialect: Dialect) -> Iterator[o
     phase: dict[str, object] = {}
     for part in message.parts:
         if isinstance(part, Text):
-            yield _message("assistant", [{"type": "output_text", "text": part.text}]) | phase
+            yield _message("assistant", _said(part.text, dialect)) | phase
         elif isinstance(part, ToolCall):
             yield {"type": "function_call", "call_id": part.id, "name": part.name, "arguments": part.arguments}
         elif item := _own_item(part):
@@ -109,6 +109,10 @@ def _encode_assistant(message: AssistantMessage, dialect: Dialect) -> Iterator[o
                 phase = {"phase": item.get("phase")}
             elif _is_replayed(item, dialect):
                 yield item
+
+
+def _said(text: str, dialect: Dialect) -> str | list[dict[str, object]]:
+    return text if dialect.plain_answers else [{"type": "output_text", "text": text}]
 
 
 def _own_item(part: AssistantPart) -> Mapping[str, object]:
@@ -186,3 +190,5 @@ def _encode_options(request: ModelRequest, dialect: Dialect, body: dict[str, obj
         reasoning["summary"] = dialect.reasoning_summary
     if reasoning:
         body["reasoning"] = reasoning
+    if dialect.traces and options.trace is not None:
+        body["trace"] = options.trace.to_json()

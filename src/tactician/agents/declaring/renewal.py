@@ -1,0 +1,60 @@
+"""Agents whose types have new subclasses since they were read: states above all, which bring actions of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from tactician.agents.declaring.hints import descendants
+from tactician.process import ActionSpec, AgentSpec, GoalSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """Reads an agent again when classes have been loaded since.
+
+    Attributes:
+        read: reads it.
+        roots: the types that it names.
+        known: these and all subclasses of them that were loaded then.
+        original: what was read then; what is renewed may have fewer actions and goals.
+    """
+
+    read: Callable[[], AgentSpec]
+    roots: tuple[type, ...]
+    known: frozenset[type]
+    original: AgentSpec
+
+    @classmethod
+    def attached(cls, spec: AgentSpec, read: Callable[[], AgentSpec]) -> AgentSpec:
+        """The agent that was read, which can be renewed from now on."""
+        kinds = frozenset(spec.types.values())
+        roots = tuple(kind for kind in kinds if kinds.isdisjoint(kind.__bases__))
+        return replace(spec, renewal=cls(read, roots, _loaded(roots), spec))
+
+    def __call__(self, spec: AgentSpec) -> AgentSpec:
+        """The agent with what is new; the same one, when nothing is."""
+        if _loaded(self.roots) <= self.known:
+            return spec
+        fresh, before = self.read(), self.original
+        actions = _names(fresh.actions) - (_names(before.actions) - _names(spec.actions))
+        goals = _names(fresh.goals) - (_names(before.goals) - _names(spec.goals))
+        if spec.name != before.name:  # it was assembled for certain goals
+            goals = _names(spec.goals)
+        return replace(
+            fresh,
+            name=spec.name,
+            description=spec.description,
+            instance=spec.instance,
+            recipe=spec.recipe,
+            actions=tuple(one for one in fresh.actions if one.name in actions),
+            goals=tuple(one for one in fresh.goals if one.name in goals),
+        )
+
+
+def _names(declared: Sequence[ActionSpec] | Sequence[GoalSpec]) -> set[str]:
+    return {one.name for one in declared}
+
+
+def _loaded(roots: tuple[type, ...]) -> frozenset[type]:
+    return frozenset(kind for root in roots for kind in descendants(root))

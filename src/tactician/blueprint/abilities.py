@@ -1,0 +1,221 @@
+"""What an agent can do and must not do: its tools, its handoffs and its guardrails."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Annotated, Self, TypeAlias, TypeVar, cast
+
+from pydantic import AfterValidator, Field, model_validator
+
+from tactician.agents.base import RunnableTool
+from tactician.blueprint.blueprint import Node
+from tactician.blueprint.building import Builder
+from tactician.blueprint.parts import Name, Part
+from tactician.blueprint.snapshot import Snapshot
+from tactician.blueprint.texts import Data
+from tactician.blueprint.type_names import TypeName
+from tactician.guardrails import AnyGuardrail, GuardrailLike
+from tactician.loop import Handoff, handoff
+from tactician.names import NameProblem, path_of
+from tactician.tools import FunctionTool, Tool, ToolLike, as_tool
+from tactician.tools import tools_of as methods_of
+
+G = TypeVar("G", bound=AnyGuardrail)
+TypeText: TypeAlias = Annotated[str, AfterValidator(lambda text: str(TypeName.of(text)))]
+_AWARENESS = inspect.signature(Handoff).parameters["awareness"].default
+
+
+class GuardrailPart(Part):
+    """A guardrail: the name by which it is registered, or that of its class or function."""
+
+    registry_id: Name | None = None
+    class_name: Name | None = None
+
+    @model_validator(mode="after")
+    def _names_one(self) -> Self:
+        if self.registry_id is None and self.class_name is None:
+            raise ValueError("say registryId or className")
+        return self
+
+    def to_data(self) -> dict[str, Data]:
+        """This as JSON has it. Where it is registered, its class says nothing."""
+        return super().to_data() if self.registry_id is None else {"registryId": self.registry_id}
+
+
+class HandoffPart(Part):
+    """To whom the conversation can be handed over, and when."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+    description: str
+    target: Node
+    propagated_output_type: TypeText | None = None
+    awareness: str | None = None
+
+
+class AgentToolPart(Part):
+    """An agent or a constellation as a tool."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+    description: str
+    target: Node
+
+
+def tools_of(names: Sequence[str], agents: Sequence[AgentToolPart], builder: Builder) -> list[ToolLike]:
+    """The tools that these names stand for, and these agents as tools."""
+    tools: list[ToolLike] = []
+    for place, name in enumerate(names):
+        tools += builder.tried(partial(_tools_named, name, builder), "toolClassNames", place) or ()
+    for place, part in enumerate(agents):
+        if (target := builder.node(part.target, "agentTools", place, "target")) is not None:
+            tools.append(target.as_tool(part.name, part.description))
+    return tools
+
+
+def tool_parts(tools: Iterable[Tool], snapshot: Snapshot) -> tuple[tuple[str, ...], tuple[AgentToolPart, ...]]:
+    """The names of tools, and the agents that are tools."""
+    plain: list[Tool] = []
+    agents: list[AgentToolPart] = []
+    for tool in tools:
+        if not isinstance(tool, RunnableTool):
+            plain.append(tool)
+        elif (target := snapshot.node(tool.runnable, "agentTools", len(agents), "target")) is not None:
+            agents.append(AgentToolPart(name=tool.name, description=tool.spec.description, target=target))
+    return tuple(_names_of(plain, snapshot)), tuple(agents)
+
+
+def handoffs_of(parts: Sequence[HandoffPart], builder: Builder) -> list[Handoff[object]]:
+    """The handoffs that parts describe."""
+    made: list[Handoff[object]] = []
+    for place, part in enumerate(parts):
+        here = builder.at("handoffs", place)
+        wanted = type_of(part.propagated_output_type, here, "propagatedOutputType")
+        if (target := here.node(part.target, "target")) is not None:
+            awareness = _AWARENESS if part.awareness is None else part.awareness or None
+            one = handoff(target, part.name, part.description, propagated_output_type=wanted, awareness=awareness)
+            made.append(one)
+    return made
+
+
+def handoff_parts(handoffs: Iterable[Handoff[object]], snapshot: Snapshot) -> tuple[HandoffPart, ...]:
+    """What is to be said of handoffs."""
+    parts: list[HandoffPart] = []
+    for place, one in enumerate(handoffs):
+        here = snapshot.at("handoffs", place)
+        if one.history is not None:
+            here.problem(f"{one.name}: a filter of the history has no place in a blueprint")
+        if (target := here.node(one.target, "target")) is None:
+            continue
+        part = HandoffPart(
+            name=one.name,
+            description=one.spec.description,
+            target=target,
+            propagated_output_type=here.type_name(one.propagated_output_type, "propagatedOutputType"),
+            awareness=None if one.awareness == _AWARENESS else one.awareness or "",
+        )
+        parts.append(part)
+    return tuple(parts)
+
+
+def guardrails_of(
+    parts: Sequence[GuardrailPart] | None, registered: Callable[[str], GuardrailLike], builder: Builder, field: str
+) -> list[GuardrailLike]:
+    """The guardrails that parts name."""
+    made: list[GuardrailLike] = []
+    for place, part in enumerate(parts or ()):
+        known, named = part.registry_id, part.class_name or ""
+        find = partial(builder.names.find, named) if known is None else partial(registered, known)
+        if (found := builder.tried(find, field, place)) is not None:
+            made.append(cast("GuardrailLike", found))
+    return made
+
+
+def guardrail_parts(used: Iterable[AnyGuardrail], snapshot: Snapshot, field: str) -> tuple[GuardrailPart, ...]:
+    """What is to be said of guardrails. One that nobody would find again is a problem: it may not be left out."""
+    parts: list[GuardrailPart] = []
+    for place, one in enumerate(used):
+        named = None if one.registered is not None else _guardrail_name(one)
+        if one.registered is None and named is None:
+            give = f'give it a name, as in @guardrails.{one.kind}_guardrail("{one.name}")'
+            snapshot.problem(f"no name finds the guardrail {one.name!r}; {give}", field, place)
+        else:
+            parts.append(GuardrailPart(registry_id=one.registered, class_name=named))
+    return tuple(parts)
+
+
+def type_of(name: str | None, builder: Builder, field: str) -> type[object] | None:
+    """The type of that name."""
+
+    def find(one: str) -> type[object]:
+        if not isinstance(found := builder.names.find(one), type):
+            raise NameProblem(f"{one!r} is no class")
+        return found
+
+    return None if name is None else builder.tried(lambda: TypeName.of(name).resolved(find), field)
+
+
+def _tools_named(name: str, builder: Builder) -> Sequence[Tool]:
+    found = builder.names.find(name)
+    if isinstance(found, type):
+        made = builder.names.made(name, found)
+        return (made,) if isinstance(made, Tool) else methods_of(made)
+    return (as_tool(cast("ToolLike", found)),)
+
+
+def _names_of(tools: Sequence[Tool], snapshot: Snapshot) -> Iterator[str]:
+    whole: set[int] = set()
+    for tool in tools:
+        owner = getattr(getattr(tool, "__wrapped__", None), "__self__", None)
+        if owner is not None and id(owner) in whole:
+            continue
+        if owner is not None and _has_all(owner, tools) and _needs_nothing(type(owner)) and path_of(type(owner)):
+            whole.add(id(owner))
+            yield str(path_of(type(owner)))
+        elif (name := _tool_name(tool, owner)) is not None:
+            yield name
+        else:
+            why = "no import finds it, or it cannot be made without arguments"
+            snapshot.left_out(f"the tool {tool.name!r}: {why}", "toolClassNames")
+
+
+def _has_all(owner: object, tools: Sequence[Tool]) -> bool:
+    theirs = {one.name for one in tools if getattr(getattr(one, "__wrapped__", None), "__self__", None) is owner}
+    return {one.name for one in methods_of(owner)} == theirs
+
+
+def _tool_name(tool: Tool, owner: object) -> str | None:
+    """The name by which the same tool is found again."""
+    if not isinstance(tool, FunctionTool):
+        kind = type(tool)
+        return path_of(kind) if _needs_nothing(kind) else None
+    if owner is not None and not _needs_nothing(type(owner)):
+        return None
+    name = path_of(tool)
+    definition = inspect.unwrap(tool)
+    same = as_tool(definition) if owner is None and callable(definition) else None
+    is_another = same is not None and same.name != tool.name and not _is_declared(tool)
+    return None if is_another else name
+
+
+def _is_declared(tool: Tool) -> bool:
+    """Whether the module of its function holds the tool itself."""
+    function = inspect.unwrap(cast("Callable[..., object]", tool))
+    return getattr(inspect.getmodule(function), getattr(function, "__name__", ""), None) is tool
+
+
+def _guardrail_name(guardrail: AnyGuardrail) -> str | None:
+    source = guardrail.source
+    if inspect.isroutine(source) or isinstance(source, type):
+        return path_of(source)
+    return path_of(type(source)) if _needs_nothing(type(source)) else None
+
+
+def _needs_nothing(kind: type) -> bool:
+    """Whether objects of the class are made without arguments."""
+    try:
+        parameters = inspect.signature(kind).parameters.values()
+    except ValueError:  # written in C
+        return False
+    optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return all(one.default is not one.empty or one.kind in optional for one in parameters)

@@ -1,0 +1,218 @@
+"""`Blueprint`: any agent or constellation as data, and back."""
+
+from __future__ import annotations
+
+import json
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Annotated, ClassVar, TypeAlias, TypeVar
+
+from pydantic import Field, PrivateAttr, SerializeAsAny, TypeAdapter, WithJsonSchema
+
+from tactician.agents.base import BaseRunnable
+from tactician.blueprint.building import Builder
+from tactician.blueprint.limits import DEFAULT_LIMITS, Limits
+from tactician.blueprint.origin import NOWHERE, Origin
+from tactician.blueprint.parts import Part, one_of
+from tactician.blueprint.snapshot import Snapshot
+from tactician.blueprint.texts import Data
+from tactician.blueprint.yaml_texts import to_yaml
+from tactician.errors import BlueprintError, Problem
+from tactician.names import NOTHING_REGISTERED, Names, allowed_by
+from tactician.runs import Runnable
+from tactician.tools import Tool
+
+K = TypeVar("K", bound="type[Blueprint]")
+KINDS: dict[str, type[Part]] = {}
+"""The kinds of blueprints, by their `type`."""
+
+
+class Blueprint(Part):
+    """An agent or a constellation as data.
+
+    The keys, tools, types and guardrails that it names are looked up when it is built. A class of one's own, with its
+    own `type`, is registered with `blueprint_type`.
+    """
+
+    builds: ClassVar[tuple[type, ...]] = ()
+    """Of what it is the blueprint."""
+
+    schema_: Annotated[str | None, Field(alias="$schema", exclude=True)] = None
+    _origin: Origin = PrivateAttr(default=NOWHERE)
+
+    @abstractmethod
+    def assembled(self, builder: Builder) -> BaseRunnable[object] | None:
+        """What it describes; `None` when the builder was told of a problem."""
+
+    @classmethod
+    @abstractmethod
+    def taken_from(cls, runnable: Runnable, snapshot: Snapshot) -> Blueprint | None:
+        """The blueprint of a Runnable, of a class that it `builds`; what it cannot say, the snapshot is told."""
+
+    @classmethod
+    def of(cls, runnable: Runnable, *, strict: bool = False) -> Blueprint:
+        """The blueprint of a Runnable and of all that it is made of. `runnable.to_blueprint()` is the same.
+
+        Args:
+            runnable: an agent, a constellation, a planned agent ...
+            strict: refuse to leave out tools that no import would find again; else a `BlueprintWarning` names them.
+
+        Raises:
+            BlueprintError: with everything that a blueprint cannot say.
+        """
+        return Snapshot.by(blueprint_class, strict=strict).whole(runnable)
+
+    @classmethod
+    def from_data(cls, data: Data) -> Blueprint:
+        """The blueprint in data as of a JSON file.
+
+        Raises:
+            BlueprintError: with every mistake.
+        """
+        return cls.from_json(json.dumps(data))
+
+    @classmethod
+    def from_json(cls, text: str, *, limits: Limits = DEFAULT_LIMITS) -> Blueprint:
+        """The blueprint in a JSON text.
+
+        Raises:
+            BlueprintError: with every mistake, each with its path and line.
+        """
+        return read_from(Origin(text, "json"), limits)
+
+    @classmethod
+    def from_yaml(cls, text: str, *, limits: Limits = DEFAULT_LIMITS) -> Blueprint:
+        """The blueprint in a YAML text.
+
+        Raises:
+            BlueprintError: with every mistake, each with its path and line.
+        """
+        return read_from(Origin(text, "yaml"), limits)
+
+    @classmethod
+    def from_file(cls, file: str | Path, *, limits: Limits = DEFAULT_LIMITS) -> Blueprint:
+        """The blueprint in a file: `.json`, `.yaml` or `.yml`. Files that it names are looked for beside it.
+
+        Raises:
+            BlueprintError: with every mistake, each with its path and line.
+        """
+        return read_from(Origin.of(Path(file), limits), limits)
+
+    @property
+    def origin(self) -> Origin:
+        """The text that it was read from."""
+        return self._origin
+
+    @property
+    def label(self) -> str:
+        """How it is called."""
+        return str(getattr(self, "name", type(self).__name__))
+
+    def to_data(self) -> dict[str, Data]:
+        """This as JSON has it: without what says nothing."""
+        said = super().to_data()
+        return {"type": said.pop("type"), **said} if "type" in said else said
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """This as JSON."""
+        return json.dumps(self.to_data(), indent=indent, ensure_ascii=False)
+
+    def to_yaml(self) -> str:
+        """This as YAML."""
+        return to_yaml(self.to_data())
+
+    def build(
+        self,
+        *,
+        allow: Sequence[str] = (),
+        names: Mapping[str, object] = NOTHING_REGISTERED,
+        environment: Mapping[str, str] = os.environ,
+        root: str | Path | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> BaseRunnable[object]:
+        """What it describes. It needs no argument.
+
+        Args:
+            allow: the packages in which tools, types, guardrails and agents may be looked up, beside those that
+                `TACTICIAN_ALLOW` names.
+            names: what else names in it stand for.
+            environment: where keys are, and what `${NAME}` stands for.
+            root: the folder outside of which no file is read; the working directory when the blueprint's file is in it
+                or it has none, else the file's own folder.
+            limits: how many agents it may be.
+
+        Raises:
+            BlueprintError: with everything that is missing or not allowed, each with its path.
+        """
+        packages = (*allow, *allowed_by(environment))
+        builder = Builder.over(Names(names, packages, (Tool, BaseRunnable)), environment, root, limits, self._origin)
+        made = builder.whole(self)
+        if made is None or builder.problems:
+            raise BlueprintError(self._origin.subject, builder.problems)
+        return made
+
+    def problems(
+        self,
+        *,
+        allow: Sequence[str] = (),
+        names: Mapping[str, object] = NOTHING_REGISTERED,
+        environment: Mapping[str, str] = os.environ,
+        root: str | Path | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> tuple[Problem, ...]:
+        """What `build` with these arguments would raise; nothing, when it would not."""
+        try:
+            self.build(allow=allow, names=names, environment=environment, root=root, limits=limits)
+        except BlueprintError as error:
+            return error.problems
+        return ()
+
+
+def read_from(origin: Origin, limits: Limits) -> Blueprint:
+    """The blueprint in a text.
+
+    Raises:
+        BlueprintError: with every mistake, each with its path and line.
+    """
+    blueprint = origin.read(_adapter().validate_python, limits)
+    blueprint._origin = origin
+    return blueprint
+
+
+@cache
+def _adapter() -> TypeAdapter[Blueprint]:
+    return TypeAdapter(Node)
+
+
+def blueprint_type(name: str, *builds: type) -> Callable[[K], K]:
+    """Registers a class of blueprints, for objects of the classes that it builds.
+
+    Args:
+        name: its `type` in JSON.
+        builds: the classes, subclasses included, of which it is the blueprint.
+    """
+
+    def register(kind: K) -> K:
+        KINDS[name] = kind
+        kind.builds = builds
+        return kind
+
+    return register
+
+
+def blueprint_class(runnable: object) -> type[Blueprint] | None:
+    """The class of the blueprint of an object: that of its nearest class."""
+    for ancestor in type(runnable).__mro__:
+        for kind in KINDS.values():
+            if issubclass(kind, Blueprint) and ancestor in kind.builds:
+                return kind
+    return None
+
+
+Node: TypeAlias = Annotated[
+    SerializeAsAny[Blueprint], one_of("type", KINDS, "a blueprint"), WithJsonSchema({"$ref": "#/$defs/Blueprint"})
+]
+"""A blueprint inside another one."""

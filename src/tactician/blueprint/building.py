@@ -1,0 +1,154 @@
+"""Builds blueprints, and collects everything that stands in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path as File
+from typing import TYPE_CHECKING, TypeVar
+
+from tactician.blueprint.limits import Limits
+from tactician.blueprint.origin import Origin
+from tactician.blueprint.places import Path
+from tactician.blueprint.variables import expanded
+from tactician.errors import ConfigurationError, DeclarationError, Problem
+from tactician.names import NameProblem, Names
+
+if TYPE_CHECKING:
+    from tactician.agents.base import BaseRunnable
+    from tactician.blueprint.blueprint import Blueprint
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class _Shared:
+    """What all parts of one build share."""
+
+    names: Names
+    environment: Mapping[str, str]
+    root: File | None
+    limits: Limits
+    found: list[tuple[Origin, Path, str]] = field(default_factory=list)
+    nodes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Builder:
+    """Builds what is at one place of a blueprint.
+
+    Attributes:
+        origin: the text that is built.
+        path: the place in it.
+        files: the files that led here, outermost first.
+    """
+
+    _shared: _Shared
+    origin: Origin
+    path: Path = ()
+    files: tuple[File, ...] = ()
+
+    @classmethod
+    def over(
+        cls, names: Names, environment: Mapping[str, str], root: str | File | None, limits: Limits, origin: Origin
+    ) -> Builder:
+        """The builder of a whole blueprint."""
+        file = None if origin.file is None else origin.file.resolve()
+        shared = _Shared(names, environment, File(root).resolve() if root is not None else _root_of(file), limits)
+        return cls(shared, origin, (), () if file is None else (file,))
+
+    @property
+    def names(self) -> Names:
+        """What names stand for."""
+        return self._shared.names
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Where keys are."""
+        return self._shared.environment
+
+    @property
+    def limits(self) -> Limits:
+        """How much may be built."""
+        return self._shared.limits
+
+    @property
+    def problems(self) -> list[Problem]:
+        """All that is wrong, with its places."""
+        by_origin: dict[int, tuple[Origin, list[tuple[Path, str]]]] = {}
+        for origin, path, message in self._shared.found:
+            by_origin.setdefault(id(origin), (origin, []))[1].append((path, message))
+        named = len(by_origin) > 1 or any(origin.file != self.origin.file for origin, _ in by_origin.values())
+        return [
+            problem
+            for origin, found in by_origin.values()
+            for problem in origin.problems(found, self.limits, str(origin.file) if named and origin.file else None)
+        ]
+
+    def at(self, *steps: str | int) -> Builder:
+        """The builder of what is at a place inside this one."""
+        return replace(self, path=(*self.path, *steps))
+
+    def inside(self, origin: Origin, file: File) -> Builder:
+        """The builder of another file that is named here."""
+        return replace(self, origin=origin, path=(), files=(*self.files, file))
+
+    def problem(self, message: str, *steps: str | int) -> None:
+        """Something is wrong here, or at a place inside."""
+        self._shared.found.append((self.origin, (*self.path, *steps), message))
+
+    def whole(self, blueprint: Blueprint) -> BaseRunnable[object] | None:
+        """What the blueprint of a whole text describes; `None` when something in it is wrong."""
+        said, problems = expanded(blueprint, self.environment)
+        for path, message in problems:
+            self.problem(message, *path)
+        return self.node(said)
+
+    def node(self, blueprint: Blueprint, *steps: str | int) -> BaseRunnable[object] | None:
+        """What a blueprint describes; `None` when that was told to be wrong."""
+        shared, here = self._shared, self.at(*steps) if steps else self
+        shared.nodes += 1
+        if shared.nodes > shared.limits.nodes:
+            if shared.nodes == shared.limits.nodes + 1:
+                here.problem(f"more than {shared.limits.nodes:,} agents and constellations are not built")
+            return None
+        before = len(shared.found)
+        made = blueprint.assembled(here)
+        return made if len(shared.found) == before else None
+
+    def nodes_of(self, blueprints: Iterable[Blueprint], step: str) -> list[BaseRunnable[object]]:
+        """What blueprints describe, those left out that were told to be wrong."""
+        made = (self.node(one, step, place) for place, one in enumerate(blueprints))
+        return [one for one in made if one is not None]
+
+    def file(self, name: str, *steps: str | int) -> File | None:
+        """A file beside that of the blueprint; `None` when it is outside of where files may be read."""
+        root, beside = self._shared.root, self.origin.file
+        try:
+            file = ((beside.parent if beside is not None else File.cwd()) / name).resolve()
+        except (OSError, ValueError, RuntimeError) as error:
+            self.problem(f"there can be no file {name!r}: {error}", *steps)
+            return None
+        if root is not None and file.is_relative_to(root):
+            return file
+        self.problem(f"{name} is outside of {root}: no file is read there; build with another root", *steps)
+        return None
+
+    def tried(self, make: Callable[[], T], *steps: str | int) -> T | None:
+        """What is made, unless something here is wrong already; `None` when it cannot be made."""
+        here = self.at(*steps) if steps else self
+        if any(origin is here.origin and path[: len(here.path)] == here.path for origin, path, _ in self._shared.found):
+            return None
+        try:
+            return make()
+        except DeclarationError as error:
+            for problem in error.problems:
+                here.problem(problem)
+        except (NameProblem, ConfigurationError, TypeError, ValueError) as error:
+            here.problem(str(error))
+        return None
+
+
+def _root_of(file: File | None) -> File:
+    here = File.cwd()
+    return here if file is None or file.is_relative_to(here) else file.parent

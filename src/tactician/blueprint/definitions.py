@@ -1,0 +1,127 @@
+"""From what an agent does to the whole of it, and back: definitions and blueprints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from tactician.agents.definition import AgentDefinition, ContextDefinition, HandoffDefinition
+from tactician.blueprint.abilities import GuardrailPart, tool_parts
+from tactician.blueprint.agents import AgentBlueprint
+from tactician.blueprint.models import responder_part
+from tactician.blueprint.places import written
+from tactician.blueprint.settings import ContextPart, ResponderPart, SlidingPart, SummarizationPart
+from tactician.blueprint.snapshot import Snapshot
+from tactician.errors import BlueprintError, Problem
+from tactician.llm import Responder
+from tactician.tools import ToolLike, as_tool
+
+
+def blueprint_of(
+    definition: AgentDefinition, model: str | None, responder: Responder | None, tools: Sequence[ToolLike]
+) -> AgentBlueprint:
+    """The blueprint of the agent that a definition describes, and of those to which it hands over.
+
+    Raises:
+        DeclarationError: with every tool and every guardrail that does not exist.
+        BlueprintError: with every tool that no import would find.
+    """
+    blueprint = definition.build(model=model, tools=tools).to_blueprint(strict=True)
+    assert isinstance(blueprint, AgentBlueprint)
+    return blueprint if responder is None else _reached(blueprint, responder_part(responder))
+
+
+def definition_of(blueprint: AgentBlueprint, tools: Sequence[ToolLike]) -> AgentDefinition:
+    """What the agent of a blueprint does. Its model and output type are not a part of that.
+
+    Raises:
+        BlueprintError: with everything that a definition cannot say.
+    """
+    reader = _Reader({name: tool.name for tool in map(as_tool, tools) for name in _paths(tool)})
+    definition = reader.definition(blueprint, ())
+    if reader.problems:
+        raise BlueprintError(f"{blueprint.name} has no definition", reader.problems)
+    return definition
+
+
+def _reached(blueprint: AgentBlueprint, responder: ResponderPart) -> AgentBlueprint:
+    handoffs = tuple(
+        one.model_copy(update={"target": _reached(one.target, responder)})
+        for one in blueprint.handoffs
+        if isinstance(one.target, AgentBlueprint)
+    )
+    return blueprint.model_copy(update={"responder": responder, "handoffs": handoffs})
+
+
+def _paths(tool: ToolLike) -> Iterable[str]:
+    names, _ = tool_parts([as_tool(tool)], Snapshot.by(lambda _: None, strict=False))
+    return names
+
+
+class _Reader:
+    """Reads blueprints, and collects what a definition of them cannot say."""
+
+    def __init__(self, tools: Mapping[str, str]) -> None:
+        self.problems: list[Problem] = []
+        self._tools = tools
+
+    def definition(self, blueprint: AgentBlueprint, path: tuple[str | int, ...]) -> AgentDefinition:
+        """The definition of the agent and of those to which it hands over."""
+        text = blueprint.instructions
+        if not isinstance(text, str):
+            self._problem(path, "instructions", "a definition has them in itself, not in a file or a provider")
+        if blueprint.tool_input_guardrails or blueprint.tool_output_guardrails:
+            self._problem(path, "", "a definition cannot name guardrails of tools")
+        context = blueprint.context_management
+        return AgentDefinition(
+            name=blueprint.name,
+            instructions=text if isinstance(text, str) else "",
+            max_turns=blueprint.max_turns,
+            temperature=blueprint.temperature,
+            tool_names=self._tool_names(blueprint.tool_class_names, path),
+            input_guardrails=self._guardrails(blueprint.input_guardrails, (*path, "inputGuardrails")),
+            output_guardrails=self._guardrails(blueprint.output_guardrails, (*path, "outputGuardrails")),
+            handoffs=self._handoffs(blueprint, path),
+            context_management=None if context is None else self._context(context, path),
+        )
+
+    def _handoffs(self, blueprint: AgentBlueprint, path: tuple[str | int, ...]) -> tuple[HandoffDefinition, ...]:
+        made: list[HandoffDefinition] = []
+        for place, one in enumerate(blueprint.handoffs):
+            here = (*path, "handoffs", place, "target")
+            if not isinstance(one.target, AgentBlueprint):
+                self._problem(here, "", "a definition hands over to agents only")
+                continue
+            target = self.definition(one.target, here)
+            made.append(HandoffDefinition(name=one.name, description=one.description, target=target))
+        return tuple(made)
+
+    def _tool_names(self, names: Sequence[str], path: tuple[str | int, ...]) -> tuple[str, ...]:
+        for place, name in enumerate(names):
+            if name not in self._tools:
+                self._problem((*path, "toolClassNames"), place, f"{name} is not among the tools that are available")
+        return tuple(self._tools[name] for name in names if name in self._tools)
+
+    def _guardrails(self, parts: Sequence[GuardrailPart], path: tuple[str | int, ...]) -> tuple[str, ...]:
+        for place, part in enumerate(parts):
+            if part.registry_id is None:
+                self._problem(path, place, "a definition can name registered guardrails only")
+        return tuple(part.registry_id for part in parts if part.registry_id is not None)
+
+    def _context(self, part: ContextPart, path: tuple[str | int, ...]) -> ContextDefinition | None:
+        if isinstance(part, SlidingPart):
+            preserve = part.preserve_developer_messages
+            return ContextDefinition(
+                strategy_type="sliding", max_tokens=part.max_tokens, preserve_developer_messages=preserve
+            )
+        if isinstance(part, SummarizationPart):
+            return ContextDefinition(
+                strategy_type="summarization",
+                max_tokens=part.max_tokens,
+                keep_recent_messages=part.keep_recent_messages,
+                summarization_prompt=part.summarization_prompt,
+            )
+        self._problem(path, "contextManagement", "a definition can say sliding and summarization only")
+        return None
+
+    def _problem(self, path: tuple[str | int, ...], step: str | int, message: str) -> None:
+        self.problems.append(Problem(written((*path, step) if step != "" else path), message))

@@ -1,0 +1,143 @@
+"""Blueprints of what an import finds: `planned` agents, and `function`s that are Runnables."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Final, Literal, cast
+
+from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from tactician.agents.function import FunctionRunnable, runnable
+from tactician.agents.planned import DECLARED, PlannedAgent
+from tactician.blueprint.blueprint import Blueprint, blueprint_type
+from tactician.blueprint.building import Builder
+from tactician.blueprint.parts import Name
+from tactician.blueprint.snapshot import Snapshot
+from tactician.names import NameProblem, path_of
+from tactician.runs import Runnable
+from tactician.tools import problems_of, resolved_hints
+
+_MANY: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+@blueprint_type("planned", PlannedAgent)
+class PlannedBlueprint(Blueprint):
+    """An object of a `@planned_agent` class, made with these arguments."""
+
+    type: Literal["planned"] = "planned"
+    class_name: Name
+    arguments: Mapping[str, JsonValue] | None = None
+
+    @property
+    def label(self) -> str:
+        """How it is called."""
+        return self.class_name.rpartition(".")[2]
+
+    def assembled(self, builder: Builder) -> PlannedAgent | None:
+        """The agent."""
+        kind = builder.tried(lambda: _planned_class(builder.names.find(self.class_name), self.class_name), "className")
+        if kind is None:
+            return None
+        arguments = _arguments(kind, self.arguments or {}, builder.at("arguments"))
+        return builder.tried(lambda: PlannedAgent(kind(**arguments)))
+
+    @classmethod
+    def taken_from(cls, runnable: Runnable, snapshot: Snapshot) -> PlannedBlueprint | None:
+        """The blueprint of a planned agent. What it was made with is read from its attributes of the same names."""
+        assert isinstance(runnable, PlannedAgent)
+        kind = type(runnable.instance)
+        name = snapshot.import_path(kind, f"the class {kind.__name__}", "className")
+        arguments = dict(_said(runnable.instance, snapshot.at("arguments")))
+        return snapshot.made(cls, {"class_name": name or kind.__name__, "arguments": arguments or None})
+
+
+@blueprint_type("function", FunctionRunnable)
+class FunctionBlueprint(Blueprint):
+    """A function that is a Runnable: `runnable(f)`, or `f` itself."""
+
+    type: Literal["function"] = "function"
+    function_name: Name
+    name: Name | None = None
+    description: str | None = None
+
+    @property
+    def label(self) -> str:
+        """How it is called."""
+        return self.name or self.function_name.rpartition(".")[2]
+
+    def assembled(self, builder: Builder) -> FunctionRunnable[object] | None:
+        """The function as a Runnable."""
+        return builder.tried(lambda: self._of(builder.names.find(self.function_name)), "functionName")
+
+    def _of(self, found: object) -> FunctionRunnable[object]:
+        if isinstance(found, FunctionRunnable) and self.name is None and self.description is None:
+            return found
+        function = found.__wrapped__ if isinstance(found, FunctionRunnable) else found
+        if not inspect.iscoroutinefunction(function):
+            raise NameProblem(f"{self.function_name!r} is no async function")
+        return runnable(function, name=self.name, description=self.description)
+
+    @classmethod
+    def taken_from(cls, runnable: Runnable, snapshot: Snapshot) -> FunctionBlueprint | None:
+        """The blueprint of a function."""
+        assert isinstance(runnable, FunctionRunnable)
+        if (path := path_of(runnable)) is None:
+            snapshot.problem(f"no import finds the function {runnable.name}; define it in a module")
+            return None
+        usual = FunctionRunnable.of(runnable.__wrapped__)
+        said = {
+            "function_name": path,
+            "name": runnable.name if runnable.name != usual.name else None,
+            "description": runnable.description if runnable.description != usual.description else None,
+        }
+        return snapshot.made(cls, said)
+
+
+def _planned_class(found: object, name: str) -> type:
+    if not isinstance(found, type) or DECLARED not in vars(found):
+        raise NameProblem(f"{name!r} is no class with @planned_agent")
+    return found
+
+
+def _arguments(kind: type, given: Mapping[str, JsonValue], builder: Builder) -> dict[str, object]:
+    """The arguments of a class, as it declares them."""
+    parameters = inspect.signature(kind).parameters
+    hints = builder.tried(lambda: resolved_hints(vars(kind).get("__init__", kind), {})) or {}
+    for name in given.keys() - parameters.keys():
+        close = get_close_matches(name, parameters, n=1)
+        builder.problem(f"there is no such argument{f'; did you mean {close[0]!r}?' if close else ''}", name)
+    made: dict[str, object] = {}
+    for name, parameter in parameters.items():
+        if name in given:
+            made[name] = _read(hints.get(name, object), given[name], builder.at(name))
+        elif parameter.default is parameter.empty and parameter.kind not in _MANY:
+            builder.problem(f"{kind.__name__} needs it", name)
+    return made
+
+
+def _read(hint: object, value: JsonValue, builder: Builder) -> object:
+    try:
+        adapter: TypeAdapter[object] = TypeAdapter(cast("type[object]", hint))
+        return adapter.validate_python(value)
+    except ValidationError as error:
+        builder.problem(problems_of(error))
+    except (PydanticSchemaGenerationError, PydanticUserError):
+        builder.problem("what it has to be has no JSON form")
+    return None
+
+
+def _said(instance: object, snapshot: Snapshot) -> Iterator[tuple[str, JsonValue]]:
+    """What an object was made with, where that is not the usual."""
+    for name, parameter in inspect.signature(type(instance)).parameters.items():
+        value = getattr(instance, name, getattr(instance, f"_{name}", parameter.empty))
+        if value is parameter.empty:
+            snapshot.problem(f"no attribute {name!r} tells what it was made with", name)
+        elif parameter.default is parameter.empty or value != parameter.default:
+            try:
+                yield name, to_jsonable_python(value)
+            except PydanticSerializationError:
+                snapshot.problem(f"a {type(value).__name__} has no JSON form", name)

@@ -1,0 +1,151 @@
+"""Types by name: `acme.Order`, `list[acme.Order]`, `acme.Order | None`; and as Java spells them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from functools import reduce
+from types import MappingProxyType, NoneType, UnionType
+from typing import Any, Final, Union, cast, get_args, get_origin
+from uuid import UUID
+
+from pydantic import BaseModel
+
+from tactician.names import path_of
+
+_LONGEST = 1_000
+_DEEPEST = 20
+_TOKEN = re.compile(r"\s*([A-Za-z_][\w.$]*|[\[\]<>,|])")
+_KNOWN: Final = MappingProxyType(
+    {kind.__name__: kind for kind in (str, int, float, bool, list, dict, set, frozenset, tuple)}
+    | {f"{kind.__module__}.{kind.__name__}": kind for kind in (date, datetime, Decimal, UUID)}
+    | {"None": NoneType}
+)
+_JAVA: Final = MappingProxyType(
+    {
+        "java.lang.String": "str",
+        "java.lang.Integer": "int",
+        "java.lang.Long": "int",
+        "java.lang.Double": "float",
+        "java.lang.Float": "float",
+        "java.lang.Boolean": "bool",
+        "java.util.List": "list",
+        "java.util.Set": "set",
+        "java.util.Map": "dict",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TypeName:
+    """The name of a type, and of those that it is made of.
+
+    Attributes:
+        name: the class's, or `|` for one of several types.
+        inner: the types that it is made of.
+    """
+
+    name: str
+    inner: tuple[TypeName, ...] = ()
+
+    def __str__(self) -> str:
+        parts = list(map(str, self.inner))
+        if self.name == "|":
+            return " | ".join(parts)
+        return f"{self.name}[{', '.join(parts)}]" if parts else self.name
+
+    @classmethod
+    def of(cls, text: str) -> TypeName:
+        """The name in a text, as Python spells it.
+
+        Raises:
+            ValueError: when the text is no name of a type.
+        """
+        tokens = _tokens(text)
+        found = _union(tokens, 0)
+        if tokens:
+            raise ValueError(f"{text!r} is no name of a type: {tokens[-1]!r} is not expected")
+        return found
+
+    def resolved(self, find: Callable[[str], type[object]]) -> type[object]:
+        """The type; `find` gives the classes in it.
+
+        Raises:
+            TypeError: when there can be no such type.
+        """
+        inner = [one.resolved(find) for one in self.inner]
+        if self.name == "|":
+            return reduce(_either, inner)
+        known = _KNOWN.get(self.name)
+        kind: Any = find(self.name) if known is None else known
+        if not inner:
+            return cast("type[object]", kind)
+        return cast("type[object]", kind[inner[0] if len(inner) == 1 else tuple(inner)])
+
+
+def name_of_type(kind: object) -> str | None:
+    """The name of a type; `None` when no import would find it."""
+    if kind is None:
+        return "None"
+    if isinstance(kind, UnionType) or get_origin(kind) is Union:
+        return _joined(map(name_of_type, get_args(kind)), " | ")
+    origin: object = get_origin(kind)
+    arguments: tuple[object, ...] = get_args(kind)
+    if isinstance(kind, type) and issubclass(kind, BaseModel) and kind.__pydantic_generic_metadata__["origin"]:
+        origin, arguments = kind.__pydantic_generic_metadata__["origin"], kind.__pydantic_generic_metadata__["args"]
+    if origin is not None:
+        outer, inner = name_of_type(origin), _joined(map(name_of_type, arguments), ", ")
+        return None if outer is None or inner is None else f"{outer}[{inner}]"
+    known = next((name for name, one in _KNOWN.items() if one is kind), None)
+    return known or (path_of(kind) if isinstance(kind, type) else None)
+
+
+def _joined(names: Iterable[str | None], separator: str) -> str | None:
+    found = list(names)
+    return None if None in found else separator.join(map(str, found))
+
+
+def _either(one: Any, other: Any) -> type[object]:  # noqa: ANN401 - types have no type that says that `|` works
+    return cast("type[object]", one | other)
+
+
+def _tokens(text: str) -> list[str]:
+    """The tokens of a text, the last first."""
+    found: list[str] = []
+    place, end = 0, len(text.rstrip())
+    while place < end:
+        match = _TOKEN.match(text, place)
+        if match is None or end > _LONGEST:
+            raise ValueError(f"{text[:80]!r} is no name of a type")
+        found.append(match[1])
+        place = match.end()
+    return found[::-1]
+
+
+def _union(tokens: list[str], depth: int) -> TypeName:
+    parts = [_one(tokens, depth)]
+    while tokens and tokens[-1] == "|":
+        tokens.pop()
+        parts.append(_one(tokens, depth))
+    return parts[0] if len(parts) == 1 else TypeName("|", tuple(parts))
+
+
+def _one(tokens: list[str], depth: int) -> TypeName:
+    if depth > _DEEPEST:
+        raise ValueError(f"the name of a type is nested more than {_DEEPEST} deep")
+    name = tokens.pop() if tokens else ""
+    if not name[:1].isalpha() and name[:1] != "_":
+        what = f"is expected where {name!r} is" if name else "ends early"
+        raise ValueError(f"the name of a type {what}")
+    inner: list[TypeName] = []
+    if tokens and tokens[-1] in ("[", "<"):
+        closing = {"[": "]", "<": ">"}[tokens.pop()]
+        inner.append(_union(tokens, depth + 1))
+        while (token := tokens.pop() if tokens else "") == ",":
+            inner.append(_union(tokens, depth + 1))
+        if token != closing:
+            raise ValueError(f"{closing!r} is expected in the name of a type")
+    return TypeName(_JAVA.get(name, name), tuple(inner))

@@ -1,0 +1,218 @@
+"""Where and how a model is reached, in words that a file can hold: a provider, the name of a variable, no key."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from urllib.parse import urlsplit
+
+from tactician.clock import SYSTEM_CLOCK, Clock
+from tactician.errors import ConfigurationError
+from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
+from tactician.llm.options import NO_OPTIONS, LlmOptions
+from tactician.llm.reaching import ApiFormat, Reach, reach_by_name, reach_by_url
+from tactician.llm.remote import Endpoint, RemoteModel
+from tactician.llm.routing import Deployment, ModelRouter, RetryPolicy, RetryRule, RoutedModel
+from tactician.llm.routing.deployment import full_name
+from tactician.llm.trace import TraceMetadata
+
+_ONCE_MORE = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrySettings:
+    """How often a call is tried again, and how long it waits before.
+
+    A pause is anything from nothing up to `initial_delay_ms * multiplier ** n`, and up to `max_delay_ms`, so that those
+    who failed together do not come back together. Where the provider says when to come back, it is that.
+
+    Attributes:
+        max_retries: attempts after the first.
+        initial_delay_ms: milliseconds that the first pause has at most.
+        max_delay_ms: milliseconds that no pause exceeds.
+        multiplier: each pause may be longer by this than the one before.
+        retryable_status_codes: the HTTP statuses that are worth another attempt. What is no answer at all, such as a
+            broken connection or a timeout, always is.
+    """
+
+    max_retries: int = 3
+    initial_delay_ms: int = 1000
+    max_delay_ms: int = 30_000
+    multiplier: float = 2.0
+    retryable_status_codes: tuple[int, ...] = (429, 500, 502, 503, 504, 529)
+
+    def problems(self) -> list[str]:
+        """What is wrong with the numbers."""
+        checks = (
+            (self.max_retries >= 0, "max_retries: has to be 0 or more"),
+            (self.initial_delay_ms >= 0, "initial_delay_ms: has to be 0 or more"),
+            (self.max_delay_ms >= self.initial_delay_ms, "max_delay_ms: has to be initial_delay_ms or more"),
+            (1 <= self.multiplier <= 1000, "multiplier: has to be from 1 to 1000"),
+            (all(300 <= one <= 599 for one in self.retryable_status_codes), "retryable_status_codes: are 300 to 599"),
+        )
+        return [problem for holds, problem in checks if not holds]
+
+    def policy(self) -> RetryPolicy:
+        """The same as a router has it. A call may take as long as all that together does."""
+        attempts, longest = self.max_retries + 1, self.max_delay_ms / 1000
+        rule = RetryRule(attempts=attempts, base=self.initial_delay_ms / 1000, factor=self.multiplier, longest=longest)
+        at_once = replace(rule, base=0.0)
+        once_more = replace(at_once, attempts=min(attempts, _ONCE_MORE))
+        usual = RetryPolicy()
+        return replace(
+            usual,
+            rate_limit=rule,
+            timeout=at_once,
+            server=rule,
+            connection=rule,
+            truncated=once_more,
+            malformed=once_more,
+            deadline=max(usual.deadline, attempts * (usual.first_timeout + longest)),
+            statuses=frozenset(self.retryable_status_codes),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Responder:
+    """Where and how models are reached, without a key.
+
+    Attributes:
+        provider: `"OPENAI"`, `"OPEN_ROUTER"`, or another one of `PROVIDERS` in this spelling. Its `<PROVIDER>_BASE_URL`
+            holds, where the environment has it.
+        base_url: instead of a provider, the base of an address: `/responses`, `/chat/completions` or `/v1/messages`
+            is added where it is not there. Azure's hosts are spoken to as Azure is.
+        api_key_env: the environment variable that holds the key; the provider's own by default. A server of one's own
+            may need none.
+        api_format: what is spoken at `base_url`; `"openai-responses"` by default.
+        retry: what is tried again; what routers usually do, when `None`.
+        trace: what requests belong to, where nobody says otherwise.
+    """
+
+    provider: str | None = None
+    base_url: str | None = None
+    api_key_env: str | None = None
+    api_format: ApiFormat | None = None
+    retry: RetrySettings | None = None
+    trace: TraceMetadata | None = None
+
+    def __repr__(self) -> str:
+        return f"Responder({self.label!r})"
+
+    @property
+    def label(self) -> str:
+        """What messages call it: its provider, or the host that it leads to."""
+        if self.provider or not self.base_url:
+            return self.provider or ""
+        try:
+            return urlsplit(self.base_url).hostname or ""
+        except ValueError:
+            return ""
+
+    def problems(self, environment: Mapping[str, str] = os.environ) -> list[str]:
+        """What keeps it from being used here, each with its field and what to do. None of them shows a key."""
+        return self._reach(environment)[1]
+
+    def model(
+        self,
+        name: str,
+        options: LlmOptions = NO_OPTIONS,
+        environment: Mapping[str, str] = os.environ,
+        *,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> RespondedModel:
+        """A model that is reached so, with the key that the environment has now.
+
+        Args:
+            name: its name at the provider, such as `"gpt-5.4"` or `"openai/gpt-5.4"`.
+            options: what every request has where it says nothing.
+            environment: where the key is.
+            clock: the time that retries go by.
+
+        Raises:
+            ConfigurationError: with every problem.
+        """
+        reach, problems = self._reach(environment)
+        if not name:
+            problems.append("model: is missing; name the model as the provider does")
+        if problems or reach is None:
+            listed = "".join(f"\n  - {problem}" for problem in problems)
+            raise ConfigurationError(f"The responder {self.label!r} of the model {name!r} cannot be used:{listed}")
+        return RespondedModel(self, name, options, reach, clock)
+
+    def _reach(self, environment: Mapping[str, str]) -> tuple[Reach | None, list[str]]:
+        problems = [f"retry.{one}" for one in self.retry.problems()] if self.retry is not None else []
+        provider, base_url = self.provider, self.base_url
+        if provider and not base_url:
+            if self.api_format is not None:
+                problems.append(f"api_format: goes with base_url; {provider} speaks its own format")
+            return reach_by_name(provider, self.api_key_env, environment, problems), problems
+        if base_url and not provider:
+            spoken = self.api_format or "openai-responses"
+            return reach_by_url(base_url, spoken, self.api_key_env, environment, problems), problems
+        both = "there are both; leave one out" if provider else "there is neither; name one of them"
+        return None, [*problems, f"provider or base_url: {both}"]
+
+
+class RespondedModel:
+    """A model as a responder reaches it. It takes nothing up before its first call.
+
+    Attributes:
+        responder: how it is reached.
+        model: its name at the provider.
+        options: what every request has where it says nothing.
+        name: `provider:model`, or `host:model`.
+    """
+
+    def __init__(self, responder: Responder, model: str, options: LlmOptions, reach: Reach, clock: Clock) -> None:
+        self.responder = responder
+        self.model = model
+        self.options = options
+        self.name = full_name(reach.name, model)
+        self._usual = options.within(responder.trace)
+        self._reach = reach
+        self._clock = clock
+
+    def __repr__(self) -> str:
+        return f"RespondedModel({self.name!r})"
+
+    @property
+    def features(self) -> Features:
+        """What the model can do by itself."""
+        return self.endpoint.features
+
+    @cached_property
+    def endpoint(self) -> Endpoint:
+        """Where its requests go, and what they carry."""
+        return self._reach.endpoint(self.model)
+
+    async def generate(self, request: ModelRequest) -> ModelResponse:
+        """One call, one answer.
+
+        Raises:
+            ModelTimeoutError: when the deadline passes.
+            ModelError: that of the last attempt, with a note of what was tried.
+        """
+        return await self._routed.generate(self._complete(request))
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | ModelResponse]:
+        """The answer as it comes, then the whole of it. What fails before the first delta is tried again.
+
+        Raises:
+            ModelTimeoutError: when the deadline passes before the first delta.
+            ModelError: that of the last attempt.
+        """
+        return self._routed.stream(self._complete(request))
+
+    @cached_property
+    def _routed(self) -> RoutedModel:
+        retry, serves = self.responder.retry, RemoteModel(self.model, self.endpoint)
+        retries = RetryPolicy() if retry is None else retry.policy()
+        deployment = Deployment(self._reach.name, self.model, serves)
+        return ModelRouter([deployment], retries=retries, clock=self._clock).for_model(self.name)
+
+    def _complete(self, request: ModelRequest) -> ModelRequest:
+        if self._usual == NO_OPTIONS:
+            return request
+        return replace(request, options=request.options.over(self._usual))

@@ -1,0 +1,137 @@
+"""Goals as tools: what planned agents can do, for other agents and for other programs."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pydantic.errors import PydanticUserError
+
+from tactician.agents import PlannedAgent
+from tactician.errors import DeclarationError, ProcessError, ToolError
+from tactician.llm import ToolSpec
+from tactician.platform.starting import Start, types_leading_to
+from tactician.process import Export, GoalSpec
+from tactician.runs import RunContext, Runnable, RunStatus
+from tactician.tools import Tool, ToolGroup, as_text, snake_case
+
+GOALS: Final = "goals"
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def goal_tools(
+    agents: Mapping[str, Runnable], home: Callable[[], RunContext], *, remote: bool | None
+) -> tuple[Tool, ...]:
+    """A tool for each exported goal, and each type of object that it can be reached from.
+
+    Args:
+        agents: whose goals.
+        home: gives the context with their models and tool groups.
+        remote: only goals that are exported to other programs, or, when `False`, to other agents; both, when `None`.
+
+    Raises:
+        DeclarationError: with all goals that are exported on purpose, to which no single object leads, or only one of
+            a type that has no JSON form.
+    """
+    problems: list[str] = []
+    planned = (agent for agent in agents.values() if isinstance(agent, PlannedAgent))
+    offers = [offer for agent in planned for offer in _offers(agent, remote, problems)]
+    if problems:
+        raise DeclarationError("exported goals", problems)
+    return tuple(GoalTool(offer, name, home) for offer, name in zip(offers, _names(offers), strict=True))
+
+
+def local_goals(tools: Callable[[], tuple[Tool, ...]]) -> ToolGroup:
+    """The tool group of the goals that are exported to the other agents of a platform."""
+    return ToolGroup(GOALS, tools, description="What the planned agents of this platform can do")
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """A goal that can be reached from an object."""
+
+    agent: PlannedAgent
+    goal: GoalSpec
+    name: str
+    start: Start
+
+
+class GoalTool(Tool):
+    """A goal of a planned agent as a tool. Its arguments are the object to start from."""
+
+    def __init__(self, offer: _Offer, name: str, home: Callable[[], RunContext]) -> None:
+        agent, goal = offer.agent, offer.goal
+        self._start = offer.start
+        self._home = home
+        self._spec = ToolSpec(name, f"{goal.description.rstrip('.')}. {agent.description}", offer.start.schema)
+        self._agent = PlannedAgent.of(replace(agent.spec, goals=(goal,)))
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool as a model sees it."""
+        return self._spec
+
+    async def call(self, arguments: str, context: RunContext) -> str:
+        """Runs a process towards the goal, as a child of the run that calls it; what the goal gives, as JSON.
+
+        Raises:
+            InvalidArgumentsError: when they are no object to start from.
+            ToolError: when the goal is not reached, with the reason; or when the process waits for somebody, and
+                there is no run around it that can wait.
+        """
+        start = self._start.read(arguments)
+        if self._agent.name in context.path:
+            raise ToolError(f"{self._agent.name} is at work on this already: it cannot ask itself.")
+        home = self._home()
+        here = replace(context, models=home.models, tool_groups=home.tool_groups)
+        try:
+            result = await self._agent.run(start, context=here)
+        except ProcessError as error:
+            raise ToolError(str(error)) from error
+        if result.status is RunStatus.WAITING:
+            asked = "; ".join(request.prompt for request in result.pending)
+            raise ToolError(f"{self._agent.name} waits, as the run {result.run_id}, for an answer: {asked}")
+        return as_text(result.output)
+
+
+def _offers(agent: PlannedAgent, remote: bool | None, problems: list[str]) -> Iterator[_Offer]:
+    for goal in agent.spec.goals:
+        if not _is_wanted(goal.export, remote):
+            continue
+        kinds = tuple(goal.export.starting_input_types or types_leading_to(goal, agent.spec))
+        is_meant = goal.export.remote or bool(goal.export.starting_input_types)  # others are exported by default
+        if not kinds and is_meant:
+            problems.append(
+                f"{agent.name}: no single object leads to the goal {goal.name!r}; name the type of one that does, as "
+                "in Export(starting_input_types=[Order])"
+            )
+        for kind in kinds:
+            name = _as_name(goal.export.name or goal.name)
+            try:
+                started = name if len(kinds) == 1 else f"{name}_from_{snake_case(kind.__name__)}"[:64]
+                yield _Offer(agent, goal, started, Start(kind))
+            except PydanticUserError as error:
+                if is_meant:
+                    why = str(error).splitlines()[0]
+                    problems.append(f"{agent.name}: the goal {goal.name!r} cannot start from a {kind.__name__}: {why}")
+
+
+def _is_wanted(export: Export, remote: bool | None) -> bool:
+    if remote is None:
+        return export.remote or export.local
+    return export.remote if remote else export.local
+
+
+def _names(offers: Sequence[_Offer]) -> Iterator[str]:
+    """What the tools are called: with the names of the agents before them where two agents have the same."""
+    names = [offer.name for offer in offers]
+    times = Counter(names)
+    for offer, name in zip(offers, names, strict=True):
+        yield name if times[name] == 1 else snake_case(f"{snake_case(offer.agent.name)}_{name}")
+
+
+def _as_name(name: str) -> str:
+    return name if _NAME.fullmatch(name) else snake_case(name)

@@ -1,0 +1,187 @@
+"""Makes processes, runs them, and goes on with those that are kept: in a store under a lease, else in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+from tactician.agents import PlannedAgent
+from tactician.errors import ConfigurationError, RunConflictError, RunNotFoundError
+from tactician.platform.contexts import keep_context, known_in
+from tactician.platform.processes import Processes
+from tactician.platform.registry import Registry
+from tactician.process import (
+    DEFAULT_LEASE,
+    AgentProcess,
+    ProcessOptions,
+    ProcessStatus,
+    StoreKeeper,
+    board_to_begin_with,
+    kill_in,
+)
+from tactician.process.saved_options import check_can_be_kept
+from tactician.runs import Lease, Response, RunContext, RunRecord, RunStore, new_id
+
+Objects = tuple[object, ...]
+
+
+class Runner:
+    """The processes of one platform.
+
+    Args:
+        registry: what is registered there.
+        context: gives a context for a run there.
+        store: where runs are kept.
+        is_durable: whether processes are kept there too.
+    """
+
+    def __init__(
+        self, registry: Registry, context: Callable[[], RunContext], store: RunStore, *, is_durable: bool
+    ) -> None:
+        self._registry = registry
+        self._context = context
+        self._store = store
+        self._is_durable = is_durable
+        self._owner = f"platform-{new_id()}"
+        self._spawned: set[asyncio.Task[AgentProcess]] = set()
+        self.processes = Processes(is_durable=is_durable)
+
+    async def start(self, agent: PlannedAgent, objects: Objects, options: ProcessOptions | None) -> AgentProcess:
+        """A new process, run as far as it can go."""
+        return await self._run(*await self._made(agent, objects, options))
+
+    async def spawn(self, agent: PlannedAgent, objects: Objects, options: ProcessOptions | None) -> AgentProcess:
+        """A new process, which runs beside."""
+        process, keeper = await self._made(agent, objects, options)
+        task = asyncio.create_task(self._run(process, keeper))
+        self._spawned.add(task)
+        task.add_done_callback(self._spawned.discard)
+        return process
+
+    async def enqueue(self, agent: PlannedAgent, objects: Objects, options: ProcessOptions | None) -> str:
+        """The id of a new process, which is in the store only.
+
+        Raises:
+            ConfigurationError: when there is none.
+        """
+        if not self._is_durable:
+            raise ConfigurationError("A platform needs a store for workers to find processes: Platform(store=...)")
+        process, _ = await self._made(agent, objects, options)
+        self.processes.drop(process)
+        name, text = process.agent.name, process.snapshot()
+        await self._store.save(RunRecord(process.id, name, "not started", text, 0, "process", process.parent_id))
+        return process.id
+
+    async def respond(self, process_id: str, request_id: str, response: Response) -> AgentProcess:
+        """A process that waits, told something, and run as far as it can go."""
+        process, keeper = await self._taken(process_id)
+        async with self._going_on(process, keeper):
+            await process.respond(request_id, response)
+        return process
+
+    async def resume(self, process_id: str) -> AgentProcess:
+        """A process that rests, run as far as it can go."""
+        return await self._run(*await self._taken(process_id))
+
+    async def go_on(self, record: RunRecord, lease: Lease, seconds: float) -> AgentProcess:
+        """A process that was claimed, run as far as it can go."""
+        keeper = StoreKeeper(self._store, record, lease.owner, lease=lease, seconds=seconds)
+        return await self._run(self._claimed(record, keeper), keeper)
+
+    async def kill(self, process_id: str, reason: str) -> None:
+        """Ends a process for good, wherever it runs.
+
+        Raises:
+            RunNotFoundError: when there is none.
+        """
+        if (process := self.processes.find(process_id)) is not None:
+            await process.kill(reason)
+            self.processes.rest(process)
+        if self._is_durable:
+            await kill_in(self._store, process_id, reason)
+        elif process is None:
+            raise RunNotFoundError(f"There is no process with the id {process_id!r}")
+
+    async def process(self, process_id: str) -> AgentProcess:
+        """A process as it stands: itself, where it runs here.
+
+        Raises:
+            RunNotFoundError: when there is none.
+        """
+        found = self.processes.find(process_id)
+        if found is not None and (not self._is_durable or found.status is ProcessStatus.RUNNING):
+            return found
+        return self._restored(await self.record(process_id), None)
+
+    async def record(self, run_id: str) -> RunRecord:
+        """What is kept of a run.
+
+        Raises:
+            RunNotFoundError: when nothing is.
+        """
+        record = await self._store.load(run_id)
+        if record is None:
+            raise RunNotFoundError(f"There is no run with the id {run_id!r} in the store")
+        return record
+
+    async def _made(
+        self, agent: PlannedAgent, objects: Objects, options: ProcessOptions | None
+    ) -> tuple[AgentProcess, StoreKeeper | None]:
+        """A process, which is not started yet, with what its context knows."""
+        context, keeper = self._context().child(agent.name), None
+        if self._is_durable:
+            check_can_be_kept(options or ProcessOptions())
+            record = RunRecord(context.run_id, agent.name, "not started", "", 0, "process", context.parent_id)
+            keeper = StoreKeeper(self._store, record, self._owner)
+        known = board_to_begin_with(options)
+        if options is not None and options.context_id is not None:
+            known = await known_in(self._store, options.context_id, agent.spec, known)
+        process = agent.process_in(context, objects, options, keeper, known)
+        self.processes.add(process)
+        return process, keeper
+
+    async def _run(self, process: AgentProcess, keeper: StoreKeeper | None) -> AgentProcess:
+        async with self._going_on(process, keeper):
+            await process.run()
+        return process
+
+    @asynccontextmanager
+    async def _going_on(self, process: AgentProcess, keeper: StoreKeeper | None) -> AsyncIterator[None]:
+        """Holds the lease meanwhile. What a process that completes has found out is kept for those after it."""
+        try:
+            if keeper is None:
+                yield
+            else:
+                async with keeper.holding(process):
+                    yield
+        finally:
+            self.processes.rest(process)
+        context_id = process.options.context_id
+        if context_id is not None and process.status is ProcessStatus.COMPLETED:
+            await keep_context(self._store, context_id, process)
+
+    async def _taken(self, process_id: str) -> tuple[AgentProcess, StoreKeeper | None]:
+        """A process, which nobody else goes on with meanwhile."""
+        if not self._is_durable:
+            return await self.process(process_id), None
+        claimed = await self._store.claim(self._owner, DEFAULT_LEASE, run_id=process_id)
+        if claimed is None:
+            record = await self.record(process_id)
+            raise RunConflictError(
+                f"The process {process_id} is {record.status}, or somebody else is going on with it."
+            )
+        record, lease = claimed
+        keeper = StoreKeeper(self._store, record, self._owner, lease=lease)
+        return self._claimed(record, keeper), keeper
+
+    def _claimed(self, record: RunRecord, keeper: StoreKeeper) -> AgentProcess:
+        process = self._restored(record, keeper)
+        self.processes.add(process)
+        return process
+
+    def _restored(self, record: RunRecord, keeper: StoreKeeper | None) -> AgentProcess:
+        agent = self._registry.of_record(record)
+        context = replace(self._context().child(agent.name), run_id=record.run_id, parent_id=record.parent_id)
+        return AgentProcess.restored(agent.spec, record.state, context, keeper=keeper)

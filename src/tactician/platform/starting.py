@@ -1,0 +1,86 @@
+"""What a goal can be reached from, and how that is written as arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError, create_model
+
+from tactician.errors import InvalidArgumentsError
+from tactician.llm import JsonSchema
+from tactician.process import AgentSpec, GoalSpec, UserInput
+from tactician.tools import problems_of
+
+_CLOSED = ConfigDict(extra="forbid")
+
+
+class Start:
+    """A type of objects to start from. What is no object in JSON travels as `{"value": ...}`.
+
+    Raises:
+        PydanticUserError: when the type has no JSON form.
+    """
+
+    def __init__(self, kind: type) -> None:
+        self.kind = kind
+        adapter: TypeAdapter[object] = TypeAdapter(kind)
+        schema = _rooted(adapter.json_schema())
+        self._is_wrapped = schema.get("type") != "object"
+        if self._is_wrapped:
+            adapter = TypeAdapter(create_model("arguments", __config__=_CLOSED, value=(kind, ...)))
+            schema = adapter.json_schema()
+        self._adapter = adapter
+        properties = schema.get("properties")
+        if kind is UserInput and isinstance(properties, dict):
+            properties = {name: one for name, one in properties.items() if name != "timestamp"}  # it is now
+        self.schema: JsonSchema = {**schema, "properties": properties or {}}
+
+    def read(self, arguments: str) -> object:
+        """The object.
+
+        Raises:
+            InvalidArgumentsError: when it is not valid.
+        """
+        try:
+            given = self._adapter.validate_json(arguments or "{}")
+        except ValidationError as error:
+            raise InvalidArgumentsError(f"The arguments are not valid: {problems_of(error)}") from error
+        return getattr(given, "value") if self._is_wrapped else given  # noqa: B009 - its class is made at runtime
+
+
+def types_leading_to(goal: GoalSpec, agent: AgentSpec) -> Iterator[type]:
+    """The types that no action gives, and of which one object may be enough to reach the goal.
+
+    Conditions that no action brings about are taken to be fulfilled.
+    """
+    given = {name for action in agent.plannable for name, value in action.effects.items() if value}
+    types = {
+        label: kind
+        for action in agent.actions
+        for label, kind in zip((one for one in action.needs if not one.endswith("?")), action.input_types, strict=False)
+    }
+    for label, kind in types.items():
+        there = {one for one, needed in types.items() if ": " not in one and issubclass(kind, needed)}
+        if label not in given and label in there and _may_reach(goal, agent, there, given | types.keys()):
+            yield kind
+
+
+def _may_reach(goal: GoalSpec, agent: AgentSpec, there: set[str], known: set[str]) -> bool:
+    left, facts = list(agent.plannable), set(there)
+    while found := [action for action in left if _needed(action.pre, known) <= facts]:
+        facts.update(name for action in found for name, value in action.effects.items() if value)
+        left = [action for action in left if action not in found]
+    return _needed(goal.plan.conditions, known) <= facts
+
+
+def _needed(conditions: Mapping[str, bool], known: set[str]) -> set[str]:
+    return {name for name, value in conditions.items() if value and name in known}
+
+
+def _rooted(schema: dict[str, object]) -> dict[str, object]:
+    """The schema with its root in its place: that of a type that contains itself is a reference."""
+    reference, definitions = schema.get("$ref"), schema.get("$defs")
+    if not isinstance(reference, str) or not isinstance(definitions, dict):
+        return {name: value for name, value in schema.items() if name != "title"}
+    root: dict[str, object] = definitions[reference.removeprefix("#/$defs/")]
+    return {**root, "$defs": definitions}

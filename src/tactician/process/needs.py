@@ -1,0 +1,26 @@
+"""What has to be there before a process can start."""
+
+from __future__ import annotations
+
+from tactician.errors import ConfigurationError
+from tactician.process.spec import AgentSpec
+from tactician.runs import RunContext
+from tactician.tools import unknown_groups
+
+
+def need_tool_groups(agent: AgentSpec, context: RunContext) -> None:
+    """Nothing, when all tool groups are there that actions of the agent use.
+
+    Raises:
+        ConfigurationError: with all actions whose groups are missing.
+    """
+    missing = [
+        (action.name, group)
+        for action in agent.actions
+        for group in action.tool_groups
+        if group not in context.tool_groups
+    ]
+    if missing:
+        needs = "; ".join(f"the action {action!r} needs the tool group {group!r}" for action, group in missing)
+        what = unknown_groups((group for _, group in missing), context.tool_groups)
+        raise ConfigurationError(f"{agent.name} cannot start: {needs}. {what}")

@@ -1,0 +1,48 @@
+"""Another agent that an action runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar, cast
+
+from tactician.errors import ConfigurationError, OutputError
+from tactician.loop import InvalidOutput, output_type
+from tactician.runs import RunContext, Runnable, RunResult, RunStatus
+from tactician.tools import as_text
+
+T = TypeVar("T")
+TOWARDS: Final = "__towards__"
+"""The name of a method that gives the same agent with only those goals that give an object of a type."""
+
+
+async def output_of(agent: object, wanted: type[T], inputs: Sequence[object], context: RunContext) -> T:
+    """What an agent gives, as an object of a type.
+
+    Raises:
+        ConfigurationError: when it is no Runnable, or has no goal that gives the type.
+        RunError: when it fails, is stuck, or gives something else.
+    """
+    runnable = _aimed(agent, wanted)
+    result = await runnable.run(inputs[0] if len(inputs) == 1 else tuple(inputs), context=context)
+    try:
+        return output_type(wanted).accept(result.output)
+    except InvalidOutput as error:
+        failed = RunResult(None, RunStatus.FAILED, tally=result.tally, run_id=result.run_id)
+        message = f"{runnable.name}: its answer is not a valid {_name_of(wanted)}: {error}"
+        raise OutputError(message, failed, as_text(result.output)) from error
+
+
+def _name_of(wanted: object) -> object:
+    return getattr(wanted, "__name__", wanted)
+
+
+def _aimed(agent: object, wanted: object) -> Runnable:
+    towards = cast("Callable[[type], object] | None", getattr(agent, TOWARDS, None))
+    aimed = agent if towards is None else towards(wanted) if isinstance(wanted, type) else None
+    if aimed is None:
+        raise ConfigurationError(f"{getattr(agent, 'name', agent)!r} has no goal that gives a {_name_of(wanted)}.")
+    if not isinstance(aimed, Runnable):
+        raise ConfigurationError(
+            f"{type(agent).__name__} is no agent: pass a Runnable, or an instance of a @planned_agent class."
+        )
+    return aimed

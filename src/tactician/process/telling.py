@@ -1,0 +1,82 @@
+"""What the log is told of a process."""
+
+from __future__ import annotations
+
+import logging
+
+from tactician.events import (
+    ActionCompleted,
+    ActionStarted,
+    Event,
+    EventSink,
+    PartialReceived,
+    PlanMade,
+    ProcessEnded,
+    ProcessStarted,
+    TextReceived,
+    ThinkingReceived,
+    TurnCompleted,
+    TurnStarted,
+)
+from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, UsageTally, text_of
+from tactician.process.options import Verbosity
+
+_logger = logging.getLogger("tactician.process")
+
+
+def log_of(verbosity: Verbosity) -> EventSink:
+    """A listener that tells the log what happens, at the level INFO."""
+
+    def tell(event: Event) -> None:
+        if _logger.isEnabledFor(logging.INFO) and (line := _told(event, verbosity)) is not None:
+            _logger.info("%s: %s", " / ".join(event.path), line)
+
+    return tell
+
+
+def said_to(request: ModelRequest) -> str:
+    """What is new to a model since its last answer; everything, before its first."""
+    messages = request.messages
+    answers = [index for index, message in enumerate(messages) if isinstance(message, AssistantMessage)]
+    return text_of(messages[answers[-1] + 1 :] if answers else messages)
+
+
+def said_by(response: ModelResponse) -> str:
+    """What a model answered, with the tools that it called."""
+    calls = (f"{call.name}({call.arguments})" for call in response.message.tool_calls)
+    return "\n".join(filter(None, (response.message.text, *calls)))
+
+
+def _told(event: Event, verbosity: Verbosity) -> str | None:
+    """It in words; `None` when it is not to be told."""
+    match event:
+        case ProcessStarted():
+            return f"starts towards {', '.join(event.goals) or 'whatever is worth most'}"
+        case PlanMade():
+            return f"plans {event.plan}" if verbosity.plans else None
+        case ActionStarted():
+            return f"{event.action} starts"
+        case ActionCompleted():
+            return f"{event.action} {_ending(event)}, {_used(event.seconds, event.tally)}"
+        case ProcessEnded():
+            why = "" if event.failure is None else f": {event.failure}"
+            return f"is {event.status}, {_used(event.seconds, event.tally)}{why}"
+        case TurnStarted():
+            return f"prompt to {event.model}\n{said_to(event.request)}" if verbosity.prompts else None
+        case TurnCompleted():
+            answered = event.response.model or "the model"
+            return f"response of {answered}\n{said_by(event.response)}" if verbosity.responses else None
+        case TextReceived() | ThinkingReceived() | PartialReceived():
+            return None
+        case _:
+            return str(event) if verbosity.debug else None
+
+
+def _ending(event: ActionCompleted) -> str:
+    if event.error is not None:
+        return f"raised {event.error}"
+    return f"gave {' and '.join(event.outputs) or 'nothing'}"
+
+
+def _used(seconds: float, tally: UsageTally) -> str:
+    return f"{seconds:.2f} s, {tally.total.total_tokens} tokens"

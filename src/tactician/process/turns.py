@@ -1,0 +1,39 @@
+"""Whose turn it is: results go onto the blackboard in the order of the plan, whichever action ends first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tactician.planning import Plan
+from tactician.process.blackboard import Blackboard
+
+
+@dataclass(slots=True)
+class Turns:
+    """The order in which the actions of a plan would run one after the other.
+
+    Attributes:
+        order: those that have not ended, in the order of the plan.
+        places: of those whose result others have overtaken: how many entries of the blackboard come before it.
+    """
+
+    order: list[str] = field(default_factory=list)
+    places: dict[str, int] = field(default_factory=dict)
+
+    def follow(self, plan: Plan) -> None:
+        """Takes the order of a new plan over. What that does without does not come any more."""
+        self.order = [action.name for action in plan.actions]
+        self.places = {name: place for name, place in self.places.items() if name in self.order}
+
+    def take(self, action: str, board: Blackboard, before: int) -> None:
+        """An action has ended: what it has put onto the blackboard, after so many entries, gets its place there."""
+        overtaken = self.order[: self.order.index(action)] if action in self.order else []
+        place, size = self.places.pop(action, before), board.size
+        board.move(before, place)
+        for name, known in self.places.items():
+            if name not in overtaken and known >= place:
+                self.places[name] = known + size - before
+        for name in overtaken if size > before else ():
+            self.places[name] = min(place, self.places.get(name, place))
+        if action in self.order:
+            self.order.remove(action)

@@ -1,0 +1,127 @@
+"""What older versions have saved, step by step made into what is read now: snapshots, and objects of users' types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias, TypeVar, cast
+
+from pydantic import JsonValue
+
+from tactician.errors import DeclarationError, StoredStateError
+from tactician.process.names import type_name
+
+Saved: TypeAlias = dict[str, JsonValue]
+Upgrade: TypeAlias = Callable[[Saved], Saved]
+"""Makes of what a version has saved what the next one would have."""
+F = TypeVar("F", bound=Callable[[dict[str, Any]], dict[str, Any]])  # any values: users read the fields they know of
+C = TypeVar("C", bound=type)
+
+_UPGRADES: Final = "__tactician_upgrades__"
+_NAMES: Final = "__tactician_former_names__"
+
+
+def upgrades(kind: type, *, from_version: int) -> Callable[[F], F]:
+    """Declares a function that makes what the next version of a type saves of what an older one has saved.
+
+    Without any, the version of a type is 1. Declare the first function when you change the type in a way that its
+    defaults do not cover, the second with the second such change, and so on.
+
+    Args:
+        kind: the type as it is now.
+        from_version: of what the function is given: the JSON object of the fields.
+
+    Raises:
+        DeclarationError: when the number makes no sense, or there is a function for it.
+    """
+
+    def mark(function: F) -> F:
+        known = dict(_upgrades_of(kind))
+        if from_version < 1 or from_version in known:
+            problem = "another function has this number" if from_version in known else "versions count from 1"
+            raise DeclarationError(kind.__name__, [f"@upgrades(from_version={from_version}): {problem}"])
+        setattr(kind, _UPGRADES, {**known, from_version: function})
+        return function
+
+    return mark
+
+
+def formerly(*names: str) -> Callable[[C], C]:
+    """Declares under which names, `module.Class`, objects of a class were saved before it was renamed or moved."""
+
+    def mark(owner: C) -> C:
+        setattr(owner, _NAMES, names)
+        return owner
+
+    return mark
+
+
+def stored_names(kind: type) -> tuple[str, ...]:
+    """The names under which there may be objects of a type in a store; the last one is that of now."""
+    former: tuple[str, ...] = vars(kind).get(_NAMES, ())
+    return (*former, type_name(kind))
+
+
+def version_of(kind: type) -> int:
+    """The version of a type: what is saved of it now."""
+    return 1 + max(_upgrades_of(kind), default=0)
+
+
+def upgraded_object(kind: type, version: int, value: JsonValue) -> JsonValue:
+    """What was saved of an object, as the present version of its type saves it.
+
+    Raises:
+        StoredStateError: when there is no way from that version.
+    """
+    newest = version_of(kind)
+    if version == newest:
+        return value
+    if not isinstance(value, dict):
+        raise StoredStateError(f"{type_name(kind)} was saved as no JSON object, and cannot be upgraded")
+    return _stepped(value, version, newest, _upgrades_of(kind), type_name(kind))
+
+
+def upgraded_snapshot(snapshot: Saved, newest: int) -> Saved:
+    """A snapshot of this or an older version, as this version writes it.
+
+    Raises:
+        StoredStateError: when it is of another one.
+    """
+    version = snapshot.get("version")
+    if type(version) is not int or version < 1:
+        raise StoredStateError(f"The snapshot of the process cannot be read: {version!r} is no version")
+    return _stepped(snapshot, version, newest, _SNAPSHOTS, "The snapshot of the process cannot be read: it")
+
+
+def _stepped(value: Saved, version: int, newest: int, steps: Mapping[int, Upgrade], what: str) -> Saved:
+    if version > newest:
+        raise StoredStateError(
+            f"{what} has version {version}, and this program knows versions up to {newest}: a newer program has saved "
+            "it. Let that one go on with it, or bring this one up to date."
+        )
+    for number in range(version, newest):
+        if (step := steps.get(number)) is None:
+            raise StoredStateError(f"{what} has version {version}, and nothing upgrades version {number}")
+        value = _taken(step, value, number, what)
+    return value
+
+
+def _taken(step: Upgrade, value: Saved, number: int, what: str) -> Saved:
+    try:
+        return step(value)
+    except Exception as error:  # the code of users, and what they did not expect
+        reason = f"{type(error).__name__}: {error}"
+        raise StoredStateError(f"{what} could not be upgraded from version {number}: {reason}") from error
+
+
+def _upgrades_of(kind: type) -> Mapping[int, Upgrade]:
+    found: Mapping[int, Upgrade] = vars(kind).get(_UPGRADES, {})  # those of a base class are of the base class only
+    return found
+
+
+def _with_children(snapshot: Saved) -> Saved:
+    """Version 2 counts the actions of processes inside, and tells of those processes."""
+    history = [{**run, "children": []} for run in cast("list[Saved]", snapshot["history"])]
+    return {**snapshot, "version": 2, "history": cast("list[JsonValue]", history), "actions": len(history)}
+
+
+_SNAPSHOTS: Mapping[int, Upgrade] = {1: _with_children}

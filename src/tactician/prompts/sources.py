@@ -1,0 +1,106 @@
+"""Where instructions come from, when they are not written in the code: files, and providers of prompts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tactician.errors import ConfigurationError
+from tactician.prompts.providers import PromptProvider, prompt_providers
+
+_LONGEST = 1_000_000
+
+
+class InstructionSource(ABC):
+    """Where the text of instructions comes from."""
+
+    @property
+    @abstractmethod
+    def text(self) -> str | None:
+        """The text, where it is known already."""
+
+    @abstractmethod
+    async def resolve(self) -> str:
+        """The text, for a run that begins.
+
+        Raises:
+            ConfigurationError: when it cannot be had.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionFile(InstructionSource):
+    """Instructions in a text file, which is read at once.
+
+    Args:
+        path: the file, as it is to be named.
+        file: where it really is, if that is elsewhere.
+
+    Raises:
+        ConfigurationError: when it cannot be read, or is longer than a million characters.
+    """
+
+    path: str | Path
+    file: Path | None = field(default=None, compare=False)
+    read: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        file = Path(self.file or self.path)
+        try:
+            with file.open(encoding="utf-8-sig") as opened:
+                text = opened.read(_LONGEST + 1)
+        except UnicodeDecodeError as error:
+            raise ConfigurationError(f"The instructions in {file} are not UTF-8.") from error
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise ConfigurationError(f"The instructions in {file} cannot be read: {why}.") from error
+        if len(text) > _LONGEST:
+            raise ConfigurationError(f"The instructions in {file} have more than {_LONGEST:,} characters.")
+        object.__setattr__(self, "read", text)
+
+    @property
+    def text(self) -> str:
+        """What the file said when it was read."""
+        return self.read
+
+    async def resolve(self) -> str:
+        """What the file said when it was read."""
+        return self.read
+
+
+@dataclass(frozen=True, slots=True)
+class ProvidedInstructions(InstructionSource):
+    """Instructions that a registered provider of prompts has; it is asked when a run begins.
+
+    Attributes:
+        provider: the name by which it is registered with `prompt_providers`.
+        prompt: the prompt's name there.
+        filters: which of its versions is meant, such as `{"label": "production"}`.
+    """
+
+    provider: str
+    prompt: str
+    filters: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def text(self) -> None:
+        """Only the provider knows."""
+        return
+
+    def check(self) -> PromptProvider:
+        """The provider.
+
+        Raises:
+            ConfigurationError: when none is registered by this name.
+        """
+        return prompt_providers.find(self.provider)
+
+    async def resolve(self) -> str:
+        """What the provider has now.
+
+        Raises:
+            ConfigurationError: when there is no such provider, or it has no such prompt.
+        """
+        return await self.check().prompt(self.prompt, self.filters)

@@ -1,0 +1,161 @@
+"""Tool groups: who needs tools names what they are for, and the platform says which tools these are."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from copy import copy
+from dataclasses import replace
+from difflib import get_close_matches
+from enum import StrEnum
+from inspect import signature
+from typing import TypeAlias
+
+from tactician.errors import ConfigurationError, DeclarationError
+from tactician.runs import RunContext
+from tactician.tools.function import FunctionTool
+from tactician.tools.tool import Tool
+from tactician.tools.toolbox import as_tool, tools_of
+
+ToolSource: TypeAlias = object
+"""A tool, an object with methods declared with `@tool`, or several tools, plain functions and such objects. Or a
+function that gives these when they are needed, plain or `async`."""
+
+
+class ToolGroupPermission(StrEnum):
+    """What the tools of a group reach outside of the program."""
+
+    INTERNET_ACCESS = "internet_access"
+    HOST_ACCESS = "host_access"
+
+
+class ToolGroup:
+    """Tools for one purpose: `ToolGroup("web", [search, fetch])`. Each of them carries the name of the group.
+
+    Args:
+        name: what the tools are for; who needs them asks for it by this name.
+        tools: they, an object whose methods they are, or a function without parameters that gives them. The function
+            is asked whenever somebody needs the tools, so that a server can be behind it.
+        description: what they can do, for people.
+        provider: who offers them.
+        version: of the group.
+        permissions: what they reach outside of the program. It is told, and nothing is kept from them.
+
+    Raises:
+        DeclarationError: when a tool is not declared correctly, or the function that gives them has parameters.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        tools: ToolSource,
+        *,
+        description: str = "",
+        provider: str = "",
+        version: str = "",
+        permissions: Iterable[ToolGroupPermission] = (),
+    ) -> None:
+        self.name = name
+        self.description = description
+        self.provider = provider
+        self.version = version
+        self.permissions = frozenset(permissions)
+        self._give = _giver(name, tools) if callable(tools) and not _has_tools(tools) else None
+        self._tools = () if self._give is not None else self._carried(tools)
+
+    def __repr__(self) -> str:
+        return f"ToolGroup({self.name!r})"
+
+    async def tools(self) -> tuple[Tool, ...]:
+        """The tools.
+
+        Raises:
+            Exception: what the function raises that gives them, with the name of the group as a note.
+            DeclarationError: when one that it gives is not declared correctly.
+        """
+        if self._give is None:
+            return self._tools
+        try:
+            given = self._give()
+            return self._carried(await given if isinstance(given, Awaitable) else given)
+        except Exception as error:
+            error.add_note(f"in the tool group {self.name!r}")
+            raise
+
+    def _carried(self, source: ToolSource) -> tuple[Tool, ...]:
+        several = source if isinstance(source, Iterable) and not _has_tools(source) else (source,)
+        return tuple(_carrying(self.name, tool) for one in several for tool in _tools(one))
+
+
+async def tools_in(groups: Iterable[str | ToolGroup], context: RunContext) -> tuple[Tool, ...]:
+    """The tools of groups, given themselves or by the names that they have in the context.
+
+    Of two groups of one name, the last counts. A tool that several groups have is there once.
+
+    Raises:
+        ConfigurationError: when a name is unknown, or two groups have different tools of one name.
+    """
+    wanted = {group if isinstance(group, str) else group.name: group for group in groups}
+    unknown = [group for group in wanted.values() if isinstance(group, str) and group not in context.tool_groups]
+    if unknown:
+        raise ConfigurationError(unknown_groups(unknown, context.tool_groups))
+    found = [context.tool_groups[group] if isinstance(group, str) else group for group in wanted.values()]
+    return merged([tool for group in found for tool in await group.tools()])
+
+
+def merged(tools: Iterable[Tool]) -> tuple[Tool, ...]:
+    """The tools, each once.
+
+    Raises:
+        ConfigurationError: when different ones have the same name.
+    """
+    kept: dict[str, Tool] = {}
+    for tool in tools:
+        if (first := kept.setdefault(tool.name, tool)).spec != tool.spec:
+            raise ConfigurationError(
+                f"The tool groups {first.traits.group!r} and {tool.traits.group!r} have different tools of the name "
+                f"{tool.name!r}. Use one of the groups only, or give one of the tools another name."
+            )
+    return tuple(kept.values())
+
+
+def unknown_groups(names: Iterable[str], known: Mapping[str, ToolGroup]) -> str:
+    """What is wrong, and what to do, where groups of these names are needed."""
+    wanted = tuple(dict.fromkeys(names))
+    close = get_close_matches(wanted[0], known, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    listed = " or ".join(map(repr, wanted))
+    one = f'ToolGroup("{wanted[0]}", [...])'
+    return (
+        f"There is no tool group {listed} here.{hint} Known: {', '.join(known) or 'none'}. Register it, with "
+        f"platform.register({one}), and run on that platform; or use {one} itself."
+    )
+
+
+def _giver(group: str, function: Callable[..., object]) -> Callable[[], object]:
+    try:
+        signature(function).bind()
+    except TypeError:
+        problem = "the function that gives its tools takes no arguments; if it is a tool itself, put it into a list"
+        raise DeclarationError(f"ToolGroup({group!r})", [problem]) from None
+    return function
+
+
+def _has_tools(value: object) -> bool:
+    """Whether it is a tool, or an object whose methods are."""
+    return isinstance(value, Tool) or any(
+        isinstance(v, FunctionTool) for k in type(value).__mro__ for v in vars(k).values()
+    )
+
+
+def _tools(value: object) -> tuple[Tool, ...]:
+    if callable(value) and not _has_tools(value):
+        return (as_tool(value),)
+    return (value,) if isinstance(value, Tool) else tools_of(value)
+
+
+def _carrying(group: str, tool: Tool) -> Tool:
+    if tool.traits.group == group:
+        return tool
+    carrying = copy(tool)
+    carrying.traits = replace(tool.traits, group=group)
+    return carrying

@@ -1,0 +1,91 @@
+"""The tool groups of a platform: those registered, and those that `tactician.toml` makes of their tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from functools import partial
+
+from tactician.config import ToolGroupSettings, load_settings
+from tactician.errors import ConfigurationError, DeclarationError
+from tactician.tools.groups import ToolGroup, ToolGroupPermission, merged
+from tactician.tools.tool import Tool
+
+
+class ToolGroups(Mapping[str, ToolGroup]):
+    """Tool groups by name. `tactician.toml` is read when one is looked for the first time."""
+
+    def __init__(self) -> None:
+        self._registered: dict[str, ToolGroup] = {}
+        self._selected: dict[str, ToolGroup] | None = None
+
+    def __getitem__(self, name: str) -> ToolGroup:
+        return self._all()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def add(self, groups: Iterable[ToolGroup]) -> None:
+        """Registers groups, all or none.
+
+        Raises:
+            DeclarationError: when a name is taken.
+        """
+        self._registered = self._with(groups)
+
+    def check(self, groups: Iterable[ToolGroup]) -> None:
+        """Nothing, when these can be registered.
+
+        Raises:
+            DeclarationError: when a name is taken.
+        """
+        self._with(groups)
+
+    def _with(self, groups: Iterable[ToolGroup]) -> dict[str, ToolGroup]:
+        fresh = dict(self._registered)
+        for group in groups:
+            if fresh.setdefault(group.name, group) is not group:
+                raise DeclarationError(repr(group), ["another tool group has this name; give one of them another"])
+        return fresh
+
+    def _all(self) -> Mapping[str, ToolGroup]:
+        if self._selected is None:
+            settings = load_settings().tool_groups
+            self._selected = {name: self._selection(name, one) for name, one in settings.items()}
+        if twice := self._selected.keys() & self._registered.keys():
+            raise ConfigurationError(
+                f"tactician.toml: tool_groups: a group of the name {', '.join(sorted(twice))} is registered by the "
+                "program; give one of the two another name"
+            )
+        return {**self._registered, **self._selected}
+
+    def _selection(self, name: str, settings: ToolGroupSettings) -> ToolGroup:
+        return ToolGroup(
+            name,
+            partial(self._chosen, name, settings.tools),
+            description=settings.description,
+            provider=settings.provider,
+            version=settings.version,
+            permissions=map(ToolGroupPermission, settings.permissions),
+        )
+
+    async def _chosen(self, name: str, wanted: Iterable[str]) -> tuple[Tool, ...]:
+        """The tools that are wanted, such as `search`, `brave_*`, or `docker:fetch` for that of one group."""
+        chosen: list[Tool] = []
+        missing: list[str] = []
+        for one in wanted:
+            group, _, pattern = one.rpartition(":")
+            sources = [source for source in self._registered.values() if group in ("", source.name)]
+            found = [tool for source in sources for tool in await source.tools() if fnmatchcase(tool.name, pattern)]
+            chosen += found
+            missing += [] if found else [one]
+        if missing:
+            known = ", ".join(self._registered) or "none"
+            raise ConfigurationError(
+                f"tactician.toml: tool_groups.{name}.tools: no tool of a registered group is called "
+                f"{' or '.join(map(repr, missing))}; the registered groups: {known}"
+            )
+        return merged(chosen)

@@ -1,0 +1,250 @@
+"""Processes of agents that nobody registered: made of registered ones, they go on wherever those are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from tactician import (
+    Ai,
+    Autonomy,
+    Export,
+    LlmOptions,
+    Platform,
+    ProcessStatus,
+    SupervisorInvocation,
+    UserInput,
+    achieves_goal,
+    action,
+    ask_human,
+    component,
+    planned_agent,
+)
+from tactician.errors import AgentNotFoundError, ConfigurationError, StoredStateError
+from tactician.llm import LanguageModel
+from tactician.platform import Worker
+from tactician.process import AgentProcess
+from tactician.runs import MemoryRuns, RunRecord
+from tactician.testing import ScriptedModel, ToolCall
+
+
+@dataclass(frozen=True)
+class Cook:
+    name: str
+
+
+@dataclass(frozen=True)
+class Dish:
+    name: str
+
+
+@dataclass(frozen=True)
+class Pie(Dish):
+    pieces: int = 8
+
+
+@dataclass(frozen=True)
+class Bill:
+    total: int
+
+
+@component
+class Kitchen:
+    """Cooks."""
+
+    @action
+    async def choose_cook(self, wish: UserInput) -> Cook:
+        return Cook(await ask_human(str, f"Who cooks {wish.content}?"))
+
+    @action
+    async def bake(self, cook: Cook, ai: Ai) -> Pie:
+        return Pie(await ai.generate_text(f"{cook.name} bakes"))
+
+
+@planned_agent(description="takes the money", name="Till")
+class CashDesk:
+    @achieves_goal("paid")
+    @action
+    def charge(self, dish: Dish) -> Bill:
+        return Bill(len(dish.name))
+
+
+@planned_agent(description="does something else")
+class Gardener:
+    @achieves_goal("planted")
+    @action
+    def plant(self, wish: UserInput) -> str:
+        return "planted"
+
+
+@planned_agent(description="offers it as a twin")
+class OneTwin:
+    @achieves_goal("done", export=Export(remote=True, name="twin"))
+    @action
+    def work(self, bill: Bill) -> Cook:
+        return Cook("one")
+
+
+@planned_agent(description="offers something else by the same name")
+class OtherTwin:
+    @achieves_goal("done", export=Export(remote=True, name="twin"))
+    @action
+    def work(self, cook: Cook) -> Bill:
+        return Bill(2)
+
+
+CHOSEN = ToolCall("choose_cook")
+
+
+def platform_of(store: MemoryRuns, *agents: object, model: LanguageModel | None = None) -> Platform:
+    return Platform(models=model or ScriptedModel(), store=store).register(*agents)
+
+
+async def waiting(store: MemoryRuns, wanted: type[object] = Dish, *scope: object) -> AgentProcess:
+    invocation = SupervisorInvocation(platform_of(store, Kitchen(), model=ScriptedModel(CHOSEN)))
+    process = await invocation.returning(wanted).within(*(scope or (Kitchen(),))).start("a pie")
+    assert process.status is ProcessStatus.WAITING
+    return process
+
+
+class TestLed:
+    async def test_it_goes_on_in_another_program_with_the_same_components(self) -> None:
+        store = MemoryRuns()
+        process = await waiting(store)
+        model = ScriptedModel(ToolCall("bake"), "apple pie")
+        other = platform_of(store, Gardener(), Kitchen(), model=model)
+
+        done = await other.respond(process.id, process.pending[0].id, "Ada")
+
+        assert (done.status, done.result) == (ProcessStatus.COMPLETED, Pie("apple pie"))
+        assert [run.action for run in done.history][:1] == ["Kitchen.choose_cook"]
+        model.assert_exhausted()
+
+    async def test_in_the_same_program_too(self) -> None:
+        store, model = MemoryRuns(), ScriptedModel(CHOSEN, ToolCall("bake"), "apple pie")
+        platform = platform_of(store, Kitchen(), model=model)
+        process = await SupervisorInvocation(platform).returning(Pie).within(Kitchen()).start("a pie")
+        done = await platform.respond(process.id, process.pending[0].id, "Ada")
+        assert done.result == Pie("apple pie")
+
+    async def test_several_components_and_agents_are_found_by_the_names_they_are_registered_with(self) -> None:
+        store = MemoryRuns()
+        process = await waiting(store, Bill, Kitchen(), CashDesk())
+        model = ScriptedModel(ToolCall("bake"), "apple pie", ToolCall("charge"))
+        other = platform_of(store, CashDesk(), Kitchen(), model=model)
+        done = await other.respond(process.id, process.pending[0].id, "Ada")
+        assert done.result == Bill(9)
+
+    async def test_who_leads_and_for_how_long_go_with_it(self) -> None:
+        store = MemoryRuns()
+        first = platform_of(store, Kitchen(), model=ScriptedModel(CHOSEN))
+        leader = LlmOptions(temperature=0.25, fallbacks=("gpt-x",))
+        invocation = SupervisorInvocation(first, model=leader, max_rounds=1).returning(Pie).within(Kitchen())
+        process = await invocation.start("a pie")
+        model = ScriptedModel("I am done.")
+        other = platform_of(store, Kitchen(), model=model)
+
+        done = await other.respond(process.id, process.pending[0].id, "Ada")
+
+        assert done.status is ProcessStatus.FAILED
+        assert (model.calls[0].options.temperature, model.calls[0].tool_choice) == (0.25, "none")
+
+    @pytest.mark.parametrize("missing", [[], [CashDesk()], [Gardener(), CashDesk()]])
+    async def test_it_does_not_where_they_are_not_registered(self, missing: list[object]) -> None:
+        store = MemoryRuns()
+        process = await waiting(store, Bill, Kitchen(), CashDesk())
+        other = platform_of(store, *missing)
+        registered = ", ".join(other.agents) or "none"
+        with pytest.raises(AgentNotFoundError, match=rf"not registered here: Kitchen.*\. Registered: {registered}\."):
+            await other.process(process.id)
+
+    async def test_what_is_wanted_is_looked_for_only_among_what_they_give(self) -> None:
+        store = MemoryRuns()
+        process = await waiting(store)
+        record = await store.load(process.id)
+        assert record is not None
+        for name in ("os.system", "tests.platform.test_made_agents.Bill", "builtins.str"):
+            state = record.state.replace("tests.platform.test_made_agents.Dish", name)
+            assert state != record.state
+            await store.save(RunRecord(name, record.name, "waiting", state, kind="process"))
+            with pytest.raises(AgentNotFoundError, match=f"No action of Kitchen gives a {name}"):
+                await platform_of(store, Kitchen(), CashDesk(), Gardener()).process(name)
+
+    @pytest.mark.parametrize("recipe", ["null", '{"within":"Kitchen"}', "[]"])
+    async def test_a_recipe_that_cannot_be_read(self, recipe: str) -> None:
+        store = MemoryRuns()
+        process = await waiting(store)
+        record = await store.load(process.id)
+        assert record is not None
+        head, _, rest = record.state.partition('"recipe":{')
+        state = f'{head}"recipe":{recipe}{rest[rest.index("}") + 1 :]}'
+        await store.save(RunRecord("changed", record.name, "waiting", state, kind="process"))
+        with pytest.raises(StoredStateError, match="cannot be read"):
+            await platform_of(store, Kitchen()).process("changed")
+
+    async def test_a_model_that_is_an_object_would_not_be_there_elsewhere(self) -> None:
+        invocation = SupervisorInvocation(platform_of(MemoryRuns(), Kitchen()), model=ScriptedModel())
+        with pytest.raises(ConfigurationError, match="a model object is not there: give the name of the model"):
+            await invocation.returning(Pie).within(Kitchen()).start("a pie")
+
+    async def test_it_is_not_taken_for_a_process_of_the_component_itself(self) -> None:
+        """A component does whatever is worth most: that is another agent."""
+        store = MemoryRuns()
+        process = await waiting(store)
+        record = await store.load(process.id)
+        assert record is not None
+        assert record.name == "led towards Dish"
+        assert record.name in platform_of(store, Kitchen()).process_names
+
+
+class TestWorkers:
+    async def test_a_worker_takes_what_a_model_leads(self) -> None:
+        store, model = MemoryRuns(), ScriptedModel(ToolCall("bake"), "apple pie")
+        process = await waiting(store)
+        await answered(store, process)
+
+        assert await Worker(platform_of(store, Kitchen(), model=model)).run_once()
+
+        record = await store.load(process.id)
+        assert record is not None
+        assert record.status == "completed"
+
+    async def test_a_worker_takes_what_was_assembled_for_a_goal(self) -> None:
+        store = MemoryRuns()
+        ranking = {"value": [{"name": "CashDesk.charge", "confidence": 0.9, "reason": "yes"}]}
+        first = platform_of(store, CashDesk(), Kitchen(), model=ScriptedModel(ranking))
+        result = await Autonomy(first).run("a pie, please", mode="open")
+        assert result.process_id is not None
+        await answered(store, await first.process(result.process_id))
+
+        assert await Worker(platform_of(store, Kitchen(), CashDesk(), model=ScriptedModel("apple pie"))).run_once()
+
+        done = await first.process(result.process_id)
+        assert (done.status, done.result) == (ProcessStatus.COMPLETED, Bill(9))
+
+    async def test_it_leaves_what_it_could_not_go_on_with(self) -> None:
+        store = MemoryRuns()
+        await answered(store, await waiting(store))
+        assert not await Worker(platform_of(store, Gardener())).run_once()
+        assert not await Worker(platform_of(store)).run_once()
+        assert await Worker(
+            platform_of(store, Kitchen(), model=ScriptedModel(ToolCall("bake"), "apple pie"))
+        ).run_once()
+
+    async def test_agents_that_do_not_go_together_still_go_on_by_themselves(self) -> None:
+        store = MemoryRuns()
+        platform = platform_of(store, Gardener(), OneTwin(), OtherTwin())
+        process_id = await platform.enqueue("Gardener", "roses")
+        assert await Worker(platform).run_once()
+        assert (await platform.process(process_id)).result == "planted"
+
+
+async def answered(store: MemoryRuns, process: AgentProcess) -> None:
+    """What a process waits for is there, and its worker has died before it went on."""
+    record = await store.load(process.id)
+    assert record is not None
+    state = record.state.replace('"responses":{}', f'"responses":{{"{process.pending[0].id}":"Ada"}}')
+    state = state.replace('"status":"waiting"', '"status":"not started"')
+    assert state != record.state
+    await store.save(RunRecord(record.run_id, record.name, "running", state, record.version, kind="process"))

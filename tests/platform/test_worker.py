@@ -1,0 +1,119 @@
+"""A worker that runs until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+
+import pytest
+
+from tactician import Agent, Platform, UserInput, achieves_goal, action, planned_agent
+from tactician.errors import ConfigurationError, RunNotFoundError, StoreError
+from tactician.platform import Worker
+from tactician.runs import Lease, MemoryRuns, RunRecord
+from tactician.testing import ScriptedModel
+
+
+@dataclass(frozen=True)
+class Done:
+    text: str
+
+
+@planned_agent(description="works as long as it is not let go")
+class Gate:
+    def __init__(self) -> None:
+        self.entered = asyncio.Semaphore(0)
+        self.may_go_on = asyncio.Event()
+
+    @achieves_goal("done")
+    @action
+    async def work(self, topic: UserInput) -> Done:
+        self.entered.release()
+        await self.may_go_on.wait()
+        return Done(topic.content)
+
+
+def platform_of(store: MemoryRuns, *agents: object) -> Platform:
+    return Platform(models=ScriptedModel(), store=store).register(*agents)
+
+
+async def statuses(store: MemoryRuns) -> list[str]:
+    return [record.status for record in await store.records()]
+
+
+async def test_it_runs_several_at_once_and_finishes_what_runs() -> None:
+    store, gate, stop = MemoryRuns(), Gate(), asyncio.Event()
+    platform = platform_of(store, gate)
+    for number in range(3):
+        await platform.enqueue("Gate", str(number))
+    working = asyncio.create_task(Worker(platform, max_parallel=2).run(stop))
+    await gate.entered.acquire()
+    await gate.entered.acquire()
+
+    stop.set()
+    gate.may_go_on.set()
+    await working
+
+    assert await statuses(store) == ["completed", "completed", "not started"]
+
+
+async def test_it_looks_again_for_what_was_not_there() -> None:
+    store, gate, stop = MemoryRuns(), Gate(), asyncio.Event()
+    platform = platform_of(store, gate)
+    working = asyncio.create_task(Worker(platform, poll=0.001).run(stop))
+    await asyncio.sleep(0)
+
+    await platform.enqueue("Gate", "late")
+    await gate.entered.acquire()
+    stop.set()
+    gate.may_go_on.set()
+    await working
+
+    assert await statuses(store) == ["completed"]
+
+
+async def test_one_that_cannot_go_on_does_not_stop_it(caplog: pytest.LogCaptureFixture) -> None:
+    store, gate = MemoryRuns(), Gate()
+    gate.may_go_on.set()
+    platform = platform_of(store, gate)
+    await store.save(RunRecord("broken", "Gate", "running", "[]", kind="process"))
+    await platform.enqueue("Gate", "sound")
+    worker = Worker(platform, name="w")
+
+    assert await worker.run_once()
+    assert await worker.run_once()
+    assert not await worker.run_once(), "nobody tries the broken one again at once"
+
+    assert await statuses(store) == ["running", "completed"]
+    assert "w: the process broken cannot go on" in [record.getMessage() for record in caplog.records]
+
+
+class Unreachable(MemoryRuns):
+    async def claim(
+        self, owner: str, seconds: float, *, run_id: str | None = None, names: object = ()
+    ) -> tuple[RunRecord, Lease] | None:
+        raise StoreError("it does not answer")
+
+
+async def test_a_store_that_does_not_answer_is_asked_again_later(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert not await Worker(platform_of(Unreachable(), Gate()), name="w").run_once()
+    assert [record.getMessage() for record in caplog.records] == ["w: it does not answer"]
+
+
+async def test_runs_of_agents_are_left_to_whoever_answers_them() -> None:
+    store = MemoryRuns()
+    await store.save(RunRecord("run", "Helper", "running", "{}"))
+    assert not await Worker(platform_of(store, Agent("Helper"), Gate())).run_once()
+
+
+async def test_without_a_store_nothing_can_be_enqueued() -> None:
+    with pytest.raises(ConfigurationError, match="A platform needs a store"):
+        await Platform(models=ScriptedModel()).register(Gate()).enqueue("Gate", "x")
+
+
+@pytest.mark.parametrize("store", [None, MemoryRuns()])
+async def test_what_there_is_not_cannot_be_killed(store: MemoryRuns | None) -> None:
+    with pytest.raises(RunNotFoundError, match="with the id 'x'"):
+        await Platform(models=ScriptedModel(), store=store).kill("x")
