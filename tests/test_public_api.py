@@ -28,7 +28,7 @@ PUBLIC = {
     """,
     "tactician.ai": "Ai",
     "tactician.blueprint": """
-        AgentBlueprint Blueprint BlueprintWarning Builder FunctionBlueprint HierarchicalBlueprint Limits
+        AgentBlueprint Blueprint BlueprintWarning Builder DEFAULT_LIMITS FunctionBlueprint HierarchicalBlueprint Limits
         NetworkBlueprint Node ParallelBlueprint PlannedBlueprint Reference RouterBlueprint Snapshot
         SupervisorBlueprint blueprint_of blueprint_type definition_of
     """,

@@ -6,7 +6,7 @@ from tactician.blueprint.building import Builder
 from tactician.blueprint.constellations import NetworkBlueprint, ParallelBlueprint, RouterBlueprint
 from tactician.blueprint.definitions import blueprint_of, definition_of
 from tactician.blueprint.hierarchies import HierarchicalBlueprint
-from tactician.blueprint.limits import Limits
+from tactician.blueprint.limits import DEFAULT_LIMITS, Limits
 from tactician.blueprint.named import FunctionBlueprint, PlannedBlueprint
 from tactician.blueprint.references import Reference
 from tactician.blueprint.snapshot import BlueprintWarning, Snapshot
@@ -26,6 +26,7 @@ __all__ = [
     "definition_of",
     "BlueprintWarning",
     "Limits",
+    "DEFAULT_LIMITS",
     "blueprint_type",
     "Node",
     "Builder",

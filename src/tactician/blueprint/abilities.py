@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Annotated, Self, TypeAlias, TypeVar, cast
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from tactician.agents.base import RunnableTool
 from tactician.blueprint.blueprint import Node
 from tactician.blueprint.building import Builder
-from tactician.blueprint.parts import Name, Part
+from tactician.blueprint.parts import Name, Part, needing
 from tactician.blueprint.snapshot import Snapshot
 from tactician.blueprint.texts import Data
 from tactician.blueprint.type_names import TypeName
@@ -29,6 +29,8 @@ _AWARENESS = inspect.signature(Handoff).parameters["awareness"].default
 
 class GuardrailPart(Part):
     """A guardrail: the name by which it is registered, or that of its class or function."""
+
+    model_config = ConfigDict(json_schema_extra={"anyOf": [needing("registryId"), needing("className")]})
 
     registry_id: Name | None = None
     class_name: Name | None = None

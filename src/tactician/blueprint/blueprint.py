@@ -66,13 +66,17 @@ class Blueprint(Part):
         return Snapshot.by(blueprint_class, strict=strict).whole(runnable)
 
     @classmethod
-    def from_data(cls, data: Data) -> Blueprint:
-        """The blueprint in data as of a JSON file.
+    def from_data(cls, data: Mapping[str, object]) -> Blueprint:
+        """The blueprint in data such as a JSON file has.
 
         Raises:
             BlueprintError: with every mistake.
         """
-        return cls.from_json(json.dumps(data))
+        try:
+            text = json.dumps(data)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise BlueprintError(NOWHERE.subject, [Problem("", f"it has no JSON form: {error}")]) from error
+        return cls.from_json(text)
 
     @classmethod
     def from_json(cls, text: str, *, limits: Limits = DEFAULT_LIMITS) -> Blueprint:
@@ -100,6 +104,10 @@ class Blueprint(Part):
             BlueprintError: with every mistake, each with its path and line.
         """
         return read_from(Origin.of(Path(file), limits), limits)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both say the same, wherever they were read."""
+        return type(other) is type(self) and self.__dict__ == other.__dict__
 
     @property
     def origin(self) -> Origin:

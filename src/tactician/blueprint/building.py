@@ -41,12 +41,16 @@ class Builder:
         origin: the text that is built.
         path: the place in it.
         files: the files that led here, outermost first.
+        above: how deep its text is inside those of other files.
     """
 
     _shared: _Shared
     origin: Origin
     path: Path = ()
     files: tuple[File, ...] = ()
+    above: int = 0
+    _before: int = 0
+    """How many problems there were before this blueprint."""
 
     @classmethod
     def over(
@@ -91,11 +95,19 @@ class Builder:
 
     def inside(self, origin: Origin, file: File) -> Builder:
         """The builder of another file that is named here."""
-        return replace(self, origin=origin, path=(), files=(*self.files, file))
+        above = self.above + len(self.path)
+        return replace(self, origin=origin, path=(), files=(*self.files, file), above=above)
 
     def problem(self, message: str, *steps: str | int) -> None:
         """Something is wrong here, or at a place inside."""
         self._shared.found.append((self.origin, (*self.path, *steps), message))
+
+    def is_too_deep(self) -> bool:
+        """Whether this is nested deeper than is read, the files around this one counted; if it is, that is told."""
+        if self.above + len(self.path) <= self.limits.depth:
+            return False
+        self.problem(f"it is nested more than {self.limits.depth} deep, with the files around it")
+        return True
 
     def whole(self, blueprint: Blueprint) -> BaseRunnable[object] | None:
         """What the blueprint of a whole text describes; `None` when something in it is wrong."""
@@ -107,13 +119,15 @@ class Builder:
     def node(self, blueprint: Blueprint, *steps: str | int) -> BaseRunnable[object] | None:
         """What a blueprint describes; `None` when that was told to be wrong."""
         shared, here = self._shared, self.at(*steps) if steps else self
+        if here.is_too_deep():
+            return None
         shared.nodes += 1
         if shared.nodes > shared.limits.nodes:
             if shared.nodes == shared.limits.nodes + 1:
                 here.problem(f"more than {shared.limits.nodes:,} agents and constellations are not built")
             return None
         before = len(shared.found)
-        made = blueprint.assembled(here)
+        made = blueprint.assembled(replace(here, _before=before))
         return made if len(shared.found) == before else None
 
     def nodes_of(self, blueprints: Iterable[Blueprint], step: str) -> list[BaseRunnable[object]]:
@@ -135,9 +149,9 @@ class Builder:
         return None
 
     def tried(self, make: Callable[[], T], *steps: str | int) -> T | None:
-        """What is made, unless something here is wrong already; `None` when it cannot be made."""
+        """What is made; `None` when it cannot be made, or without steps when something else here is wrong already."""
         here = self.at(*steps) if steps else self
-        if any(origin is here.origin and path[: len(here.path)] == here.path for origin, path, _ in self._shared.found):
+        if not steps and len(self._shared.found) > self._before:
             return None
         try:
             return make()

@@ -41,8 +41,11 @@ class ProviderPart(Part):
 _SOURCES: dict[str, type[Part]] = {"inline": InlinePart, "file": FilePart, "provider": ProviderPart}
 Instructions: TypeAlias = Annotated[
     str | FilePart | ProviderPart,
-    BeforeValidator(lambda value: value.text if isinstance(value, InlinePart) else value),
-    one_of("source", _SOURCES, "instructions"),
+    BeforeValidator(
+        lambda value: value.text if isinstance(value, InlinePart) else value,
+        json_schema_input_type=str | InlinePart | FilePart | ProviderPart,
+    ),
+    one_of("source", _SOURCES, "instructions", or_text=True),
 ]
 
 
@@ -54,7 +57,7 @@ def instructions_of(part: str | FilePart | ProviderPart, builder: Builder) -> st
         file = builder.file(part.path, "instructions", "path")
         return None if file is None else builder.tried(lambda: InstructionFile(part.path, file), "instructions")
     source = ProvidedInstructions(part.provider_id, part.prompt_id, part.filters or {})
-    return source if builder.tried(source.check, "instructions") is None else None
+    return None if builder.tried(source.check, "instructions") is None else source
 
 
 def instructions_part(source: str | InstructionSource, snapshot: Snapshot) -> str | FilePart | ProviderPart:

@@ -46,8 +46,10 @@ class ModelParts:
         options = self._options()
         if self.responder is not None:
             responder, name = responder_of(self.responder), self.model
-            for problem in responder.problems(builder.environment):
-                builder.problem(problem, "responder")
+            if problems := responder.problems(builder.environment):
+                for problem in problems:
+                    builder.problem(problem, "responder")
+                return None
             return builder.tried(lambda: responder.model(name, options, builder.environment), "responder")
         if options == NO_OPTIONS:
             return None if self.model == DEFAULT else self.model

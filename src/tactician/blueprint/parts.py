@@ -12,6 +12,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    JsonValue,
     ModelWrapValidatorHandler,
     ValidationError,
     model_validator,
@@ -80,15 +81,17 @@ class Part(BaseModel):
         return found
 
 
-def one_of(field: str, kinds: Mapping[str, type[Part]], what: str) -> BeforeValidator:
+def one_of(field: str, kinds: Mapping[str, type[Part]], what: str, *, or_text: bool = False) -> BeforeValidator:
     """Reads a part of one of these kinds, by what it says in a field; a `$ref` is its own kind.
 
     A discriminated union would add the kinds to the paths of errors, and could not say which one was meant.
     """
 
     def read(value: object) -> object:
-        if not isinstance(value, Mapping):
+        if isinstance(value, Part) or (or_text and isinstance(value, str)):
             return value
+        if not isinstance(value, Mapping):
+            raise PydanticCustomError("problem", "{message}", {"message": f"{what} is an object"})
         named = value.get(field, "$ref" if "$ref" in value else None)
         if (kind := kinds.get(named) if isinstance(named, str) else None) is not None:
             return kind.model_validate(value, by_alias=True, by_name=False)
@@ -104,6 +107,11 @@ def _unlike(field: str, named: object, known: Iterable[str]) -> str:
     close = get_close_matches(str(named), names, n=1)
     hint = f" did you mean {close[0]!r}?" if close else f" known: {', '.join(names)}"
     return f"cannot have the {field} {str(named)[:80]!r};{hint}"
+
+
+def needing(field: str) -> dict[str, JsonValue]:
+    """In a JSON Schema: this field has to be there. `null` is nothing."""
+    return {"required": [field], "properties": {field: {"type": "string"}}}
 
 
 def as_data(value: object) -> Data:

@@ -29,6 +29,11 @@ class Reference(Blueprint):
 
     def assembled(self, builder: Builder) -> BaseRunnable[object] | None:
         """What the other file describes."""
+        found = self.followed(builder)
+        return None if found is None else found[1].whole(found[0])
+
+    def followed(self, builder: Builder) -> tuple[Blueprint, Builder] | None:
+        """The blueprint in the other file, and the builder of that; `None` when it was told that there is none."""
         if (file := builder.file(self.ref, "$ref")) is None:
             return None
         if file in builder.files:
@@ -41,7 +46,7 @@ class Reference(Blueprint):
             for problem in error.problems:
                 builder.problem(f"{self.ref}: {problem}", "$ref")
             return None
-        return builder.inside(blueprint.origin, file).whole(blueprint)
+        return blueprint, builder.inside(blueprint.origin, file)
 
     @classmethod
     def taken_from(cls, runnable: Runnable, snapshot: Snapshot) -> None:

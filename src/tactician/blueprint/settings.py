@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 from pydantic.alias_generators import to_camel
 
-from tactician.blueprint.parts import Count, Flag, Name, Number, Part, Positive, Seconds, one_of
+from tactician.blueprint.parts import Count, Flag, Name, Number, Part, Positive, Seconds, needing, one_of
 
 
 class TracePart(Part):
@@ -41,6 +41,8 @@ class RetryPart(Part):
 
 class ResponderPart(Part):
     """Where a model is reached. It never holds a key: `apiKeyEnvVar` is the name of the variable that does."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [needing("provider"), needing("baseUrl")]})
 
     provider: Name | None = None
     base_url: Name | None = None

@@ -18,7 +18,8 @@ from tactician.names import path_of
 
 _LONGEST = 1_000
 _DEEPEST = 20
-_TOKEN = re.compile(r"\s*([A-Za-z_][\w.$]*|[\[\]<>,|])")
+_TOKEN = re.compile(r"\s*([^\W\d][\w.$]*|[\[\]<>,|])")
+_SIGNS: Final = frozenset("[]<>,|")
 _KNOWN: Final = MappingProxyType(
     {kind.__name__: kind for kind in (str, int, float, bool, list, dict, set, frozenset, tuple)}
     | {f"{kind.__module__}.{kind.__name__}": kind for kind in (date, datetime, Decimal, UUID)}
@@ -116,9 +117,10 @@ def _tokens(text: str) -> list[str]:
     """The tokens of a text, the last first."""
     found: list[str] = []
     place, end = 0, len(text.rstrip())
+    if end > _LONGEST:
+        raise ValueError(f"the name of a type has more than {_LONGEST:,} characters: {text[:80]!r}...")
     while place < end:
-        match = _TOKEN.match(text, place)
-        if match is None or end > _LONGEST:
+        if (match := _TOKEN.match(text, place)) is None:
             raise ValueError(f"{text[:80]!r} is no name of a type")
         found.append(match[1])
         place = match.end()
@@ -137,7 +139,7 @@ def _one(tokens: list[str], depth: int) -> TypeName:
     if depth > _DEEPEST:
         raise ValueError(f"the name of a type is nested more than {_DEEPEST} deep")
     name = tokens.pop() if tokens else ""
-    if not name[:1].isalpha() and name[:1] != "_":
+    if not name or name in _SIGNS:
         what = f"is expected where {name!r} is" if name else "ends early"
         raise ValueError(f"the name of a type {what}")
     inner: list[TypeName] = []

@@ -30,6 +30,7 @@ _TRUE = re.compile(r"true|True|TRUE")
 _FALSE = re.compile(r"false|False|FALSE")
 _INT = re.compile(r"[-+]?[0-9]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_BREAKS = re.compile(r"[\r\x85\u2028\u2029\ufeff]")
 _NUMBER = {"int": int, "float": float}
 
 
@@ -216,9 +217,9 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    # What is a text by YAML's older rules may be a number by ours.
-    may_be_plain = not any(pattern.fullmatch(text) for pattern in (_NULL, _TRUE, _FALSE, _INT, _FLOAT))
-    style = '"' if not may_be_plain else "|" if "\n" in text else None
+    # What is a text by YAML's older rules may be a number by ours; and PyYAML breaks lines where others do not.
+    is_other = any(pattern.fullmatch(text) for pattern in (_NULL, _TRUE, _FALSE, _INT, _FLOAT))
+    style = '"' if is_other or _BREAKS.search(text) else "|" if "\n" in text else None
     return dumper.represent_scalar(f"{_TAG}str", text, style=style)
 
 

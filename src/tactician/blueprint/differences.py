@@ -1,0 +1,171 @@
+"""What differs between two blueprints."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import unified_diff
+from typing import Final, Literal, TypeAlias
+
+from tactician.blueprint.blueprint import Blueprint
+from tactician.blueprint.places import written
+from tactician.blueprint.texts import Data
+
+Change: TypeAlias = Literal["added", "removed", "changed", "moved"]
+_LONG = 100
+_NAMES: Final = ("name", "registryId", "className", "functionName", "$ref", "strategyType")
+# The lists that say the same when they are empty as when they are not there.
+_LISTS: Final = frozenset(
+    {
+        *("toolClassNames", "toolGroups", "agentTools", "handoffs"),
+        *("inputGuardrails", "outputGuardrails", "toolInputGuardrails", "toolOutputGuardrails"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Something that one of two blueprints says, and the other one does not.
+
+    Attributes:
+        path: where, such as `routes[Billing].target.temperature`: what has a name in a list is called by it.
+        change: what has happened to it; `moved` is said of a list, and `before` and `after` are the order of its names.
+        before: what the first blueprint says, unless it was added.
+        after: what the second blueprint says, unless it was removed.
+    """
+
+    path: str
+    change: Change
+    before: Data = None
+    after: Data = None
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines that differ, each after `-` or `+`, and those around them; nothing, unless these are long texts."""
+        before, after = self.before, self.after
+        if not (isinstance(before, str) and isinstance(after, str)) or not (_is_long(before) or _is_long(after)):
+            return ()
+        lines = unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2)
+        return tuple(lines)[2:]
+
+    def to_data(self) -> dict[str, Data]:
+        """This as JSON has it."""
+        said: dict[str, Data] = {"path": self.path, "change": self.change}
+        if self.change != "added":
+            said["before"] = self.before
+        if self.change != "removed":
+            said["after"] = self.after
+        return said
+
+
+def differences(before: Blueprint, after: Blueprint) -> tuple[Difference, ...]:
+    """What differs in what two blueprints say; how they say it does not matter.
+
+    What has a name in a list, or a description, is found by it, wherever it is in the other list. `followed` puts in
+    place what is in other files.
+    """
+    return tuple(_between(before.to_data(), after.to_data(), ""))
+
+
+def _between(before: Data, after: Data, path: str) -> Iterator[Difference]:
+    if isinstance(before, dict) and isinstance(after, dict):
+        yield from _fields(before, after, path)
+    elif isinstance(before, list) and isinstance(after, list):
+        yield from _items(before, after, path)
+    elif before != after or isinstance(before, bool) != isinstance(after, bool):
+        yield Difference(path, "changed", before, after)
+
+
+def _fields(before: Mapping[str, Data], after: Mapping[str, Data], path: str) -> Iterator[Difference]:
+    for name in {**before, **after}:
+        here = f"{path}.{written((name,))}" if path else written((name,))
+        if name in before and name in after:
+            yield from _between(before[name], after[name], here)
+        elif name in _LISTS and not before.get(name) and not after.get(name):
+            continue
+        elif name in before:
+            yield Difference(here, "removed", before=before[name])
+        else:
+            yield Difference(here, "added", after=after[name])
+
+
+def _items(before: Sequence[Data], after: Sequence[Data], path: str) -> Iterator[Difference]:
+    pairs, gone, new = _paired(before, after)
+    old_labels, new_labels = _labels(before), _labels(after)
+    for old, other in pairs:
+        yield from _between(before[old], after[other], f"{path}[{old_labels[old]}]")
+    for old in gone:
+        yield Difference(f"{path}[{old_labels[old]}]", "removed", before=before[old])
+    for other in new:
+        yield Difference(f"{path}[{new_labels[other]}]", "added", after=after[other])
+    order = sorted(pairs, key=lambda pair: pair[1])
+    if order != pairs:
+        was: list[Data] = [old_labels[old] for old, _ in pairs]
+        yield Difference(path, "moved", was, [old_labels[old] for old, _ in order])
+
+
+def _paired(
+    before: Sequence[Data], after: Sequence[Data]
+) -> tuple[list[tuple[int, int]], Sequence[int], Sequence[int]]:
+    """The places of what is the same thing in two lists, those only in the first, and those only in the second."""
+    left, right = dict(enumerate(before)), dict(enumerate(after))
+    pairs: list[tuple[int, int]] = []
+    for key in _KEYS:
+        waiting: dict[str, list[int]] = {}
+        for place in reversed(right):
+            if (known := key(right[place])) is not None:
+                waiting.setdefault(known, []).append(place)
+        for place in list(left):
+            if (known := key(left[place])) is not None and (places := waiting.get(known)):
+                pairs.append((place, places.pop()))
+                del left[place], right[pairs[-1][1]]
+    return sorted(pairs), list(left), list(right)
+
+
+def _whole(item: Data) -> str:
+    return json.dumps(item, sort_keys=True)
+
+
+def _name(item: Data) -> str | None:
+    """How something is called: by its own name, or by that of the agent in it."""
+    if not isinstance(item, dict):
+        return None if isinstance(item, list) else str(item)
+    own = next((str(item[name]) for name in _NAMES if name in item), None)
+    inner = (_name(one) for one in item.values() if isinstance(one, dict) and ("type" in one or "$ref" in one))
+    return own or next(inner, None)
+
+
+def _description(item: Data) -> str | None:
+    found = item.get("description") if isinstance(item, dict) else None
+    return found if isinstance(found, str) else None
+
+
+def _name_and_description(item: Data) -> str | None:
+    name, description = _name(item), _description(item)
+    return None if name is None or description is None else json.dumps([name, description])
+
+
+def _nameless(item: Data) -> str | None:
+    """The same for all that has no name: what comes first in one list is what comes first in the other."""
+    return "" if _name(item) is None and _description(item) is None else None
+
+
+_KEYS: Final[Sequence[Callable[[Data], str | None]]] = (_whole, _name_and_description, _name, _description, _nameless)
+
+
+def _labels(items: Sequence[Data]) -> list[str]:
+    """How the items of a list are told from each other."""
+    names = [_name(item) or _description(item) for item in items]
+    several = {name for name, count in Counter(names).items() if count > 1}
+    seen: Counter[str | None] = Counter()
+    labels: list[str] = []
+    for place, name in enumerate(names):
+        seen[name] += 1
+        labels.append(str(place) if name is None else f"{name} #{seen[name]}" if name in several else name)
+    return labels
+
+
+def _is_long(text: str) -> bool:
+    return "\n" in text or len(text) > _LONG

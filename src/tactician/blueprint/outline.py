@@ -1,0 +1,111 @@
+"""What is in a constellation, at a glance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from tactician.blueprint.abilities import GuardrailPart
+from tactician.blueprint.blueprint import Blueprint
+from tactician.blueprint.parts import Part
+from tactician.blueprint.settings import ResponderPart
+
+_FACTS: Final = {
+    "className": "class_name",
+    "functionName": "function_name",
+    "tools": "tool_class_names",
+    "tool groups": "tool_groups",
+    "input guardrails": "input_guardrails",
+    "output guardrails": "output_guardrails",
+    "tool input guardrails": "tool_input_guardrails",
+    "tool output guardrails": "tool_output_guardrails",
+    "output": "output_type",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """An agent or a constellation, and those inside it.
+
+    Attributes:
+        role: what it is to the one around it: `route`, `worker`, `handoff` ...; empty for the outermost.
+        type: its `type`; empty for a department, which only holds others.
+        name: its name.
+        about: how the one around it tells it from the others.
+        model: its model, and where that is reached.
+        facts: its tools, guardrails and so on: what is there of them.
+        inner: those inside it.
+        file: its own file, where it is in one.
+    """
+
+    role: str
+    type: str
+    name: str
+    about: str = ""
+    model: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+    inner: tuple[Outline, ...] = ()
+    file: Path | None = None
+
+
+def outline(blueprint: Blueprint) -> Outline:
+    """What is in a blueprint. A reference has nothing in it: see `followed`."""
+    return _outline(blueprint, "", "")
+
+
+def _outline(blueprint: Blueprint, role: str, about: str) -> Outline:
+    facts = ((label, _listed(getattr(blueprint, name, None))) for label, name in _FACTS.items())
+    return Outline(
+        role=role,
+        type=str(getattr(blueprint, "type", "$ref")),
+        name=blueprint.label,
+        about=about,
+        model=_model(blueprint),
+        facts=tuple((label, told) for label, told in facts if told),
+        inner=tuple(_inside(blueprint)),
+        file=blueprint.origin.file,
+    )
+
+
+def _inside(part: Part) -> Iterator[Outline]:
+    for field in type(part).model_fields:
+        yield from _of(getattr(part, field), field.replace("_", " "), "")
+
+
+def _of(value: object, role: str, about: str) -> Iterator[Outline]:
+    """Those that are in the value of a field."""
+    if isinstance(value, Blueprint):
+        yield _outline(value, role, about)
+    elif isinstance(value, Mapping):
+        for name, one in value.items():
+            if inner := tuple(_inside(one)) if isinstance(one, Part) else ():
+                yield Outline(role.removesuffix("s"), "", name, inner=inner)
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for one in value:
+            yield from _of(one, role.removesuffix("s"), "")
+    elif isinstance(value, Part):
+        told = (getattr(value, name, None) for name in ("name", "description"))
+        about = ": ".join(one for one in told if isinstance(one, str) and one)
+        for field in type(value).model_fields:
+            yield from _of(getattr(value, field), role, about)
+
+
+def _model(blueprint: Blueprint) -> str:
+    name, responder = getattr(blueprint, "model", None), getattr(blueprint, "responder", None)
+    if not isinstance(name, str):
+        return ""
+    if not isinstance(responder, ResponderPart):
+        return name
+    # An address may hold a password.
+    return f"{name} at {responder.provider or urlsplit(responder.base_url or '').hostname}"
+
+
+def _listed(value: object) -> str:
+    if isinstance(value, GuardrailPart):
+        return value.registry_id or value.class_name or ""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(map(_listed, value))
+    return str(value or "")

@@ -1,0 +1,184 @@
+"""`AgentRegistry`: the agents of a folder of blueprints."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from threading import Lock, RLock
+from typing import Final, TypeAlias
+
+from tactician.agents.base import BaseRunnable
+from tactician.blueprint.blueprint import Blueprint
+from tactician.blueprint.following import followed
+from tactician.blueprint.limits import DEFAULT_LIMITS, Limits
+from tactician.blueprint.origin import FORMATS
+from tactician.errors import AgentNotFoundError, ConfigurationError
+from tactician.names import NOTHING_REGISTERED
+
+_Stamp: TypeAlias = tuple[int, int, int] | None
+_logger = logging.getLogger(__name__)
+_LONGEST: Final = 200
+
+
+@dataclass(slots=True)
+class _Kept:
+    """An agent that was built, and how the files were that it was built from."""
+
+    lock: RLock = field(default_factory=RLock)
+    made: BaseRunnable[object] | None = None
+    stamps: dict[Path, _Stamp] = field(default_factory=dict)
+
+
+class AgentRegistry:
+    """The agents and constellations in a folder of blueprints, each read and built when it is first asked for.
+
+    `simple/support` is the file `simple/support.json`, `.yaml` or `.yml` in the folder. Nothing outside of the folder
+    is read, whatever a name or a link says; what begins with a dot is no agent. Threads and tasks may share a registry:
+    each file is built once, and all are given the same object.
+
+    Args:
+        folder: where the blueprints are.
+        watch: build an agent anew when one of its files has changed: its own, those it refers to, and those of its
+            instructions. Each `get` looks at their times and sizes. As long as a changed file is wrong, the last good
+            agent is given, and the log says once what is wrong.
+        allow: the packages in which names are looked up, as for `Blueprint.build`.
+        names: what else names stand for, as for `Blueprint.build`.
+        environment: where keys are, as for `Blueprint.build`.
+        root: the folder outside of which no file is read that a blueprint names; that of the registry by default.
+        limits: how large blueprints may be, as for `Blueprint.build`.
+
+    Raises:
+        ConfigurationError: when there is no such folder.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        watch: bool = False,
+        allow: Sequence[str] = (),
+        names: Mapping[str, object] = NOTHING_REGISTERED,
+        environment: Mapping[str, str] = os.environ,
+        root: str | Path | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        self.folder = Path(folder)
+        if not self.folder.is_dir():
+            raise ConfigurationError(f"{self.folder}: there is no such folder of blueprints")
+        self._watch = watch
+        self._allow, self._names, self._environment = tuple(allow), names, environment
+        self._root, self._limits = self.folder if root is None else root, limits
+        self._lock = Lock()
+        self._kept: dict[str, _Kept] = {}
+
+    def get(self, name: str) -> BaseRunnable[object]:
+        """The agent of that name: the same object each time, until its file is read anew.
+
+        Raises:
+            AgentNotFoundError: when there is no such file in the folder.
+            BlueprintError: with every mistake in the file.
+            ConfigurationError: when there are several files of that name.
+        """
+        if (kept := self._kept.get(name)) is None:
+            self._file(name)
+            with self._lock:
+                kept = self._kept.setdefault(name, _Kept())
+        with kept.lock:
+            if kept.made is None:
+                kept.made = self._built(name, kept)
+            elif self._watch and any(_stamp(file) != stamp for file, stamp in kept.stamps.items()):
+                kept.made = self._renewed(name, kept, kept.made)
+            return kept.made
+
+    def list(self) -> Sequence[str]:
+        """The names of all agents, in order."""
+        root, found = self.folder.resolve(), set[str]()
+        for folder, inner, files in os.walk(root):
+            inner[:] = [one for one in inner if not one.startswith(".")]
+            for file in (Path(folder, one) for one in files if not one.startswith(".")):
+                if file.suffix in FORMATS and _is_inside(file, root):
+                    found.add(file.relative_to(root).with_suffix("").as_posix())
+        return sorted(found)
+
+    def reload(self, name: str | None = None) -> None:
+        """Forgets an agent, or all: what is asked for next is read and built anew, and raises when it is wrong.
+
+        Raises:
+            AgentNotFoundError: when there is no agent of that name.
+        """
+        with self._lock:
+            if name is None:
+                self._kept.clear()
+                return
+            forgotten = self._kept.pop(name, None)
+        if forgotten is None:
+            self._file(name)
+
+    def _built(self, name: str, kept: _Kept) -> BaseRunnable[object]:
+        file = self._file(name)
+        kept.stamps = {file: _stamp(file)}
+        blueprint = Blueprint.from_file(file, limits=self._limits)
+        if self._watch:
+            others = followed(blueprint, environment=self._environment, root=self._root, limits=self._limits)
+            kept.stamps |= {other: _stamp(other) for other in others.files}
+        return blueprint.build(
+            allow=self._allow, names=self._names, environment=self._environment, root=self._root, limits=self._limits
+        )
+
+    def _renewed(self, name: str, kept: _Kept, last: BaseRunnable[object]) -> BaseRunnable[object]:
+        """The agent as its files say now; the last one, when they are wrong."""
+        kept.stamps = {file: _stamp(file) for file in kept.stamps}
+        try:
+            return self._built(name, kept)
+        except ConfigurationError as error:
+            _logger.warning("The agent %r stays as it was. %s", name, error)
+            return last
+        except AgentNotFoundError:
+            self.reload(name)
+            raise
+
+    def _file(self, name: str) -> Path:
+        """The file of that name.
+
+        Raises:
+            AgentNotFoundError: when there is none.
+            ConfigurationError: when there are several.
+        """
+        found = list(self._files(name))
+        if len(found) == 1:
+            return found[0]
+        if found:
+            names = ", ".join(file.name for file in found)
+            raise ConfigurationError(f"{self.folder} has several files for the agent {name!r}: {names}. Keep one.")
+        known = self.list()
+        close = get_close_matches(name[:_LONGEST], known, n=1)
+        hint = f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(known) or 'none'}."
+        raise AgentNotFoundError(f"{self.folder} has no agent {name[:_LONGEST]!r}. {hint}")
+
+    def _files(self, name: str) -> Iterable[Path]:
+        if any(not step or step.startswith(".") for step in name.split("/")):
+            return
+        for ending in FORMATS:
+            file = self.folder / f"{name}{ending}"
+            if _is_inside(file, self.folder.resolve()):
+                yield file
+
+
+def _is_inside(file: Path, root: Path) -> bool:
+    """Whether it is a file, and in the folder when all links are followed."""
+    try:
+        return file.is_file() and file.resolve().is_relative_to(root)
+    except (OSError, ValueError, RuntimeError):  # such a name can no file have, or the links go in a circle
+        return False
+
+
+def _stamp(file: Path) -> _Stamp:
+    try:
+        found = file.stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino

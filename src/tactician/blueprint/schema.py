@@ -1,0 +1,81 @@
+"""The JSON Schema of blueprints: editors complete and check them with it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pydantic.json_schema import GenerateJsonSchema, JsonRef, JsonSchemaValue, models_json_schema
+from pydantic_core import core_schema
+
+from tactician.blueprint.blueprint import KINDS
+from tactician.blueprint.texts import Data
+
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+IDENTIFIER: Final = "urn:tactician:blueprint"
+_ANY: Final = "Blueprint"
+_NULL: Final = {"type": "null"}
+
+
+def json_schema() -> dict[str, Data]:
+    """The JSON Schema of all blueprints, those of registered types included.
+
+    What only a look at the environment or at other files can say is not in it: `Blueprint.build` says that.
+    """
+    made, definitions = models_json_schema([(kind, "validation") for kind in KINDS.values()], schema_generator=_Schema)
+    found = definitions["$defs"]
+    one_of = [made[kind, "validation"] for kind in KINDS.values()]
+    for (name, kind), reference in zip(KINDS.items(), one_of, strict=True):
+        definition = found[str(reference["$ref"]).rpartition("/")[2]]
+        definition["title"] = name
+        if "type" in kind.model_fields:
+            properties = definition["properties"]
+            definition["properties"] = {"type": properties.pop("type"), **properties}
+            definition["required"] = ["type", *definition.get("required", ())]
+    found[_ANY] = {"title": "blueprint", "description": "An agent or a constellation.", "oneOf": one_of}
+    return {
+        "$schema": DIALECT,
+        "$id": IDENTIFIER,
+        "title": "Blueprint",
+        "description": "An agent or a constellation of agents, as Tactician reads and writes it in JSON and YAML.",
+        "$ref": f"#/$defs/{_ANY}",
+        "$defs": {name: _ordered(found[name]) for name in sorted(found)},
+    }
+
+
+class _Schema(GenerateJsonSchema):
+    """Leaves out what says nothing, and takes `null` for nothing, as the reader of blueprints does."""
+
+    def get_schema_from_definitions(self, json_ref: JsonRef) -> JsonSchemaValue | None:
+        # One that is inside another one is written last, when all of its kinds are known.
+        return None if json_ref == f"#/$defs/{_ANY}" else super().get_schema_from_definitions(json_ref)
+
+    def field_title_should_be_set(self, schema: object) -> bool:
+        return False
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        return _or_null(self.generate_inner(schema["schema"]))
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        made = super().default_schema(schema)
+        default = made.pop("default", None)
+        return made if default is None or "const" in made else {**_or_null(made), "default": default}
+
+    def sort(self, value: JsonSchemaValue, parent_key: str | None = None) -> JsonSchemaValue:
+        return value
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    if "anyOf" in schema:
+        return {**schema, "anyOf": [one for one in schema["anyOf"] if one != _NULL] + [_NULL]}
+    if isinstance(schema.get("type"), str) and not schema.keys() & {"enum", "const"}:
+        return {**schema, "type": [schema["type"], "null"]}
+    return {"anyOf": [schema, _NULL]}
+
+
+def _ordered(definition: dict[str, Any]) -> dict[str, Any]:
+    """A definition, what people read of it first."""
+    title = str(definition.get("title", "")).removesuffix("Part")
+    first = {"title": title, "description": definition.get("description")}
+    return {name: value for name, value in first.items() if value} | {
+        name: value for name, value in definition.items() if name not in first
+    }

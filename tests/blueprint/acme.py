@@ -1,0 +1,145 @@
+"""A package of somebody else: tools, types, guardrails and agents that blueprints name."""
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel
+
+from tactician import PlannedAgent, UserInput, achieves_goal, action, guardrails, planned_agent, runnable, tool
+from tactician.guardrails import GuardrailResult
+from tactician.llm import Message, ToolSpec
+from tactician.runs import RunContext
+from tactician.tools import Tool
+
+T = TypeVar("T")
+
+
+class Order(BaseModel):
+    number: int
+
+
+class Invoice(BaseModel):
+    total: float
+
+
+class Page(BaseModel, Generic[T]):
+    items: list[T]
+
+
+@tool
+def look_up(number: int) -> str:
+    """Look an order up."""
+    return f"order {number}"
+
+
+def plain(text: str) -> str:
+    """Give a text back."""
+    return text
+
+
+class Echo(Tool):
+    @property
+    def spec(self) -> ToolSpec:
+        return ToolSpec("echo", "Says it again.", {"type": "object", "properties": {}})
+
+    async def call(self, arguments: str, context: RunContext) -> str:
+        return arguments
+
+
+class Shelf:
+    """An object whose methods are tools."""
+
+    def __init__(self, size: int = 3) -> None:
+        self.books: list[str] = []
+
+    @tool
+    def put(self, title: str) -> str:
+        """Put a book on the shelf."""
+        self.books.append(title)
+        return "done"
+
+    @tool
+    def titles(self) -> list[str]:
+        """Say what is there."""
+        return self.books
+
+
+class NeedsAddress:
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    @tool
+    def ping(self) -> str:
+        """Ping it."""
+        return self.address
+
+
+@guardrails.input_guardrail("acme_short", concurrent=True)
+def short(text: str) -> GuardrailResult:
+    return guardrails.passed() if len(text) < 1_000 else guardrails.failed("too long")
+
+
+def no_shouting(text: str) -> GuardrailResult:
+    return guardrails.failed("too loud") if text.isupper() else guardrails.passed()
+
+
+class Polite:
+    def check(self, output: str) -> GuardrailResult:
+        return guardrails.failed("rude") if "damn" in output else guardrails.passed()
+
+
+@guardrails.tool_input_guardrail("acme_no_zero")
+def no_zero(call: object) -> GuardrailResult:
+    return guardrails.passed()
+
+
+class CountsWords:
+    def count(self, message: Message) -> int:
+        return 1
+
+
+@dataclass
+class Horoscope:
+    text: str
+
+
+class Stars:
+    """Something that no JSON can say."""
+
+
+@planned_agent(description="Tells fortunes")
+class Teller:
+    def __init__(self, count: int = 5, names: tuple[str, ...] = ()) -> None:
+        self.count = count
+        self._names = names
+
+    @achieves_goal("a fortune")
+    @action
+    def tell(self, question: UserInput) -> Horoscope:
+        return Horoscope(f"{self.count} stars for {question.content}")
+
+
+@planned_agent(description="Asks the stars")
+class Astrologer:
+    def __init__(self, stars: Stars) -> None:
+        self.stars = stars
+
+    @achieves_goal("a fortune")
+    @action
+    def tell(self, question: UserInput) -> Horoscope:
+        return Horoscope(question.content)
+
+
+async def backwards(text: str) -> str:
+    """Turn a text round."""
+    return text[::-1]
+
+
+@runnable
+async def upwards(text: str) -> str:
+    """Shout."""
+    return text.upper()
+
+
+teller = PlannedAgent(Teller())
+SECRET = "a text that is nobody's business"
