@@ -14,6 +14,9 @@ BUDGETS = {
     "the same with guardrails, a window and a listener that have nothing to do": 40.0,
     "constructing an Agent whose tools exist": 5.0,
     "planning overhead per tick, 20 actions": 100.0,
+    "the same, and kept in SQLite after each": 600.0,
+    "loading and building an agent of a JSON blueprint": 1000.0,
+    "the same, of a YAML blueprint": 1000.0,
 }  # microseconds
 LENGTHS = (10, 100, 1000)
 LONG = ("all is shown", "with a sliding window", "with a window and compaction, autonomous")

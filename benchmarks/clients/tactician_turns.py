@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import os
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from pydantic import BaseModel, create_model
@@ -15,9 +18,21 @@ from pydantic import BaseModel, create_model
 from benchmarks import scenario
 from benchmarks.clients.harness import get_weather
 from benchmarks.turns import BUDGETS, LENGTHS, LONG
-from tactician import Agent, Autonomous, Platform, RunContext, achieves_goal, action, guardrails, planned_agent, tool
+from tactician import (
+    Agent,
+    Autonomous,
+    Blueprint,
+    Platform,
+    RunContext,
+    achieves_goal,
+    action,
+    guardrails,
+    planned_agent,
+    tool,
+)
 from tactician.context import SlidingWindow
-from tactician.llm import AssistantMessage, Delta, Features, ModelRequest, ModelResponse, Text, ToolCall
+from tactician.llm import AssistantMessage, Delta, Features, ModelRequest, ModelResponse, Responder, Text, ToolCall
+from tactician.stores import SqliteProcessStore
 
 RUNS = 500
 TURNS = 20
@@ -165,8 +180,21 @@ def pipeline() -> Any:  # noqa: ANN401
 
 
 async def tick() -> float:
+    return await tick_of(Platform(models=InstantModel(0)))
+
+
+async def kept_tick() -> float:
+    with TemporaryDirectory() as folder:
+        store = SqliteProcessStore(Path(folder) / "runs.db")
+        try:
+            return await tick_of(Platform(models=InstantModel(0), store=store))
+        finally:
+            await store.aclose()
+
+
+async def tick_of(platform: Platform) -> float:
     """Return the seconds of one tick: what a whole process takes, by the number of actions it runs."""
-    platform, agent = Platform(models=InstantModel(0)), pipeline()
+    agent = pipeline()
     await platform.start(agent, STAGES[0]())
     elapsed = stopwatch()
     for _ in range(TICKED_RUNS):
@@ -176,11 +204,50 @@ async def tick() -> float:
     return seconds
 
 
+async def built(ending: str) -> float:
+    """Return the seconds for one of many blueprints in files: an agent with a responder, a tool and a handoff."""
+    billing: Agent = Agent("Billing", model=RESPONDER.model("openai/gpt-4o"), instructions=scenario.INSTRUCTIONS)
+    agent: Agent = Agent("Bench", model=RESPONDER.model("openai/gpt-4o"), tools=[get_weather], handoffs=[billing])
+    blueprint = agent.to_blueprint()
+    with TemporaryDirectory() as folder:
+        files = [Path(folder) / f"{number}{ending}" for number in range(RUNS)]
+        for file in files:
+            file.write_text(blueprint.to_json(indent=2) if ending == ".json" else blueprint.to_yaml())
+        Blueprint.from_file(files[0]).build(allow=["benchmarks"])
+        elapsed = stopwatch()
+        agents = [Blueprint.from_file(file).build(allow=["benchmarks"]) for file in files]
+        seconds = elapsed() / RUNS
+    assert agents[-1].to_blueprint() == blueprint
+    return seconds
+
+
+async def built_from_json() -> float:
+    return await built(".json")
+
+
+async def built_from_yaml() -> float:
+    return await built(".yaml")
+
+
+os.environ["BENCH_KEY"] = "none"
+RESPONDER = Responder(provider="OPEN_ROUTER", api_key_env="BENCH_KEY")
 WEATHER = tool(repeatable=True)(get_weather)
 MEASURES: dict[str, Callable[[], Awaitable[float | list[float]]]] = dict(
     zip(
         (*BUDGETS, *LONG),
-        (one_turn, further_turn, further_turn_with_all, construction, tick, shown_whole, windowed, compacted),
+        (
+            one_turn,
+            further_turn,
+            further_turn_with_all,
+            construction,
+            tick,
+            kept_tick,
+            built_from_json,
+            built_from_yaml,
+            shown_whole,
+            windowed,
+            compacted,
+        ),
         strict=True,
     )
 )

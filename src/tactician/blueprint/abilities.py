@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from types import FunctionType
 from typing import Annotated, Self, TypeAlias, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
@@ -24,6 +27,7 @@ from tactician.tools import tools_of as methods_of
 
 G = TypeVar("G", bound=AnyGuardrail)
 TypeText: TypeAlias = Annotated[str, AfterValidator(lambda text: str(TypeName.of(text)))]
+_tools: WeakKeyDictionary[FunctionType, Tool] = WeakKeyDictionary()
 _AWARENESS = inspect.signature(Handoff).parameters["awareness"].default
 
 
@@ -162,7 +166,11 @@ def _tools_named(name: str, builder: Builder) -> Sequence[Tool]:
     if isinstance(found, type):
         made = builder.names.made(name, found)
         return (made,) if isinstance(made, Tool) else methods_of(made)
-    return (as_tool(cast("ToolLike", found)),)
+    if not isinstance(found, FunctionType):
+        return (as_tool(cast("ToolLike", found)),)
+    if (made := _tools.get(found)) is None:  # a schema takes longer than all the rest of an agent
+        made = _tools[found] = as_tool(found)
+    return (made,)
 
 
 def _names_of(tools: Sequence[Tool], snapshot: Snapshot) -> Iterator[str]:
@@ -194,16 +202,16 @@ def _tool_name(tool: Tool, owner: object) -> str | None:
     if owner is not None and not _needs_nothing(type(owner)):
         return None
     name = path_of(tool)
-    definition = inspect.unwrap(tool)
-    same = as_tool(definition) if owner is None and callable(definition) else None
-    is_another = same is not None and same.name != tool.name and not _is_declared(tool)
-    return None if is_another else name
+    if name is None or owner is not None:
+        return name
+    found = getattr(sys.modules[tool.__wrapped__.__module__], tool.__wrapped__.__name__, None)
+    return name if found is tool or _are_alike(as_tool(tool.__wrapped__), tool) else None
 
 
-def _is_declared(tool: Tool) -> bool:
-    """Whether the module of its function holds the tool itself."""
-    function = inspect.unwrap(cast("Callable[..., object]", tool))
-    return getattr(inspect.getmodule(function), getattr(function, "__name__", ""), None) is tool
+def _are_alike(found: Tool, tool: FunctionTool[..., object]) -> bool:
+    """Whether a tool made of the function alone is the same as one that was made with more."""
+    known = isinstance(found, FunctionTool) and found.blocking == tool.blocking
+    return known and found.spec == tool.spec and found.traits == tool.traits
 
 
 def _guardrail_name(guardrail: AnyGuardrail) -> str | None:

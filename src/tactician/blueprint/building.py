@@ -72,6 +72,11 @@ class Builder:
         return self._shared.environment
 
     @property
+    def depth(self) -> int:
+        """How deep this is nested, the files around its own counted."""
+        return self.above + len(self.path)
+
+    @property
     def limits(self) -> Limits:
         """How much may be built."""
         return self._shared.limits
@@ -95,19 +100,11 @@ class Builder:
 
     def inside(self, origin: Origin, file: File) -> Builder:
         """The builder of another file that is named here."""
-        above = self.above + len(self.path)
-        return replace(self, origin=origin, path=(), files=(*self.files, file), above=above)
+        return replace(self, origin=origin, path=(), files=(*self.files, file), above=self.depth)
 
     def problem(self, message: str, *steps: str | int) -> None:
         """Something is wrong here, or at a place inside."""
         self._shared.found.append((self.origin, (*self.path, *steps), message))
-
-    def is_too_deep(self) -> bool:
-        """Whether this is nested deeper than is read, the files around this one counted; if it is, that is told."""
-        if self.above + len(self.path) <= self.limits.depth:
-            return False
-        self.problem(f"it is nested more than {self.limits.depth} deep, with the files around it")
-        return True
 
     def whole(self, blueprint: Blueprint) -> BaseRunnable[object] | None:
         """What the blueprint of a whole text describes; `None` when something in it is wrong."""
@@ -119,8 +116,6 @@ class Builder:
     def node(self, blueprint: Blueprint, *steps: str | int) -> BaseRunnable[object] | None:
         """What a blueprint describes; `None` when that was told to be wrong."""
         shared, here = self._shared, self.at(*steps) if steps else self
-        if here.is_too_deep():
-            return None
         shared.nodes += 1
         if shared.nodes > shared.limits.nodes:
             if shared.nodes == shared.limits.nodes + 1:

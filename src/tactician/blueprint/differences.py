@@ -60,7 +60,7 @@ class Difference:
         return said
 
 
-def differences(before: Blueprint, after: Blueprint) -> tuple[Difference, ...]:
+def differences_between(before: Blueprint, after: Blueprint) -> tuple[Difference, ...]:
     """What differs in what two blueprints say; how they say it does not matter.
 
     What has a name in a list, or a description, is found by it, wherever it is in the other list. `followed` puts in

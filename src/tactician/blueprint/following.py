@@ -71,8 +71,6 @@ class _Follower:
 
     def node(self, blueprint: Blueprint, builder: Builder) -> Blueprint:
         """The blueprint with what it refers to in its place."""
-        if builder.is_too_deep():
-            return blueprint
         if isinstance(blueprint, Reference):
             return self._referred(blueprint, builder)
         return self._part(blueprint, builder)

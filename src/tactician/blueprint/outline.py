@@ -51,7 +51,7 @@ class Outline:
     file: Path | None = None
 
 
-def outline(blueprint: Blueprint) -> Outline:
+def outline_of(blueprint: Blueprint) -> Outline:
     """What is in a blueprint. A reference has nothing in it: see `followed`."""
     return _outline(blueprint, "", "")
 

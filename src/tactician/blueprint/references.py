@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import Field
@@ -40,8 +41,10 @@ class Reference(Blueprint):
             names = [one.name for one in (*builder.files[builder.files.index(file) :], file)]
             builder.problem(f"the files go in a circle: {' -> '.join(names)}", "$ref")
             return None
+        # Files that are nested in each other are nested no deeper than one file may be.
+        limits = replace(builder.limits, depth=max(builder.limits.depth - builder.depth, 0))
         try:
-            blueprint = read_from(Origin.of(file, builder.limits), builder.limits)
+            blueprint = read_from(Origin.of(file, limits), limits)
         except BlueprintError as error:
             for problem in error.problems:
                 builder.problem(f"{self.ref}: {problem}", "$ref")
