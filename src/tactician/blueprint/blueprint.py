@@ -76,7 +76,7 @@ class Blueprint(Part):
             text = json.dumps(data)
         except (TypeError, ValueError, RecursionError) as error:
             raise BlueprintError(NOWHERE.subject, [Problem("", f"it has no JSON form: {error}")]) from error
-        return cls.from_json(text)
+        return read_from(Origin(text, "json", has_lines=False), DEFAULT_LIMITS)
 
     @classmethod
     def from_json(cls, text: str, *, limits: Limits = DEFAULT_LIMITS) -> Blueprint:

@@ -22,11 +22,12 @@ FORMATS: dict[str, Format] = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A text, in JSON or YAML, and its file if it has one."""
+    """A text, in JSON or YAML, its file if it has one, and whether somebody has seen its lines."""
 
     text: str = field(repr=False)
     format: Format
     file: File | None = None
+    has_lines: bool = True
 
     @classmethod
     def of(cls, file: File, limits: Limits) -> Origin:
@@ -67,7 +68,7 @@ class Origin:
 
     def problems(self, found: Iterable[tuple[Path, str]], limits: Limits, file: str | None = None) -> list[Problem]:
         """What was found at these paths, with its lines."""
-        lines = lines_of(self.text, limits)
+        lines = lines_of(self.text, limits) if self.has_lines else {}
         return [Problem(written(path), message, file, line_of(path, lines)) for path, message in found]
 
 
