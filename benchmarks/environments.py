@@ -17,7 +17,7 @@ INSTALL_SECONDS = 180
 
 # The one table of what is installed where. Raw aiohttp shares Tactician's environment, so both use the same aiohttp.
 REQUIREMENTS: dict[str, tuple[str, ...]] = {
-    "tactician": ("--editable", str(ROOT)),
+    "tactician": ("--editable", f"{ROOT}[sql]"),
     "pydantic-ai": ("pydantic-ai-slim[openai]>=2.68,<3",),
     "agno": ("agno>=3.1,<4", "openai>=3.52,<4"),
     "agent-framework": ("agent-framework-core>=1.23,<2", "agent-framework-openai>=1.17,<2"),

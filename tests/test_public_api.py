@@ -28,9 +28,10 @@ PUBLIC = {
     """,
     "tactician.ai": "Ai",
     "tactician.blueprint": """
-        AgentBlueprint Blueprint BlueprintWarning Builder DEFAULT_LIMITS FunctionBlueprint HierarchicalBlueprint Limits
-        NetworkBlueprint Node ParallelBlueprint PlannedBlueprint Reference RouterBlueprint Snapshot
-        SupervisorBlueprint blueprint_of blueprint_type definition_of
+        AgentBlueprint AgentRegistry Blueprint BlueprintWarning Builder DEFAULT_LIMITS Difference Followed
+        FunctionBlueprint HierarchicalBlueprint Limits NetworkBlueprint Node Outline ParallelBlueprint
+        PlannedBlueprint Reference RouterBlueprint Snapshot SupervisorBlueprint blueprint_of blueprint_type
+        definition_of differences_between followed json_schema outline_of
     """,
     "tactician.cli": "main",
     "tactician.context": """
@@ -48,8 +49,9 @@ PUBLIC = {
     """,
     "tactician.platform": "Autonomy Platform Ranked SupervisorInvocation Worker",
     "tactician.prompts": """
-        FolderPrompts InstructionFile InstructionSource LangfusePrompts PromptProvider PromptProviders
-        ProvidedInstructions prompt_providers rendered variables_of
+        CurrentDate FolderPrompts InstructionFile InstructionSource LangfusePrompts LlmReference Persona Place
+        PromptContributor PromptProvider PromptProviders ProvidedInstructions Reference RoleGoalBackstory Templates
+        default_templates prompt_providers rendered template_text variables_of
     """,
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.stores": "SqlRunStore SqliteProcessStore",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from tactician.errors import ConfigurationError
 
@@ -108,6 +108,38 @@ class ToolGroupSettings(BaseModel):
     permissions: tuple[Literal["internet_access", "host_access"], ...] = ()
 
 
+class PromptSettings(BaseModel):
+    """A table `[prompts.<name>]`: a provider of prompts.
+
+    Attributes:
+        kind: what it is; the keys of `langfuse` are in the environment.
+        folder: where the prompts of a `folder` are, seen from the working directory.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: Literal["folder", "langfuse"] = "folder"
+    folder: str | None = Field(default=None, min_length=1)
+
+    @model_validator(mode="after")
+    def _has_its_folder(self) -> Self:
+        if (self.folder is not None) != (self.kind == "folder"):
+            raise ValueError('say `folder = "..."`, or `kind = "langfuse"` and no folder')
+        return self
+
+
+class TemplateSettings(BaseModel):
+    """The `[templates]` table.
+
+    Attributes:
+        folder: where the Jinja templates of prompts are, seen from the working directory; `prompts`, when `None`.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    folder: str | None = Field(default=None, min_length=1)
+
+
 class Settings(BaseModel):
     """All that `tactician.toml` can say."""
 
@@ -116,6 +148,8 @@ class Settings(BaseModel):
     models: ModelSettings = Field(default_factory=ModelSettings)
     process: ProcessSettings = Field(default_factory=ProcessSettings)
     tool_groups: dict[str, ToolGroupSettings] = Field(default_factory=dict)
+    prompts: dict[str, PromptSettings] = Field(default_factory=dict)
+    templates: TemplateSettings = Field(default_factory=TemplateSettings)
 
 
 def load_settings(path: str | Path | None = None) -> Settings:

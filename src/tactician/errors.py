@@ -261,15 +261,39 @@ class MissingPromptVariable(TacticianError):  # noqa: N818 - it says what is wro
         provided_keys: the names for which there were values, or `None`.
     """
 
-    def __init__(self, agent_id: str, variable: str, provided_keys: Sequence[str]) -> None:
+    def __init__(self, agent_id: str, variable: str, provided_keys: Sequence[str], argument: str = "variables") -> None:
         self.agent_id = agent_id
         self.variable = variable
         self.provided_keys = tuple(provided_keys)
         given = ", ".join(self.provided_keys) or "none"
         super().__init__(
-            f"{agent_id}: the instructions need a value for {{{{{variable}}}}}; pass variables={{{variable!r}: ...}} "
+            f"{agent_id}: the instructions need a value for {{{{{variable}}}}}; pass {argument}={{{variable!r}: ...}} "
             f"(given: {given})"
         )
+
+
+class TemplateError(ConfigurationError):
+    """No prompt can be made of a template. `template` is its name."""
+
+    def __init__(self, template: str, problem: str) -> None:
+        self.template = template
+        super().__init__(f"The template {template!r}: {problem}")
+
+
+class MissingTemplateVariables(TemplateError):  # noqa: N818 - it says what is wrong
+    """A template needs values that it was not given.
+
+    Attributes:
+        variables: the names of these.
+        provided_keys: the names for which there were values.
+    """
+
+    def __init__(self, template: str, variables: Sequence[str], provided_keys: Sequence[str]) -> None:
+        self.variables = tuple(variables)
+        self.provided_keys = tuple(provided_keys)
+        needed = ", ".join(map(repr, self.variables))
+        given = ", ".join(map(repr, self.provided_keys)) or "none"
+        super().__init__(template, f"it needs values for {needed} (given: {given}); pass them by these names")
 
 
 class AgentNotFoundError(TacticianError):
@@ -317,8 +341,25 @@ class Replan(TacticianError):  # noqa: N818 - it asks for something
     """Raise this in an action to have the process plan again, without this action for once."""
 
 
+class Rejected(PermanentError):  # noqa: N818 - it says what the answer is
+    """Somebody has rejected what `ask_human` asked. An action may catch it, and do something else.
+
+    Where it does not, it has given nothing: the process plans again without it, and others may take the `Rejection`
+    that is on the blackboard then.
+
+    Attributes:
+        prompt: what was asked.
+        reason: why not; may be empty.
+    """
+
+    def __init__(self, prompt: str, reason: str = "") -> None:
+        super().__init__(f"{prompt!r} was rejected" + (f": {reason}" if reason else ""))
+        self.prompt = prompt
+        self.reason = reason
+
+
 class ResponseError(TacticianError):
-    """A response does not fit what was asked; the process still waits."""
+    """A response does not fit what was asked, and the process still waits; or it has ended."""
 
 
 class LeaseLostError(TacticianError):
@@ -335,6 +376,10 @@ class ProcessError(TacticianError):
 
 class ProcessFailedError(ProcessError):
     """An action of the process raised; the exception is this error's cause."""
+
+
+class ProcessWaitingError(ProcessError):
+    """The process waits for somebody: `process.pending` says for what. It goes on with `Platform.respond`."""
 
 
 class ProcessStuckError(ProcessError):

@@ -12,6 +12,7 @@ from types import FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import TypeVar, cast
 
 ALLOW_VARIABLE = "TACTICIAN_ALLOW"
+_DEEPEST = 2  # a method of a class, or a class inside a class
 NOTHING_REGISTERED: Mapping[str, object] = MappingProxyType({})
 
 T = TypeVar("T")
@@ -67,46 +68,62 @@ class Names:
         try:
             return kind()
         except Exception as error:
-            why = str(error).partition("\n")[0]
+            why = str(error).partition("\n")[0] or type(error).__name__
             raise NameProblem(f"{name!r} cannot be made without arguments: {why}; register an object") from error
 
     def known(self) -> Iterator[str]:
         """The names that stand for something, as far as their modules are loaded."""
         yield from self._registered
-        for name in [one for one in sys.modules if self._allows(one)]:
-            yield from (f"{name}.{found}" for found in vars(sys.modules[name]) if not found.startswith("_"))
+        for name, module in list(sys.modules.items()):
+            if self._is_open(name) and isinstance(module, ModuleType):
+                yield from (f"{name}.{one}" for one in list(vars(module)) if self._public(module, one) is not None)
 
     def _in_packages(self, name: str) -> object | None:
         home, _, last = name.rpartition(".")
         if (module := self._module(home)) is not None:
             return self._public(module, last)
         outer, _, owner = home.rpartition(".")
-        if (module := self._module(outer)) is None or last.startswith("_"):
+        module = self._module(outer)
+        kind = None if module is None else self._public(module, owner)
+        return self._inside(kind, home, last) if isinstance(kind, type) else None
+
+    def _inside(self, kind: type, home: str, name: str) -> object | None:
+        """A class inside a class, or a method of an object of it, if allowed packages define that."""
+        base = next((one for one in kind.__mro__ if name in vars(one)), None)
+        if name.startswith("_") or base is None or not self._allows(base.__module__):
             return None
-        kind = self._public(module, owner)
-        inner = getattr(kind, last, None) if isinstance(kind, type) else None
-        if isinstance(kind, type) and callable(inner) and not isinstance(inner, type):
-            if home not in self._owners:  # tools that are methods of one object share it
-                self._owners[home] = self.made(home, kind)
-            return cast("object", getattr(self._owners[home], last))
-        return inner
+        inner = cast("object", getattr(kind, name))
+        if isinstance(inner, type):
+            return inner if self._allows(inner.__module__) else None
+        if not callable(inner):
+            return None
+        if home not in self._owners:  # tools that are methods of one object share it
+            self._owners[home] = self.made(home, kind)
+        return cast("object", getattr(self._owners[home], name))
 
     def _public(self, module: ModuleType, name: str) -> object | None:
-        found = None if name.startswith("_") else getattr(module, name, None)
+        try:
+            found = None if name.startswith("_") else getattr(module, name, None)
+        except Exception as error:  # some modules import on demand
+            raise NameProblem(f"{name!r} cannot be had from the module {module.__name__!r}: {error}") from error
         if isinstance(found, FunctionType | type):
             return found if self._allows(found.__module__) else None
         return found if isinstance(found, self._kinds) else None
 
     def _module(self, name: str) -> ModuleType | None:
         """A module, if it is of an allowed package and not private."""
-        if not self._allows(name) or any(part.startswith("_") for part in name.split(".") if name != "__main__"):
+        if not self._is_open(name):
             return None
         try:
             return import_module(name)
-        except Exception as error:
-            if isinstance(error, ModuleNotFoundError) and error.name is not None and name.startswith(error.name):
+        except (Exception, SystemExit) as error:  # a script may end the program
+            if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
                 return None
-            raise NameProblem(f"the module {name!r} cannot be imported: {error}") from error
+            why = str(error) or type(error).__name__
+            raise NameProblem(f"the module {name!r} cannot be imported: {why}") from error
+
+    def _is_open(self, module: str) -> bool:
+        return self._allows(module) and not _is_private(module)
 
     def _allows(self, module: str) -> bool:
         return any(module == package or module.startswith(f"{package}.") for package in self.packages)
@@ -119,18 +136,24 @@ def allowed_by(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
 
 
 def path_of(value: object) -> str | None:
-    """The name under which an import finds a class, a function or a tool; `None` when none finds it."""
+    """The name under which `Names` finds a class, a function or a tool; `None` when it does not."""
     definition = getattr(value, "__wrapped__", value)
     definition = getattr(definition, "__func__", definition) if isinstance(definition, MethodType) else definition
     if not isinstance(definition, FunctionType | type):
         return None
     steps = definition.__qualname__.split(".")
+    if len(steps) > _DEEPEST or _is_private(definition.__module__) or _is_private(definition.__qualname__):
+        return None
     try:
         found = reduce(getattr, steps, cast("object", sys.modules.get(definition.__module__)))
     except AttributeError:
         return None
     is_it = found in (value, definition) or getattr(found, "__wrapped__", None) is definition
     return f"{definition.__module__}.{definition.__qualname__}" if is_it else None
+
+
+def _is_private(name: str) -> bool:
+    return name != "__main__" and any(part.startswith("_") for part in name.split("."))
 
 
 def _full_name(value: object) -> str:

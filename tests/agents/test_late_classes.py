@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from tactician import (
+    Autonomy,
     Planner,
     Platform,
     ProcessStatus,
@@ -236,3 +237,31 @@ async def test_a_dataclass_with_slots_is_one_state_though_it_is_made_of_another_
             return Slotted(topic.content)
 
     assert steps(await started(Entering(), "x")) == ["enter", "Slotted.finish"]
+
+
+async def test_an_agent_that_was_assembled_for_a_goal_keeps_its_goal() -> None:
+    stage = base_state()
+    early = stage.early  # type: ignore[attr-defined]
+
+    @planned_agent(description="enters a state that leads back")
+    class Entering:
+        @action
+        def enter(self, topic: UserInput) -> stage:  # type: ignore[valid-type]
+            @dataclass
+            class Late(stage):  # type: ignore[valid-type, misc]
+                @action
+                def lead_back(self) -> early:  # type: ignore[valid-type]
+                    back: early = early()  # type: ignore[valid-type]
+                    return back
+
+                @achieves_goal("another one", value=9)
+                @action
+                def finish(self) -> Outcome:
+                    return Outcome("not asked for")
+
+            return Late()
+
+    ranking = [{"name": "Early.give_up", "confidence": 1.0, "reason": "it is asked for"}]
+    platform = Platform(ScriptedModel({"value": ranking})).register(Entering())
+    result = await Autonomy(platform).run("x", mode="open")
+    assert result.output == Other("gave up")

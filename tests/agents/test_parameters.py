@@ -20,6 +20,7 @@ from tactician import (
     action,
     by_name,
     condition,
+    cost,
     planned_agent,
     resolve,
 )
@@ -327,3 +328,59 @@ async def test_an_action_says_what_is_missing_when_it_is_run_by_hand() -> None:
 
 def test_by_name_shows_its_name() -> None:
     assert repr(by_name) == "by_name"
+
+
+async def test_a_resolver_may_be_async() -> None:
+    asked: list[str] = []
+
+    async def look_up(context: OperationContext) -> Style:
+        asked.append(context.process.agent.name)
+        return Style("looked up")
+
+    @planned_agent(description="waits for its session", resolvers={Style: look_up})
+    class Agent:
+        @condition
+        def plain(self, style: Style) -> bool:
+            return style.name == "looked up"
+
+        @cost
+        async def dear(self, style: Style) -> float:
+            return len(style.name) / 100
+
+        @achieves_goal("a book")
+        @action(pre=["plain"], cost_method="dear")
+        async def write(self, text: Text, style: Style, names: Annotated[list[str], resolve(names_of)]) -> Book:
+            return Book(f"{text.text} in {style.name} style by {names}")
+
+        @achieves_goal("a text", value=-1)
+        @action
+        def copy(self, text: Text, style: Style) -> Text:
+            return text
+
+    process = await started(Agent(), Text("a"))
+    assert process.result == Book("a in looked up style by ['a', 'b']"), process.failure
+    assert set(asked) == {"Agent"}
+    process = await PlannedAgent(Agent()).process(Text("a")).run()
+    assert process.status is ProcessStatus.COMPLETED
+
+
+async def names_of(context: OperationContext) -> list[str]:
+    return ["a", "b"]
+
+
+async def test_an_async_resolver_that_raises_fails_the_action() -> None:
+    async def broken(context: OperationContext) -> Style:
+        raise ValueError("nobody is signed in")
+
+    @planned_agent(description="has no session")
+    class Agent:
+        @achieves_goal("a book")
+        @action
+        def write(self, text: Text, style: Annotated[Style, resolve(broken)]) -> Book:
+            raise AssertionError("it was called")
+
+    process = await started(Agent(), Text("a"))
+    assert (process.status, process.failure) == (
+        ProcessStatus.FAILED,
+        "write raised ValueError: nobody is signed in",
+    )

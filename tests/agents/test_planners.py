@@ -238,3 +238,24 @@ async def test_an_agent_without_a_goal_says_why_nothing_runs() -> None:
         "No action can run now; the nearest action is 'react', which needs "
         "\"expr: ticket.description == 'urgent'\". On the blackboard: Ticket."
     )
+
+
+async def test_an_agent_that_has_done_all_says_so_in_plain_words() -> None:
+    @planned_agent(description="reacts", planner=Planner.UTILITY)
+    class Reacting:
+        @action(value=0.5)
+        def find(self, ticket: Ticket) -> Part: ...
+
+        @action(value=0.9)
+        def resolve(self, ticket: Ticket) -> Resolved:
+            return Resolved("x")
+
+        @action
+        def celebrate(self, critical: Critical) -> None: ...
+
+    process = await started(Reacting(), Ticket("x"), Part())
+    assert steps(process) == ["resolve"]
+    assert process.failure == (
+        "No action can run now: 'find' does not run when there is Part already; 'resolve' has run already; "
+        "'celebrate' needs 'Critical'. On the blackboard: Ticket, Part, Resolved."
+    )

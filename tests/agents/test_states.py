@@ -537,3 +537,87 @@ def test_states_of_the_same_name_have_full_names() -> None:
     begin.__annotations__["return"] = build("first") | build("second")
     agent = planned_agent(description="has twins")(type("Agent", (), {"begin": action(begin)}))()
     assert [one.name for one in PlannedAgent(agent).spec.actions] == ["begin", "Twin.finish", "second.Twin.finish"]
+
+
+@state
+@dataclass(frozen=True)
+class Fork:
+    """Has a goal of its own, and what the agent could make more of."""
+
+    @action
+    def read(self) -> Story:
+        return Story("read")
+
+    @achieves_goal("kept")
+    @action
+    def keep(self, story: Story) -> Counted:
+        return Counted(1)
+
+
+@planned_agent(description="would rather do something else")
+class Tempted:
+    @action
+    def begin(self, user_input: UserInput) -> Fork:
+        return Fork()
+
+    @achieves_goal("stolen", value=0.9)
+    @action
+    def steal(self, story: Story) -> str:
+        return "stolen"
+
+
+async def test_in_a_state_what_it_declares_comes_first() -> None:
+    process = await started(Tempted(), "go")
+    assert steps(process) == ["begin", "Fork.read", "Fork.keep"]
+    assert process.result == Counted(1)
+
+
+@state
+@dataclass(frozen=True)
+class Needy:
+    @achieves_goal("told")
+    @action
+    def tell(self, story: Story) -> str:
+        return story.text
+
+
+@planned_agent(description="could help, but not in the state")
+class Helper:
+    @action
+    def begin(self, user_input: UserInput) -> Needy:
+        return Needy()
+
+    @action
+    def invent(self) -> Story:
+        return Story("invented")
+
+
+async def test_what_takes_nothing_is_not_there_in_a_state() -> None:
+    process = await started(Helper(), "go")
+    assert process.status is ProcessStatus.STUCK
+    assert steps(process) == ["begin"]
+    assert process.failure is not None
+    assert "'Story' is missing and no action provides it" in process.failure
+
+
+async def test_in_a_preserving_state_all_actions_are_there() -> None:
+    @state(preserve=True)
+    @dataclass(frozen=True)
+    class Open:
+        @achieves_goal("told")
+        @action
+        def tell(self, story: Story) -> str:
+            return story.text
+
+    @planned_agent(description="helps in the state too")
+    class Agent:
+        @action
+        def begin(self, user_input: UserInput) -> Open:
+            return Open()
+
+        @action
+        def invent(self) -> Story:
+            return Story("invented")
+
+    process = await started(Agent(), Open())
+    assert process.result == "invented"

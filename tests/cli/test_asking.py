@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 from enum import Enum
 from io import StringIO
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 import pytest
 from pydantic import BaseModel, Field
@@ -15,8 +15,7 @@ from rich.console import Console
 from tactician.cli.answers import text_answer
 from tactician.cli.asking import Asker
 from tactician.errors import ResponseError
-from tactician.loop import output_type
-from tactician.process.forms import form_of
+from tactician.process.forms import answer_to, form_of
 from tactician.runs import PendingKind, PendingRequest, approve, reject
 
 
@@ -94,7 +93,7 @@ def form(wanted: type, **more: object) -> PendingRequest:
 
 
 def filled_in(wanted: type, *lines: str) -> object:
-    return output_type(wanted).accept(Person(*lines).answers(form(wanted)))
+    return answer_to(wanted, Person(*lines).answers(form(wanted)))
 
 
 def test_every_kind_of_field_is_asked_for_in_its_own_way() -> None:
@@ -113,7 +112,7 @@ def test_every_kind_of_field_is_asked_for_in_its_own_way() -> None:
         "review",
     )
     request = form(Review)
-    review = output_type(Review).accept(person.answers(request))
+    review = answer_to(Review, person.answers(request))
     assert review == Review(
         mood=Mood.bad,
         weight=2.5,
@@ -146,7 +145,7 @@ def test_every_kind_of_field_is_asked_for_in_its_own_way() -> None:
 
 def test_what_is_too_deep_for_lines_is_asked_for_as_json() -> None:
     person = Person("1, 2", "[1, 2]", "", "text", "[1]", "")
-    matrix = output_type(Matrix).accept(person.answers(form(Matrix)))
+    matrix = answer_to(Matrix, person.answers(form(Matrix)))
     assert matrix == Matrix(rows=[[1, 2]], anything=["text", [1]])
     assert "Rows has to be JSON, such as [...]" in person.heard
 
@@ -164,12 +163,32 @@ def test_a_type_that_contains_itself_is_asked_for_as_json_from_there_on() -> Non
     assert filled_in(Tree, "a", "y", "b", '{"name": "c"}') == Tree(name="a", below=Tree(name="b", below=Tree(name="c")))
 
 
+class Guest(BaseModel):
+    name: str = Field(default="Bob", title="What are you called?")
+    age: int | None = 7
+    friends: list[str] = ["Ann"]
+    where: Address = Address(street="Main Street", number=4)
+
+
+def test_what_has_a_default_may_be_left_out() -> None:
+    assert filled_in(Guest, "", "", "", "n") == Guest()
+    person = Person("Eve", "8", "Joe", "", "y", "Elm Street", "1")
+    guest = answer_to(Guest, person.answers(form(Guest)))
+    assert guest == Guest(name="Eve", age=8, friends=["Joe"], where=Address(street="Elm Street", number=1))
+    assert "What are you called?: " in person.prompts
+
+
+def test_a_form_without_fields_takes_json() -> None:
+    assert filled_in(dict[str, int], '{"a": 1}') == {"a": 1}
+
+
 SINGLE: Sequence[tuple[type, list[str], object]] = [
     (str, ["any text"], "any text"),
     (str, ["42"], "42"),
     (int, ["42"], 42),
     (list[str], ["a", "b", ""], ["a", "b"]),
     (Mood, ["1"], Mood.good),
+    (cast(type, str | int), ["text"], "text"),
     (Plain, ["x"], Plain(value="x")),
 ]
 
@@ -227,7 +246,7 @@ def test_a_text_is_an_answer_too(kind: PendingKind, text: str, expected: object)
     ],
 )
 def test_the_text_of_a_form_is_json_or_its_only_value(wanted: type, text: str, expected: object) -> None:
-    assert output_type(wanted).accept(text_answer(text, form(wanted))) == expected
+    assert answer_to(wanted, text_answer(text, form(wanted))) == expected
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,13 @@ from tactician.events import (
     Event,
     InstanceRecovered,
     InstanceRested,
+    MessageSent,
     ModelFellBack,
     RequestDelayed,
     RequestRetried,
     RequestRouted,
 )
-from tactician.llm import Deployment, ModelCatalog, ModelRouter
+from tactician.llm import AssistantMessage, Deployment, ModelCatalog, ModelRouter, Text
 from tests.llm.routing.support import FakeClock, FakeModel, answer
 from tests.support.chat_server import ChatServer, answers, completion, fails
 
@@ -53,6 +54,12 @@ async def run(source: ModelCatalog, model: str = "gpt-5.4") -> Sequence[str]:
     result = await Agent("Greeter", model=model).run("hi", context=RunContext.over(source, sink=seen))
     assert result.output == "Hello."
     return lines(seen)
+
+
+def test_what_an_action_sends_is_shown() -> None:
+    seen = view()
+    seen(MessageSent(run_id="r", message=AssistantMessage((Text("I know [x]."),))))
+    assert lines(seen) == ["I know [x]."]
 
 
 async def test_a_call_that_goes_through_is_not_worth_a_line() -> None:

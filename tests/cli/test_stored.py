@@ -237,6 +237,22 @@ def test_a_rejection_has_a_reason(payer: Desk) -> None:
     assert (done.code, done.out) == (0, "Then not.\n"), done.err
 
 
+def test_what_a_process_asks_can_be_rejected(writer: Desk) -> None:
+    process = writer.waiting()
+    done = writer("respond", process, "--reject", "no time", writer.file)
+    assert done.code == 2
+    assert "'review' has run, and \"How is 'about frogs'?\" was rejected: no time" in done.err
+    assert [row["status"] for row in writer.listed("--all")] == ["stuck"]
+
+
+def test_a_rejection_of_a_confirmation_is_a_no(writer: Desk) -> None:
+    process = writer.waiting()
+    assert writer("respond", process, GOOD, writer.file).code == 3
+    done = writer("respond", process, "--reject", "not now", writer.file)
+    assert done.code == 2
+    assert "nobody wants it" in done.err
+
+
 def test_a_run_can_be_killed(payer: Desk) -> None:
     run = payer.waiting("the bill")
     assert payer("kill", run).code == 0
@@ -326,3 +342,29 @@ def test_a_record_that_cannot_be_read_does_not_hide_the_others(writer: Desk) -> 
     done = writer("show", process)
     assert done.code == 2
     assert "cannot be read" in done.err
+
+
+ASKER = """
+from tactician import UserInput, achieves_goal, action, planned_agent
+from tactician.process import ask_human
+
+@planned_agent(description="Asks at once")
+class Asker:
+    @action
+    def listen(self, topic: UserInput) -> int | None:
+        return None
+
+    @achieves_goal("asked")
+    @action
+    async def ask(self, topic: UserInput) -> str:
+        return await ask_human(str, "Well?")
+"""
+
+
+def test_it_is_known_since_when_there_is_a_process_that_has_done_nothing(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, ASKER)
+    desk.waiting()
+    (row,) = desk.listed()
+    assert isinstance(row["since"], float)
+    assert row["parent_id"] is None
+    assert re.search(r"waiting .* 20\d\d-.* Well\?", desk("ps").out)

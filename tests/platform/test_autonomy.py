@@ -156,7 +156,7 @@ class TestClosed:
     @pytest.mark.parametrize("retries", [0, 1])
     async def test_it_gives_up_after_its_retries(self, retries: int) -> None:
         platform, model = platform_of(*["what?"] * (retries + 1))
-        with pytest.raises(OutputError):
+        with pytest.raises(OutputError, match="Ranker: no valid Ranking in"):
             await Autonomy(platform, retries=retries).run("x")
         model.assert_exhausted()
 

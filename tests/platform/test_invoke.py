@@ -93,8 +93,32 @@ async def test_without_a_plan_the_error_tells_what_is_missing() -> None:
         await platform_of(Neighbour(), DogFinder()).invoke(Dog)
     assert str(caught.value) == (
         "Neighbour is stuck: No plan reaches 'look': 'Address' is missing and no action provides it; "
+        "the nearest action is 'look', which needs 'Address'. On the blackboard: nothing. "
+        "The others have no plan either. DogFinder: No plan reaches 'find': 'UserInput' is missing and no action "
+        "provides it; the nearest action is 'find', which needs 'UserInput'."
+    )
+    with pytest.raises(ProcessStuckError) as caught:
+        await platform_of(Neighbour()).invoke(Dog)
+    assert str(caught.value) == (
+        "Neighbour is stuck: No plan reaches 'look': 'Address' is missing and no action provides it; "
         "the nearest action is 'look', which needs 'Address'. On the blackboard: nothing."
     )
+
+
+async def test_without_a_plan_a_condition_that_raises_is_told_too() -> None:
+    @planned_agent(description="cannot tell")
+    class Unsure:
+        @condition
+        def ready(self) -> bool:
+            raise LookupError("no weather")
+
+        @achieves_goal("found")
+        @action(pre=["ready"])
+        def find(self, address: UserInput) -> Dog:
+            raise AssertionError("it is never ready")
+
+    with pytest.raises(ProcessStuckError, match=r"The others have no plan either\. Unsure: LookupError: no weather"):
+        await platform_of(Neighbour(), Unsure()).invoke(Dog, "Rex")
 
 
 async def test_without_an_agent_the_error_tells_what_there_is() -> None:

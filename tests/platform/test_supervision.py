@@ -115,7 +115,7 @@ async def test_several_components_work_together() -> None:
 
 
 async def test_a_goal_that_is_not_reached_raises() -> None:
-    invocation, _ = supervisor("I would rather not.")
+    invocation, _ = supervisor("No.", "No.", "I would rather not.")
     with pytest.raises(ProcessFailedError, match=r"needs Cook \(from choose_cook\).* I would rather not\."):
         await invocation.returning(Meal).within(Stages()).run("a pie")
 

@@ -165,3 +165,17 @@ async def test_where_it_goes_on_it_is_told_too(caplog: pytest.LogCaptureFixture)
     with caplog.at_level(logging.INFO, logger="tactician"):
         await second.respond(process.id, process.pending[0].id, "roses")
     assert any(record.getMessage().startswith("Asker: ask gave Poem, ") for record in caplog.records)
+
+
+async def test_what_an_action_sends_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    @planned_agent(description="tells how it goes on")
+    class Teller:
+        @achieves_goal("told")
+        @action
+        def tell(self, topic: UserInput, context: OperationContext) -> Facts:
+            context.send(f"I know about {topic.content}.")
+            return Facts("hop")
+
+    with caplog.at_level(logging.INFO, logger="tactician"):
+        await Platform(ScriptedModel()).start(Teller(), "frogs", options=ProcessOptions(verbosity=Verbosity()))
+    assert "Teller / tell: says I know about frogs." in caplog.messages

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tactician import Blackboard, UserInput
+from tactician.errors import ConfigurationError
 from tactician.process.blackboard import GAVE_NOTHING
 
 
@@ -147,6 +148,7 @@ def test_it_agrees_with_a_plain_list(operations: list[tuple[str, int]]) -> None:
         if operation == "add":
             board.add(chosen)
             model.append(chosen)
+            hidden = [one for one in hidden if one is not chosen]
         elif operation == "hide":
             board.hide(chosen)
             hidden.append(chosen)
@@ -193,6 +195,33 @@ def test_what_is_hidden_can_be_shown_again() -> None:
     assert board.last(Note) is second
     board.show(Note("never hidden"))
     assert len(board) == 2
+
+
+def test_what_was_hidden_is_there_again_when_it_is_added_again() -> None:
+    board = Blackboard(note := Note("1"))
+    board.hide(note)
+    board.add(note, "again")
+    assert board.last(Note) is note
+    assert board.named("again", Note) is note
+    copied = Blackboard.of(board.entries, board.conditions)
+    assert copied.last(Note) is note
+
+
+def test_what_is_hidden_before_it_is_there_is_not_hidden() -> None:
+    board = Blackboard()
+    board.hide(note := Note("1"))
+    assert board.entries == ()
+    board.add(note)
+    assert board.last(Note) is note
+
+
+def test_nothing_is_no_object() -> None:
+    board = Blackboard()
+    with pytest.raises(ConfigurationError, match=r"^None is no object for a blackboard: add what there is"):
+        board.add(None)
+    with pytest.raises(ConfigurationError):
+        board["note"] = None
+    assert board.entries == ()
 
 
 def test_clearing_takes_objects_and_conditions_away() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from tactician import (
+    Agent,
     OperationContext,
     Platform,
     ProcessStatus,
@@ -17,9 +18,10 @@ from tactician import (
     ask_human,
     planned_agent,
 )
-from tactician.errors import ConfigurationError
+from tactician.errors import ConfigurationError, TransientError
 from tactician.events import ActionCompleted, ActionStarted, Event, MessageSent, RunPaused
 from tactician.llm import AssistantMessage, Text
+from tactician.process import RetryPolicy
 from tactician.runs import MemoryRuns
 from tactician.testing import FakeContext, ScriptedModel
 from tests.agents.running import started
@@ -162,6 +164,42 @@ class Teller:
         title = await ask_human(str, "A title?")
         context.send(AssistantMessage((Text(f"So it is {title}."),)))
         return Title(title)
+
+
+@planned_agent(description="fails at first, after it has talked to somebody")
+class Flaky:
+    def __init__(self) -> None:
+        self.failures = [TransientError("busy")]
+
+    @achieves_goal("told")
+    @action(retry=RetryPolicy(attempts=2, delay=0))
+    async def tell(self, topic: UserInput, context: OperationContext) -> Title:
+        async def ask(word: str) -> str:
+            return await ask_human(str, f"What of {word}?")
+
+        context.send("I begin.")
+        both = await context.parallel_map(topic.content.split(), ask)
+        said = await context.run_agent(Agent("Pen"), str, "Write")
+        if self.failures:
+            raise self.failures.pop()
+        return Title(f"{await ask_human(str, 'A title?')}: {said} {both}")
+
+
+class TestAnotherAttempt:
+    async def test_people_are_not_asked_or_told_again_but_agents_are_run_again(self) -> None:
+        store, events, model, agent = MemoryRuns(), list[Event](), ScriptedModel("first", "second"), Flaky()
+
+        def somewhere() -> Platform:
+            return Platform(model, store=store, on_event=events.append).register(agent)
+
+        process = await somewhere().start("Flaky", "frogs hares")
+        asked: list[str] = []
+        for answer in ("hop", "run", "A and B"):
+            asked += [request.prompt for request in process.pending]
+            process = await somewhere().respond(process.id, process.pending[0].id, answer)
+        assert process.result == Title("A and B: second ['hop', 'run']"), process.failure
+        assert asked == ["What of frogs?", "What of hares?", "What of hares?", "A title?"]
+        assert len([event for event in events if isinstance(event, MessageSent)]) == 1
 
 
 class TestSend:

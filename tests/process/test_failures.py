@@ -10,6 +10,7 @@ import pytest
 
 from tactician import (
     Blackboard,
+    Budget,
     Platform,
     ProcessOptions,
     ProcessStatus,
@@ -114,6 +115,41 @@ class TestRetries:
         assert process.status is ProcessStatus.COMPLETED
 
 
+@dataclass
+class Bought:
+    what: str
+
+
+@planned_agent(description="buys where there is one shop")
+class Closed:
+    def __init__(self, times: int) -> None:
+        self.times = times
+
+    @action
+    def buy(self, topic: UserInput) -> Bought:
+        self.times -= 1
+        if self.times >= 0:
+            raise Replan("the shop is closed")
+        return Bought("bread")
+
+    @achieves_goal("eaten")
+    @action
+    def eat(self, bought: Bought) -> Result:
+        return Result(bought.what)
+
+
+@planned_agent(description="waits for the shop")
+class Patient(Closed):
+    helped = 0
+
+    async def handle_stuck(self, process: AgentProcess) -> bool:
+        self.helped += 1
+        return True
+
+
+UNLIMITED = ProcessOptions(budget=Budget())
+
+
 class TestReplanning:
     async def test_an_action_may_ask_to_plan_without_it(self) -> None:
         @planned_agent(description="has two ways")
@@ -131,7 +167,80 @@ class TestReplanning:
         process, _ = await run(TwoWays())
 
         assert process.last(Result) == Result("slow")
-        assert [entry.action for entry in process.history] == ["quickly", "slowly"]
+        assert [(entry.action, entry.error) for entry in process.history] == [
+            ("quickly", "Replan: not today"),
+            ("slowly", None),
+        ]
+
+    async def test_an_action_without_which_there_is_no_plan_is_tried_again(self) -> None:
+        process, _ = await run(Closed(2))
+
+        assert process.result == Result("bread")
+        assert [entry.error for entry in process.history] == ["Replan: the shop is closed"] * 2 + [None, None]
+
+    async def test_but_not_for_ever_and_the_reason_is_told(self) -> None:
+        process, _ = await run(Closed(1000), UNLIMITED)
+
+        assert process.status is ProcessStatus.STUCK
+        assert process.failure == (
+            "No plan reaches 'eat': 'Bought' is missing, as 'buy' asked to plan again (the shop is closed). "
+            "On the blackboard: UserInput."
+        )
+        assert len(process.history) == 5
+        assert (await process.run()).status is ProcessStatus.STUCK
+        assert len(process.history) == 10
+
+    async def test_each_time_that_the_handler_has_helped_it_is_tried_once_more(self) -> None:
+        agent = Patient(7)
+        process, _ = await run(agent, UNLIMITED)
+        assert (process.result, agent.helped) == (Result("bread"), 3)
+
+        agent = Patient(1000)
+        process, _ = await run(agent, UNLIMITED)
+        assert (process.status, agent.helped) == (ProcessStatus.STUCK, 10)
+
+    @pytest.mark.parametrize(("times", "status"), [(2, ProcessStatus.COMPLETED), (1000, ProcessStatus.STUCK)])
+    async def test_also_when_each_step_is_made_elsewhere(self, times: int, status: ProcessStatus) -> None:
+        agent = PlannedAgent(Closed(times))
+        context = RunContext.over(ScriptedModel())
+        process = agent.process("x", context=context, options=UNLIMITED)
+        for _ in range(20):
+            process.pause()
+            await process.run()
+            process = AgentProcess.restored(agent.spec, process.snapshot(), context)
+            if process.status is not ProcessStatus.PAUSED:
+                break
+        assert process.status is status
+        assert len(process.history) == {2: 4, 1000: 5}[times]
+
+    async def test_the_other_way_is_taken_also_when_that_is_elsewhere(self) -> None:
+        @planned_agent(description="has two ways")
+        class TwoWays(Closed):
+            @action(cost=0.9)
+            def bake(self, topic: UserInput) -> Bought:
+                return Bought("cake")
+
+        agent = PlannedAgent(TwoWays(1000))
+        context = RunContext.over(ScriptedModel())
+        process = agent.process("x", context=context)
+        process.pause()
+        await process.run()
+        process = AgentProcess.restored(agent.spec, process.snapshot(), context)
+        assert (await process.run()).result == Result("cake")
+        assert [entry.action for entry in process.history] == ["buy", "bake", "eat"]
+
+    async def test_two_actions_that_wait_for_each_other_come_to_an_end(self) -> None:
+        @planned_agent(description="has two shops")
+        class TwoShops(Closed):
+            @action
+            def buy_elsewhere(self, topic: UserInput) -> Bought:
+                raise Replan
+
+        process, _ = await run(TwoShops(1000), UNLIMITED)
+        assert process.status is ProcessStatus.STUCK
+        assert process.failure is not None
+        assert "'buy' asked to plan again (the shop is closed) and 'buy_elsewhere' asked" in process.failure
+        assert process.history[1].error == "Replan"
 
 
 @planned_agent(description="takes its time")
@@ -206,6 +315,35 @@ class TestEndingFromOutside:
         process, _ = await run(Flaky(), ProcessOptions(terminate_when=at_once))
 
         assert (process.status, process.failure) == (ProcessStatus.TERMINATED, "Flaky is not wanted")
+
+    @pytest.mark.parametrize("nothing", [None, "", False])
+    async def test_terminate_when_says_nothing(self, nothing: str | None) -> None:
+        process, _ = await run(Flaky(), ProcessOptions(terminate_when=lambda process: nothing))
+        assert process.status is ProcessStatus.COMPLETED
+
+    async def test_terminate_when_may_take_its_time(self) -> None:
+        async def after_one(process: AgentProcess) -> str | None:
+            await asyncio.sleep(0)
+            return "that is enough" if process.history else None
+
+        process, _ = await run(Chain(), ProcessOptions(terminate_when=after_one))
+        assert (process.status, process.failure) == (ProcessStatus.TERMINATED, "that is enough")
+        assert len(process.history) == 1
+
+    async def test_a_function_that_raises_is_named(self) -> None:
+        def broken(process: AgentProcess) -> str | None:
+            raise ValueError("boo")
+
+        process, _ = await run(Flaky(), ProcessOptions(terminate_when=broken))
+        assert (process.status, process.failure) == (ProcessStatus.FAILED, "terminate_when raised ValueError: boo")
+
+        @planned_agent(description="cannot be helped")
+        class Helpless(Closed):
+            def handle_stuck(self, process: AgentProcess) -> bool:
+                raise ValueError("bah")
+
+        process, _ = await run(Helpless(1000))
+        assert (process.status, process.failure) == (ProcessStatus.FAILED, "handle_stuck raised ValueError: bah")
 
     async def test_delays_between_actions(self) -> None:
         process, clock = await run(Chain(), ProcessOptions(delay=2.5))

@@ -13,6 +13,7 @@ from tactician import (
     Budget,
     OperationContext,
     PlannedAgent,
+    Planner,
     Platform,
     ProcessOptions,
     ProcessStatus,
@@ -20,14 +21,15 @@ from tactician import (
     achieves_goal,
     action,
     ask_human,
+    condition,
     planned_agent,
     simple_agent,
 )
-from tactician.errors import ConfigurationError, OutputError, ProcessStuckError
+from tactician.errors import ConfigurationError, OutputError, ProcessStuckError, ResponseError, TransientError
 from tactician.events import ActionStarted, Event, ProcessEnded, ProcessStarted
-from tactician.process import AgentProcess, ChildRun
+from tactician.process import AgentProcess, ChildRun, RetryPolicy
 from tactician.runs import MemoryRuns
-from tactician.testing import FakeContext, ScriptedModel
+from tactician.testing import FakeContext, ScriptedModel, ToolCall
 from tests.agents.running import started, steps
 
 
@@ -120,6 +122,28 @@ class TestRunAgent:
         with pytest.raises(ProcessStuckError, match="Drafter is stuck: No plan reaches 'draft'"):
             await FakeContext().run_agent(Drafter(), Draft, Book("nothing of use"))
 
+    async def test_a_condition_may_run_an_agent_but_cannot_wait(self) -> None:
+        @planned_agent(description="has a condition that runs an agent")
+        class Careful:
+            def __init__(self, agent: object) -> None:
+                self.agent = agent
+
+            @condition
+            async def drafted(self, topic: UserInput, context: OperationContext) -> bool:
+                return bool(await context.run_agent(self.agent, Draft))
+
+            @achieves_goal("published")
+            @action(pre=["drafted"])
+            def publish(self, topic: UserInput) -> Book:
+                return Book(topic.content)
+
+        process = await started(Careful(Drafter()), "frogs", model=ScriptedModel("they hop"))
+        assert process.result == Book("frogs")
+        process = await started(Careful(Asker()), "frogs")
+        assert process.status is ProcessStatus.FAILED
+        assert process.failure is not None
+        assert "Asker waits for somebody, which can be waited for in an action of a process only" in process.failure
+
 
 class TestWhatIsToldOfIt:
     async def test_the_history_has_the_child_with_its_history(self) -> None:
@@ -199,11 +223,74 @@ class TestBudgets:
         assert child.status is ProcessStatus.TERMINATED
         assert child.failure == "the budget of 1 actions is used up"
         assert [run.action for run in child.history] == ["research"]
+        assert (process.status, process.failure) == (ProcessStatus.TERMINATED, "the budget of 1 actions is used up")
+
+    async def test_a_child_has_the_budget_of_its_parent_and_no_other(self) -> None:
+        @planned_agent(description="counts")
+        class Counter:
+            @action(can_rerun=True)
+            def count(self, facts: Facts | None) -> Facts:
+                return Facts(f"{facts.text if facts else ''}I")
+
+            @achieves_goal("counted")
+            @action(pre=["expr: len(facts.text) > 59"])
+            def finish(self, facts: Facts) -> Draft:
+                return Draft(facts.text)
+
+        assert (await started(Counter())).status is ProcessStatus.TERMINATED, "50 actions are the most by default"
+        process = await started(Publisher(Counter()), "x", options=ProcessOptions(budget=Budget()))
+        assert process.result == Book("I" * 60)
+
+    async def test_a_budget_of_its_own_that_is_used_up_fails_the_action(self) -> None:
+        @planned_agent(description="gives its child little")
+        class Strict:
+            @achieves_goal("drafted")
+            @action
+            async def draft(self, topic: UserInput, context: OperationContext) -> Book:
+                options = ProcessOptions(budget=Budget(actions=1))
+                result = await PlannedAgent(Drafter()).run(topic, context=context.run, options=options)
+                return Book(str(result.output))
+
+        process = await started(Strict(), "frogs", model=ScriptedModel("they hop"))
+        assert process.status is ProcessStatus.FAILED
+        assert process.failure is not None
+        assert "Drafter is terminated: the budget of 1 actions is used up" in process.failure
+
+    async def test_a_child_tries_again_as_often_as_its_parent(self) -> None:
+        @planned_agent(description="fails twice")
+        class Flaky:
+            def __init__(self) -> None:
+                self.failures = [TransientError("a"), TransientError("b")]
+
+            @achieves_goal("drafted")
+            @action
+            def draft(self, topic: UserInput) -> Draft:
+                if self.failures:
+                    raise self.failures.pop()
+                return Draft("at last")
+
+        options = ProcessOptions(retry=RetryPolicy(attempts=3, delay=0))
+        process = await started(Publisher(Flaky()), "x", options=options)
+        assert process.result == Book("at last")
+        assert process.history[0].children[0].history[0].attempts == 3
 
     async def test_enough_is_enough_for_both(self) -> None:
         options = ProcessOptions(budget=Budget(actions=3))
         process = await started(Publisher(), "frogs", model=ScriptedModel("they hop"), options=options)
         assert process.status is ProcessStatus.COMPLETED
+
+    async def test_what_an_action_does_with_models_afterwards_is_no_action(self) -> None:
+        @planned_agent(description="asks a model after its child")
+        class Asking:
+            @achieves_goal("published")
+            @action
+            async def publish(self, topic: UserInput, context: OperationContext) -> Book:
+                draft = await context.run_agent(Drafter(), Draft)
+                return Book(await context.ai.generate_text(draft.text))
+
+        options = ProcessOptions(budget=Budget(actions=2))
+        process = await started(Asking(), "frogs", model=ScriptedModel("they hop", "a book"), options=options)
+        assert process.result == Book("a book"), process.failure
 
     async def test_the_tokens_of_children_count(self) -> None:
         options = ProcessOptions(budget=Budget(tokens=10))
@@ -213,6 +300,16 @@ class TestBudgets:
             ProcessStatus.TERMINATED,
             "the budget of 10 tokens is used up (15 used)",
         )
+
+    async def test_the_actions_that_a_model_leads_count(self) -> None:
+        @planned_agent(description="led by a model", planner=Planner.SUPERVISOR)
+        class Led(Drafter): ...
+
+        model = ScriptedModel(ToolCall("research"), "they hop", ToolCall("draft"))
+        process = await started(Led(), "frogs", model=model, options=ProcessOptions(budget=Budget(actions=1)))
+        assert process.status is ProcessStatus.TERMINATED
+        assert process.failure == "the budget of 1 actions is used up"
+        assert steps(process) == ["research", "supervise"]
 
     async def test_a_run_around_a_process_limits_its_actions_too(self) -> None:
         agent = PlannedAgent(Drafter())
@@ -264,10 +361,14 @@ class TestKill:
     async def test_a_child_of_a_process_that_waits_is_gone_with_it(self) -> None:
         platform = Platform(ScriptedModel())
         process = await platform.start(Publisher(Asker()), "frogs")
+        (request,) = process.pending
         await platform.kill(process.id)
         assert process.status is ProcessStatus.KILLED
-        await process.respond(process.pending[0].id, "yes")
+        with pytest.raises(ResponseError, match="it waits for nothing"):
+            await process.respond(request.id, "yes")
+        await process.run()
         assert process.status is ProcessStatus.KILLED
+        assert process.result is None
 
 
 @planned_agent(description="asks before it drafts")
@@ -306,7 +407,8 @@ class Pauser:
 class TestPauses:
     async def test_a_child_that_waits_has_its_parent_wait_and_goes_on_with_it(self) -> None:
         asker = Asker()
-        process = await started(Publisher(asker), "frogs")
+        events: list[Event] = []
+        process = await started(Publisher(asker), "frogs", on_event=events.append)
         assert process.status is ProcessStatus.WAITING
         (request,) = process.pending
         assert request.path == ("Publisher", "publish", "Asker", "draft")
@@ -315,6 +417,8 @@ class TestPauses:
         assert asker.researched == 1, "what the child had done is not done again"
         (child,) = process.history[0].children
         assert [run.action for run in child.history] == ["research", "draft"], "nor forgotten"
+        begun = [event.run_id for event in events if isinstance(event, ProcessStarted)]
+        assert begun == [process.id, child.id] * 2, "they are the same processes"
 
     async def test_a_child_that_is_paused_pauses_its_parent_and_goes_on_with_it(self) -> None:
         pauser = Pauser()

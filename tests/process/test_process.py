@@ -279,10 +279,10 @@ async def test_the_outlook_is_the_plan_and_changes_nothing() -> None:
     assert process.status is ProcessStatus.NOT_STARTED
 
 
-async def test_a_process_is_a_child_of_the_run_that_started_it() -> None:
+async def test_what_a_process_uses_is_counted_in_the_run_that_started_it() -> None:
     context = RunContext.over(ScriptedModel(Draft("d"), Book("b")))
     process = await PlannedAgent(Author()).process("x", context=context).run()
-    assert process.parent_id == context.run_id
+    assert process.parent_id is None
     assert context.tally.total.total_tokens == process.usage.total_tokens == 30
 
 

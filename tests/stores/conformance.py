@@ -249,6 +249,16 @@ class RunStoreConformance:
         assert renewed.expires_at >= lease.expires_at + HOUR
         assert await other.claim("x", HOUR) is None
 
+    async def test_a_lease_that_was_given_back_cannot_be_renewed(self, store: RunStore, other: RunStore) -> None:
+        await store.save(record())
+        _, lease = await taken(store)
+        await store.release(lease)
+
+        with pytest.raises(LeaseLostError):
+            await store.renew(lease, HOUR)
+
+        assert await other.claim("x", HOUR, run_id="r") is not None, "a heartbeat that is late takes nothing"
+
     async def test_its_holder_saves_a_run_again_and_again(self, store: RunStore, other: RunStore) -> None:
         await store.save(record())
         current, lease = await taken(store)

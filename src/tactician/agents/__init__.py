@@ -1,7 +1,7 @@
 """Agents, constellations of them, and the decorators of planned agents."""
 
 from tactician.agents.agent import Agent
-from tactician.agents.base import BaseRunnable, RunnableTool
+from tactician.agents.base import BaseRunnable
 from tactician.agents.boundary import Returns
 from tactician.agents.components import combined_spec, component, component_agent, is_component
 from tactician.agents.constellations import (
@@ -17,6 +17,7 @@ from tactician.agents.definition import AgentDefinition, ContextDefinition, Hand
 from tactician.agents.function import FunctionRunnable, runnable
 from tactician.agents.planned import PlannedAgent, is_planned, planned_agent, raise_unless_completed
 from tactician.agents.planners import Planner
+from tactician.tools import RunnableTool
 
 __all__ = [
     "Agent",

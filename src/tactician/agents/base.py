@@ -6,19 +6,16 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping
 from typing import TYPE_CHECKING, Generic
 
-from pydantic import BaseModel, ConfigDict, ValidationError
 from typing_extensions import TypeVar
 
-from tactician.errors import InvalidArgumentsError
 from tactician.events import Event
-from tactician.llm import ToolSpec, TraceMetadata
+from tactician.llm import TraceMetadata
 from tactician.runs import (
     Budget,
     Input,
     PendingRequest,
     Response,
     RunContext,
-    Runnable,
     RunResult,
     begin,
     go_on,
@@ -26,7 +23,7 @@ from tactician.runs import (
     run_blocking,
     stream_events,
 )
-from tactician.tools import Tool, as_text, problems_of, snake_case
+from tactician.tools import RunnableTool, Tool
 
 if TYPE_CHECKING:
     from tactician.agents.boundary import Returns
@@ -45,6 +42,8 @@ class BaseRunnable(ABC, Generic[T_co]):
 
     name: str
     description: str
+    output_type: type[T_co] | None = None
+    """What it gives, where that is known beforehand."""
     trace: TraceMetadata | None = None
     """What its requests belong to, and those of all that it runs, where these do not say otherwise."""
 
@@ -141,44 +140,3 @@ class BaseRunnable(ABC, Generic[T_co]):
         from tactician.agents.boundary import Returns
 
         return Returns(self, wanted)
-
-
-class RunnableTool(Tool):
-    """A Runnable that a model can call."""
-
-    def __init__(self, runnable: Runnable, name: str | None = None, description: str | None = None) -> None:
-        self._runnable = runnable
-        schema = {
-            "type": "object",
-            "properties": {"request": {"type": "string", "description": "what is to be done, in full"}},
-            "required": ["request"],
-            "additionalProperties": False,
-        }
-        self._spec = ToolSpec(name or snake_case(runnable.name), description or runnable.description, schema)
-
-    @property
-    def spec(self) -> ToolSpec:
-        """The tool as a model sees it."""
-        return self._spec
-
-    @property
-    def runnable(self) -> Runnable:
-        """What is run."""
-        return self._runnable
-
-    async def call(self, arguments: str, context: RunContext) -> str:
-        """Runs the Runnable, as a child of the run that calls it.
-
-        Raises:
-            InvalidArgumentsError: when `request` is missing.
-        """
-        try:
-            request = _Request.model_validate_json(arguments).request
-        except ValidationError as error:
-            raise InvalidArgumentsError(f"The arguments are not valid: {problems_of(error)}") from error
-        return as_text((await self._runnable.run(request, context=context)).output)
-
-
-class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    request: str

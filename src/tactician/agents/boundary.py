@@ -28,6 +28,7 @@ class Returns(BaseRunnable[T], Generic[T]):
         self.name = inner.name
         self.description = inner.description
         self.inner = inner
+        self.output_type = wanted
         self._wanted = output_type(wanted)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:

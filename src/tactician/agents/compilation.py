@@ -16,6 +16,7 @@ from tactician.agents.declaring.methods import ActionMethod, Declarations, Sourc
 from tactician.agents.declaring.mistakes import mistakes_in, wrong_handler
 from tactician.agents.declaring.reading import read
 from tactician.agents.declaring.renewal import Renewal
+from tactician.agents.declaring.settings import wrong_agent
 from tactician.agents.declaring.words import Words
 from tactician.agents.parameters import INFRASTRUCTURE
 from tactician.agents.planners import Planner
@@ -34,25 +35,26 @@ from tactician.process import (
     stored_names,
     type_name,
 )
-from tactician.process.phases import state_of
+from tactician.process.phases import keeps_all, state_of
 from tactician.process.pricing import price_in
 
 
 def compile_classes(
-    sources: Sequence[Source], name: str, description: str, planner: Planner, *, needs_goal: bool
+    sources: Sequence[Source], name: str, description: str, planner: Planner | str, *, needs_goal: bool
 ) -> AgentSpec:
     """Reads the actions, goals and conditions of classes; `AgentSpec.of` adds the instance of those without one.
 
     Raises:
         DeclarationError: with every mistake that was found.
     """
-    problems: list[str] = []
+    problems = list(wrong_agent(description, planner))
     declared = read(sources, problems)
     words = Words(declared)
     problems.extend(mistakes_in(declared, words, needs_goal=needs_goal))
     problems.extend(problem for source in sources for problem in wrong_handler(source.kind))
     if problems:
         raise DeclarationError(", ".join(source.kind.__name__ for source in sources), problems)
+    planner = Planner(planner)
     spec = _Compiler(declared, words).spec(name, description, planner, _stuck_handler(sources))
     again = partial(compile_classes, sources, name, description, planner, needs_goal=needs_goal)
     return Renewal.attached(supervised(spec) if planner is Planner.SUPERVISOR else spec, again)
@@ -85,6 +87,8 @@ class _Compiler:
             conditions=observing.conditions(declared, needed),
             prices=observing.prices(declared),
             types=_types(declared, self._words),
+            generics=declared.generics,
+            states=tuple(kind for kind in declared.states if not keeps_all(kind)),
             stuck_handler=stuck_handler,
         )
 
@@ -105,7 +109,7 @@ class _Compiler:
             tuple(map(words.written, action.gives)) + action.post,
             action.outputs,
             declared.output_binding,
-            tuple(name for name in action.post if name not in self._declared.conditions),
+            tuple(name for name in action.post if name not in self._declared.conditions and name not in words.things),
             action.ran,
             declared.retry,
             tuple(parameter.type for parameter in action.signature.required),
@@ -113,7 +117,8 @@ class _Compiler:
             declared.clear_blackboard,
             declared.tool_groups,
             tuple(parameter.type for parameter in action.signature.needs if not parameter.required),
-            _is_serial(action),
+            _is_serial(action) or bool(words.promised(action)),
+            set(needed).isdisjoint(self._flow.hoped(action)),
         )
 
     def _goal(self, action: ActionMethod) -> GoalSpec:

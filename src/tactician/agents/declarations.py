@@ -58,6 +58,7 @@ class ActionDeclaration:
     output_binding: str
     trigger: type | None
     retry: RetryPolicy | None
+    blocking: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,7 @@ def action(
     output_binding: str = DEFAULT_BINDING,
     trigger: type | None = None,
     retry: RetryPolicy | None = None,
+    blocking: bool = False,
 ) -> Callable[[F], F]: ...
 
 
@@ -116,6 +118,7 @@ def action(
     output_binding: str = DEFAULT_BINDING,
     trigger: type | None = None,
     retry: RetryPolicy | None = None,
+    blocking: bool = False,
 ) -> F | Callable[[F], F]:
     """Declares a method as an action. Its parameter types are what it needs, its return type what it gives.
 
@@ -135,6 +138,7 @@ def action(
         output_binding: bind what it returns to this name.
         trigger: run only when what was added to the blackboard last is of this type.
         retry: how often it is tried; as the process says by default.
+        blocking: run the method in a thread, because it waits or computes without `await`.
     """
     declaration = ActionDeclaration(
         description,
@@ -150,6 +154,7 @@ def action(
         output_binding,
         trigger,
         retry,
+        blocking,
     )
     return _marked(function, ACTION, declaration)
 
@@ -169,10 +174,16 @@ def achieves_goal(description: str, *, value: float = 0.0, export: Export | None
     """
 
     def mark(function: F) -> F:
-        setattr(function, GOAL, GoalDeclaration(description, value, export or Export()))
-        return function
+        return _goal(function, description, value, export)
 
+    if callable(description):  # used without parentheses, which is told when the agent is read
+        return _goal(description, "", value, export)
     return mark
+
+
+def _goal(function: F, description: str, value: float, export: Export | None) -> F:
+    setattr(getattr(function, "__func__", function), GOAL, GoalDeclaration(description, value, export or Export()))
+    return function
 
 
 @overload
@@ -237,7 +248,7 @@ def state(owner: C | None = None, /, *, preserve: bool = False) -> C | Callable[
 
 def _marked(function: F | None, attribute: str, declaration: object) -> F | Callable[[F], F]:
     def mark(wrapped: F) -> F:
-        setattr(wrapped, attribute, declaration)
+        setattr(getattr(wrapped, "__func__", wrapped), attribute, declaration)  # also below a @staticmethod
         return wrapped
 
     return mark if function is None else mark(function)

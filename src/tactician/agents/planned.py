@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import Final, TypeVar, cast
+from typing import Final, TypeVar
 
 from pydantic import JsonValue
 
 from tactician.agents.base import BaseRunnable
 from tactician.agents.compilation import compile_classes
 from tactician.agents.declaring.methods import Source
+from tactician.agents.inputs import objects_of, put_onto
 from tactician.agents.parameters import Provide
 from tactician.agents.planners import Planner
-from tactician.errors import DeclarationError, ProcessFailedError, ProcessStuckError
-from tactician.llm import AssistantMessage, SystemMessage, ToolResult, UserMessage, text_of
+from tactician.errors import DeclarationError, ProcessFailedError, ProcessStuckError, ProcessWaitingError
 from tactician.process import (
     AgentProcess,
     AgentSpec,
@@ -24,17 +24,15 @@ from tactician.process import (
     Keeper,
     ProcessOptions,
     ProcessStatus,
-    UserInput,
     board_to_begin_with,
-    type_name,
 )
+from tactician.process.inputs import Named, with_named
 from tactician.process.nesting import TOWARDS
-from tactician.runs import Budget, Input, Paused, RunContext, RunResult, begin, is_conversation, messages_of
+from tactician.runs import Budget, Input, Paused, RunContext, RunResult, begin
 from tactician.tools import caller_namespace
 
 C = TypeVar("C", bound=type)
 DECLARED: Final = "__tactician_planned__"
-_MESSAGES = (UserMessage, AssistantMessage, SystemMessage, ToolResult)
 
 
 @dataclass(slots=True)
@@ -44,7 +42,7 @@ class _Declared:
     owner: type
     name: str
     description: str
-    planner: Planner
+    planner: Planner | str
     source: Source
     added: frozenset[str]
     compiled: AgentSpec | None = None
@@ -63,7 +61,7 @@ def planned_agent(
     *,
     description: str,
     name: str | None = None,
-    planner: Planner = Planner.GOAP,
+    planner: Planner | str = Planner.GOAP,
     resolvers: Mapping[type, Provide] | None = None,
 ) -> Callable[[C], C]:
     """Declares a class as a planned agent; its methods are declared with `@action` and `@condition`.
@@ -74,7 +72,7 @@ def planned_agent(
     Args:
         description: what the agent is for; people and models choose agents by it.
         name: the class's name by default.
-        planner: how it chooses its actions.
+        planner: how it chooses its actions: a `Planner`, or its value, as in `"utility"`.
         resolvers: what fills parameters of these types, instead of the blackboard.
     """
     namespace = caller_namespace(1)
@@ -144,13 +142,18 @@ class PlannedAgent(BaseRunnable[object]):
         return self.towards(wanted)
 
     def process(
-        self, *objects: object, context: RunContext | None = None, options: ProcessOptions | None = None
+        self,
+        *objects: object,
+        named: Named | None = None,
+        context: RunContext | None = None,
+        options: ProcessOptions | None = None,
     ) -> AgentProcess:
         """A process that has not started, with the objects on its blackboard.
 
-        Text becomes a `UserInput`, and so do messages, unless the agent takes messages.
+        Text becomes a `UserInput`, and so do messages, unless the agent takes messages. Those in `named` go there as
+        they are, under their names.
         """
-        return self.process_in((context or RunContext.default()).child(self.name), objects, options)
+        return self.process_in((context or RunContext.default()).child(self.name), with_named(objects, named), options)
 
     def process_in(
         self,
@@ -166,20 +169,19 @@ class PlannedAgent(BaseRunnable[object]):
             known: what is on its blackboard first; by default, what the options say.
         """
         board = known if known is not None else board_to_begin_with(options)
-        for given in objects:
-            for value in _as_objects(given, self.spec.types):
-                board.add(value)
+        put_onto(board, objects, self.spec.types)
         return AgentProcess(self.spec, board, context, options, keeper)
 
     async def run(
         self,
-        input: Input,
+        input: Input = (),
         *,
+        named: Named | None = None,
         context: RunContext | None = None,
         budget: Budget | None = None,
         options: ProcessOptions | None = None,
     ) -> RunResult[object]:
-        """Runs a process with the input (a tuple is several objects) and returns what its goal gave.
+        """Runs a process with the input, where a tuple is several objects, and with named objects; what its goal gave.
 
         The result's status is `WAITING` when an action asks somebody: see `resume`.
 
@@ -189,15 +191,17 @@ class PlannedAgent(BaseRunnable[object]):
         """
 
         async def work(given: Input, child: RunContext) -> RunResult[object]:
-            return await self._process(given, child, options)
+            return await self._process(with_named(objects_of(given), named), child, options)
 
         return await begin(self.name, input, self._traced(context), budget, work)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
-        return await self._process(input, context, None)
+        return await self._process(objects_of(input), context, None)
 
-    async def _process(self, input: Input, context: RunContext, options: ProcessOptions | None) -> RunResult[object]:
-        process = self._begun(input, context, options)
+    async def _process(
+        self, objects: Sequence[object], context: RunContext, options: ProcessOptions | None
+    ) -> RunResult[object]:
+        process = self._begun(objects, context, options)
         if context.frame is not None:
             context.frame.progress = _Kept(process)
         await process.run()
@@ -206,12 +210,11 @@ class PlannedAgent(BaseRunnable[object]):
         raise_unless_completed(process)
         return RunResult(process.result, tally=process.tally, process_id=process.id, run_id=process.id)
 
-    def _begun(self, input: Input, context: RunContext, options: ProcessOptions | None) -> AgentProcess:
+    def _begun(self, objects: Sequence[object], context: RunContext, options: ProcessOptions | None) -> AgentProcess:
         """A new process; after a pause the same one, with the responses that have come for it."""
         saved = None if context.frame is None else context.frame.saved
         if not isinstance(saved, dict):
-            several = type(input) is tuple and not is_conversation(input)  # a NamedTuple is one object
-            return self.process_in(context, cast("tuple[object, ...]", input) if several else (input,), options)
+            return self.process_in(context, objects, options)
         same = replace(context, run_id=str(saved["id"]))
         process = AgentProcess.restored(self.spec, str(saved["snapshot"]), same, options, is_counted=True)
         for request in process.pending:
@@ -253,25 +256,23 @@ def raise_unless_completed(process: AgentProcess) -> None:
     """Nothing, for a process that reached its goal.
 
     Raises:
+        ProcessWaitingError: when it waits for somebody.
         ProcessStuckError: when no plan reaches a goal.
         ProcessFailedError: when it ended in any other way; an action's exception is the cause.
     """
     if process.status is ProcessStatus.COMPLETED:
         return
+    if process.pending:
+        raise ProcessWaitingError(_how_to_go_on(process), process)
     kind = ProcessStuckError if process.status is ProcessStatus.STUCK else ProcessFailedError
     verb = "failed" if process.status is ProcessStatus.FAILED else f"is {process.status}"
     raise kind(f"{process.agent.name} {verb}: {process.failure}", process) from process.error
 
 
-def _as_objects(value: object, types: Mapping[str, type]) -> Sequence[object]:
-    """What goes onto the blackboard. Messages stay what they are only for an agent that takes such."""
-    if isinstance(value, str):
-        return [UserInput(value)]
-    if not isinstance(value, _MESSAGES) and not is_conversation(value):
-        return [value]
-    messages = messages_of(value)
-    taken = [message for message in messages if type_name(type(message)) in types]
-    return taken if taken and taken[-1] is messages[-1] else [UserInput(text_of(messages))]
+def _how_to_go_on(process: AgentProcess) -> str:
+    asked = "; ".join(f"{request.prompt!r} ({request.kind}, {request.id!r})" for request in process.pending)
+    answer = f"await platform.respond({process.id!r}, {process.pending[0].id!r}, ...)"
+    return f"{process.agent.name} waits for {asked}. Go on with `{answer}`."
 
 
 def _of_planned(method: Callable[..., object]) -> Callable[..., object]:

@@ -24,7 +24,7 @@ from tactician.llm import (
     Vector,
 )
 from tactician.loop import DEFAULT_POLICY, OutputType, TurnLoop, TurnPolicy, output_type
-from tactician.runs import Input, RunContext, RunResult, messages_of, stream_events
+from tactician.runs import Input, RunContext, RunResult, messages_of, run_blocking, stream_events
 from tactician.tools import Toolbox, ToolGroup, ToolLike, as_tool, tools_in, tools_of
 
 T = TypeVar("T")
@@ -106,6 +106,14 @@ class Ai:
         """
         return (await self._run(output_type(str), prompt)).output
 
+    def generate_text_sync(self, prompt: Input) -> str:
+        """`generate_text`, for programs without an event loop; so is `create_sync`.
+
+        Raises:
+            RuntimeError: when called inside a running event loop; use `await ... .generate_text(...)` there.
+        """
+        return run_blocking(self.generate_text(prompt))
+
     async def create(self, wanted: type[T], prompt: Input) -> T:
         """An object of the wanted type: a pydantic model, a dataclass, an enum, a list, a number ...
 
@@ -116,6 +124,10 @@ class Ai:
             ModelError: when the model cannot be called.
         """
         return (await self._run(output_type(wanted), prompt)).output
+
+    def create_sync(self, wanted: type[T], prompt: Input) -> T:
+        """`create`, for programs without an event loop."""
+        return run_blocking(self.create(wanted, prompt))
 
     async def create_if_possible(self, wanted: type[T], prompt: Input) -> T | None:
         """An object of the wanted type, or `None` when the prompt does not tell enough, or no answer is valid.

@@ -12,7 +12,6 @@ from weakref import WeakKeyDictionary
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
-from tactician.agents.base import RunnableTool
 from tactician.blueprint.blueprint import Node
 from tactician.blueprint.building import Builder
 from tactician.blueprint.parts import Name, Part, needing
@@ -22,7 +21,7 @@ from tactician.blueprint.type_names import TypeName
 from tactician.guardrails import AnyGuardrail, GuardrailLike
 from tactician.loop import Handoff, handoff
 from tactician.names import NameProblem, path_of
-from tactician.tools import FunctionTool, Tool, ToolLike, as_tool
+from tactician.tools import FunctionTool, RunnableTool, Tool, ToolLike, as_tool
 from tactician.tools import tools_of as methods_of
 
 G = TypeVar("G", bound=AnyGuardrail)

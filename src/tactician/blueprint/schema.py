@@ -21,17 +21,17 @@ def json_schema() -> dict[str, Data]:
 
     What only a look at the environment or at other files can say is not in it: `Blueprint.build` says that.
     """
-    made, definitions = models_json_schema([(kind, "validation") for kind in KINDS.values()], schema_generator=_Schema)
-    found = definitions["$defs"]
-    one_of = [made[kind, "validation"] for kind in KINDS.values()]
-    for (name, kind), reference in zip(KINDS.items(), one_of, strict=True):
+    kinds = dict(sorted(KINDS.items()))  # not in the order in which modules happened to be imported
+    made, definitions = models_json_schema([(kind, "validation") for kind in kinds.values()], schema_generator=_Schema)
+    found, references = definitions["$defs"], [made[kind, "validation"] for kind in kinds.values()]
+    for (name, kind), reference in zip(kinds.items(), references, strict=True):
         definition = found[str(reference["$ref"]).rpartition("/")[2]]
         definition["title"] = name
         if "type" in kind.model_fields:
             properties = definition["properties"]
             definition["properties"] = {"type": properties.pop("type"), **properties}
             definition["required"] = ["type", *definition.get("required", ())]
-    found[_ANY] = {"title": "blueprint", "description": "An agent or a constellation.", "oneOf": one_of}
+    found[_ANY] = {"title": "blueprint", "description": "An agent or a constellation.", "oneOf": references}
     return {
         "$schema": DIALECT,
         "$id": IDENTIFIER,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 
 from tactician.errors import ResponseError
 from tactician.runs import PendingRequest, Response, approve, reject
@@ -31,24 +30,12 @@ def text_answer(text: str, request: PendingRequest) -> Response:
             return text
 
 
-def form_answer(values: Mapping[str, object], request: PendingRequest) -> Response:
-    """The answer that the fields of a form make."""
-    return values.get("value", "") if _is_text(request) else to_json(values).decode()
-
-
 def _agrees(text: str, request: PendingRequest) -> bool:
     word = text.strip().lower()
     if word not in YES | NO:
         hint = "--approve or --reject REASON" if request.kind == "approval" else "yes or no"
         raise ResponseError(f"{request.id}: {text!r} is no answer to {request.prompt!r}: answer {hint}")
     return word in YES
-
-
-def _is_text(request: PendingRequest) -> bool:
-    """Whether the answer is simply text: the only form that does not forbid further properties."""
-    schema = request.schema or {}
-    properties = schema.get("properties")
-    return "additionalProperties" not in schema and isinstance(properties, Mapping) and properties.keys() == {"value"}
 
 
 def _json_of(text: str) -> object:

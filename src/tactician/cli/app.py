@@ -11,6 +11,7 @@ from rich.table import Table
 
 from tactician import __version__
 from tactician.agents import PlannedAgent
+from tactician.cli.blueprints import blueprints
 from tactician.cli.console import AgentName, Debug, File, err, out
 from tactician.cli.drawing import agent_tree
 from tactician.cli.inspecting import ps, show
@@ -27,6 +28,7 @@ from tactician.process import agent_flowchart
 app = typer.Typer(name="tactician", help="Agents that plan.", no_args_is_help=True, pretty_exceptions_enable=False)
 for command in (run, ps, show, respond, resume, kill, worker):
     app.command()(command)
+app.add_typer(blueprints)
 
 
 _INTERRUPTED = 130

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pydantic_core import from_json
 from rich.console import Console
 
-from tactician.cli.answers import NO, YES, form_answer, text_answer
+from tactician.cli.answers import NO, YES, text_answer
 from tactician.cli.fields import Field, fields_of
 from tactician.cli.words import moment
 from tactician.runs import PendingRequest, Response, approve, reject
@@ -45,8 +45,8 @@ class Asker:
                     return approve() if self._yes_or_no("y/n") else reject(self._read("why not: "))
                 case "confirmation":
                     return self._yes_or_no("y/n")
-                case "form" if request.schema is not None:
-                    return form_answer(self._group(fields_of(request.schema)), request)
+                case "form" if fields := fields_of(request.schema or {}):
+                    return self._group(fields)
                 case _:
                     return text_answer(self._read("> "), request)
 
@@ -63,12 +63,12 @@ class Asker:
         if field.help:
             self._say(field.help, "dim")
         match field.widget:
-            case "group" if field.may_be_null and not self._yes_or_no(f"{label}, y/n"):
-                return None
+            case "group" if field.may_be_left_out and not self._yes_or_no(f"{label}, y/n"):
+                return _left_out(field)
             case "group":
                 return self._group(field.fields, f"{label} / ")
             case "list" if field.item is not None:
-                return self._list(field.item, label)
+                return self._list(field.item, label) or (_NOTHING if field.is_optional else [])
             case "textarea":
                 return self._lines(label) or _left_out(field)
             case _:
@@ -155,7 +155,7 @@ def _json_or_text(text: str, field: Field) -> object:
 
 
 def _left_out(field: Field) -> object:
-    return None if field.may_be_null else _NOTHING
+    return None if field.may_be_null and not field.is_optional else _NOTHING
 
 
 def _expected(field: Field) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
-from tactician.process.forms import HINTS
+from tactician.process.forms import HINTS, label_of
 
 Schema = Mapping[str, object]
 _KINDS = {"boolean": "checkbox", "integer": "number", "number": "number", "array": "list", "object": "group"}
@@ -20,7 +20,8 @@ class Field:
         widget: how it is asked for: see `process.forms`; `json` where only JSON says it all.
         choices: what may be chosen, when it is a selection.
         is_whole: whether it is a number without a fraction.
-        may_be_null: whether it may be left empty.
+        may_be_null: whether it may be `None`.
+        is_optional: whether there is a default for it.
         fields: those of a group.
         item: one entry of a list.
     """
@@ -32,8 +33,14 @@ class Field:
     choices: Sequence[object] = ()
     is_whole: bool = False
     may_be_null: bool = False
+    is_optional: bool = False
     fields: Sequence[Field] = ()
     item: Field | None = None
+
+    @property
+    def may_be_left_out(self) -> bool:
+        """Whether it may be left empty."""
+        return self.may_be_null or self.is_optional
 
 
 def fields_of(schema: Schema) -> list[Field]:
@@ -46,7 +53,9 @@ def sorted_fields(schema: Schema, definitions: Mapping[str, Schema], inside: tup
     properties = cast("Mapping[str, Schema]", schema.get("properties", {}))
     hints = {name: cast("Schema", one.get(HINTS, {})) for name, one in properties.items()}
     names = sorted(properties, key=lambda name: cast("int", hints[name].get("order", 0)))
-    return [_field(name, properties[name], hints[name], definitions, inside) for name in names]
+    required = cast("Sequence[str]", schema.get("required", ()))
+    fields = (_field(name, properties[name], hints[name], definitions, inside) for name in names)
+    return [replace(field, is_optional=field.name not in required) for field in fields]
 
 
 def _field(
@@ -63,12 +72,13 @@ def _field(
     items = plain.get("items")
     return Field(
         name,
-        str(hints.get("label") or name.replace("_", " ").capitalize()),
+        label_of(name, schema),
         widget,
         str(hints.get("help") or schema.get("description") or ""),
         [plain["const"]] if "const" in plain else cast("Sequence[object]", plain.get("enum", ())),
         plain.get("type") == "integer",
         len(others) < len(kinds),
+        False,
         sorted_fields(plain, definitions, deeper) if widget == "group" else (),
         _field(name, items, {}, definitions, deeper) if widget == "list" and isinstance(items, Mapping) else None,
     )
@@ -79,7 +89,7 @@ def _alternatives(schema: Schema, definitions: Mapping[str, Schema]) -> Iterator
     if isinstance(reference := schema.get("$ref"), str):
         name = reference.removeprefix("#/$defs/")
         yield name, definitions.get(name, {})
-    elif isinstance(choices := schema.get("anyOf"), list):
+    elif isinstance(choices := schema.get("anyOf") or schema.get("oneOf"), list):
         for choice in choices:
             yield from _alternatives(choice, definitions)
     else:

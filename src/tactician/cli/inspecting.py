@@ -22,6 +22,7 @@ from tactician.errors import ConfigurationError
 from tactician.llm import ModelCatalog, Usage, UsageTally
 from tactician.platform import Platform
 from tactician.process import DEFAULT_BINDING, ProcessStatus
+from tactician.process.blackboard import GAVE_NOTHING
 from tactician.process.snapshot import Snapshot
 
 _OPEN = [status.value for status in ProcessStatus if not status.is_terminal]
@@ -110,9 +111,12 @@ def _summary(snapshot: Snapshot) -> Iterator[str]:
     if snapshot["usage"]:
         yield f"[dim]{spent(snapshot['seconds'], _tally(snapshot['usage']))}[/dim]"
     # What has run is in the history.
-    told = {name: value for name, value in snapshot["conditions"].items() if not name.startswith("ran ")}
-    if told:
-        yield escape(", ".join(f"{name} is {'true' if value else 'false'}" for name, value in told.items()))
+    if told := [_told(*one) for one in snapshot["conditions"].items() if not one[0].startswith("ran ")]:
+        yield escape(", ".join(told))
+
+
+def _told(condition: str, value: bool) -> str:
+    return condition if condition == GAVE_NOTHING and value else f"{condition} is {'true' if value else 'false'}"
 
 
 def _history(snapshot: Snapshot) -> Table:

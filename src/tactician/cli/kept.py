@@ -28,9 +28,11 @@ class Kept:
 
     @property
     def since(self) -> float | None:
-        """When its last action ended, in seconds since the epoch, if any has."""
-        history = () if self.snapshot is None else self.snapshot["history"]
-        return max((run["started_at"] + run["seconds"] for run in history), default=None)
+        """When its last action ended, or else the process was made, in seconds since the epoch, if that is known."""
+        if self.snapshot is None:
+            return None
+        ended = (run["started_at"] + run["seconds"] for run in self.snapshot["history"])
+        return max(ended, default=self.snapshot.get("began_at"))
 
 
 async def kept_in(store: RunStore, record: RunRecord) -> Kept:

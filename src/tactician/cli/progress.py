@@ -16,6 +16,7 @@ from tactician.events import (
     ActionCompleted,
     ActionStarted,
     Event,
+    MessageSent,
     OutputRejected,
     PlanMade,
     ProcessEnded,
@@ -60,6 +61,8 @@ class ProgressView:
                 self._line(event, f"{_in(self.voice.accent, f'▶ {said}')}  [dim]{escape(event.description)}[/dim]")
             case ActionCompleted():
                 self._action_completed(event)
+            case MessageSent():
+                self._line(event, f"  {escape(event.message.text)}")
             case ProcessEnded():
                 self._process_ended(event)
             case TurnStarted() if self.prompts:

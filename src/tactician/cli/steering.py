@@ -21,7 +21,7 @@ from tactician.cli.stores import needed_store, opened
 from tactician.errors import ConfigurationError, ResponseError, RunConflictError
 from tactician.platform import Platform
 from tactician.process import kill_in
-from tactician.runs import PendingRequest, Response, RunResult, RunStatus, approve, reject
+from tactician.runs import Approval, PendingRequest, RunResult, RunStatus, approve, reject
 
 _Work: TypeAlias = Callable[[Platform, Kept], Awaitable[Outcome]]
 
@@ -36,7 +36,7 @@ def respond(
         bool, typer.Option("--approve", help="Let the tool be called; there is no VALUE then.")
     ] = False,
     rejected: Annotated[
-        str | None, typer.Option("--reject", metavar="REASON", help="Do not let it be called; there is no VALUE then.")
+        str | None, typer.Option("--reject", metavar="REASON", help="Refuse it; there is no VALUE then.")
     ] = None,
     model: ModelName = None,
     voice: PersonalityName = None,
@@ -136,7 +136,7 @@ def _chosen(kept: Kept, request_id: str | None) -> PendingRequest:
     return ids[request_id]
 
 
-def _decided(decision: Response, request: PendingRequest) -> Response:
-    if request.kind != "approval":
+def _decided(decision: Approval, request: PendingRequest) -> Approval:
+    if request.kind == "tool" or (request.kind == "form" and decision.granted):
         raise ResponseError(f"{request.id} is no approval ({request.kind}): answer it with a VALUE.")
     return decision

@@ -40,7 +40,7 @@ class SlidingWindow(ContextStrategy):
 
     def start(self, run: RunContext, counter: TokenCounter) -> Window:
         """The window of a run."""
-        return _SlidingView(Ledger(self.counter or counter), self)
+        return _SlidingView(Ledger(counter if self.counter is None else self.counter), self)
 
 
 class _SlidingView:

@@ -56,7 +56,8 @@ class Summarization(ContextStrategy):
 
     def start(self, run: RunContext, counter: TokenCounter) -> Window:
         """The window of a run."""
-        return _SummaryView(self, Summarizer(run, self.model, self.prompt or DEFAULT_PROMPT), self.counter or counter)
+        summarizer = Summarizer(run, self.model, self.prompt or DEFAULT_PROMPT)
+        return _SummaryView(self, summarizer, counter if self.counter is None else self.counter)
 
 
 class _SummaryView:

@@ -138,7 +138,7 @@ class Stepper:
     def _restored(self, record: RunRecord, keeper: StoreKeeper | None) -> AgentProcess:
         agent = self._planned(record.name)
         context = self._platform.context().child(agent.name)
-        context = replace(context, run_id=record.run_id, parent_id=record.parent_id)
+        context = replace(context, run_id=record.run_id, process_id=record.parent_id)
         return AgentProcess.restored(agent.spec, record.state, context, self._options, keeper)
 
     def _planned(self, name: str) -> PlannedAgent:

@@ -16,7 +16,7 @@ from tactician.llm import ToolCall, ToolResult
 from tactician.loop.handoff import Handoff
 from tactician.loop.policy import TurnPolicy
 from tactician.loop.state import TurnState
-from tactician.runs import Approval, Paused, PendingKind, PendingRequest, RunContext, settle
+from tactician.runs import Approval, Paused, PendingKind, PendingRequest, RunContext, pause_in, settle
 from tactician.tools import NO_TRAITS, Tool, Toolbox, as_text, repaired_arguments
 
 _CHARACTERS_PER_TOKEN = 4
@@ -182,8 +182,10 @@ class ToolRunner:
         context = self._context
         try:
             result = await tools.answer(call, context.at(call.id))
-        except BaseExceptionGroup as group:
-            raise pause_in(group) or group from group
+        except BaseExceptionGroup as group:  # of a tool with tasks of its own
+            if (paused := pause_in(group)) is None:
+                raise
+            raise paused from group
         if context.frame is not None:
             context.frame.forget(call.id)
         return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable
 from functools import lru_cache
-from typing import Generic, TypeVar, cast
+from typing import Annotated, Generic, TypeVar, cast, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
@@ -57,7 +57,7 @@ def _compiled(wanted: Hashable) -> OutputType[object]:
     if wanted is str:
         return OutputType("str", None, lambda text: text, as_text, lambda text: None)
     adapter: TypeAdapter[object] = TypeAdapter(wanted)  # type: ignore[arg-type]  # see output_type
-    name = getattr(wanted, "__name__", None) or re.sub(r"[\w.<>]*\.", "", str(wanted))
+    name = _name_of(wanted)
     schema = _rooted(adapter.json_schema())
     wrapped = schema.get("type") != "object"
     if wrapped:
@@ -72,6 +72,12 @@ def _compiled(wanted: Hashable) -> OutputType[object]:
         lambda value: _accept(value, adapter, wrapped),
         lambda text: partial_value(text, wanted, wrapped),
     )
+
+
+def _name_of(wanted: object) -> str:
+    if get_origin(wanted) is Annotated:
+        return _name_of(get_args(wanted)[0])
+    return getattr(wanted, "__name__", None) or re.sub(r"[\w.<>]*\.", "", str(wanted))
 
 
 def _rooted(schema: dict[str, object]) -> dict[str, object]:

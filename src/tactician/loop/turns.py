@@ -47,6 +47,7 @@ class TurnLoop(Generic[T]):
 
     Args:
         tools: what the model may use; a function is asked before each turn, so that tools can change while it runs.
+        ending: what its answer is, when it is not simply its first reply, or what the policy says.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class TurnLoop(Generic[T]):
         tools: Toolbox | Callable[[], Toolbox] = NO_TOOLS,
         options: LlmOptions = NO_OPTIONS,
         policy: TurnPolicy = DEFAULT_POLICY,
+        ending: Ending[T] | None = None,
     ) -> None:
         autonomy = policy.autonomy
         self._model = model
@@ -69,7 +71,8 @@ class TurnLoop(Generic[T]):
         self._tools = tools
         self._options = options.within(context.trace)
         self._policy = policy
-        self._ending: Ending[T] = ReplyEnding(output) if autonomy is None else AutonomousEnding(output, autonomy)
+        usual = ReplyEnding(output) if autonomy is None else AutonomousEnding(output, autonomy)
+        self._ending: Ending[T] = usual if ending is None else ending
         strategy = policy.window if autonomy is None else autonomy.strategy(policy.window)
         self._window: Window | None = None if strategy is None else strategy.start(context, counter_for(model.name))
         self._turn_began: float | None = None

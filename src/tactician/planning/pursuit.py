@@ -25,7 +25,10 @@ def best_plan(session: Session, goals: Iterable[Goal]) -> Inquiry[Plan | None]:
     It always attends to the goal that promises most. What another goal depends on is not asked, nor that goal planned
     for, once the promise is kept.
     """
-    pursuits = [Pursuit(session, goal) for goal in goals]
+    wanted = tuple(goals)
+    if len(wanted) == 1:  # nothing to compare
+        return (yield from plan_for(session, wanted[0]))
+    pursuits = [Pursuit(session, goal) for goal in wanted]
     queue = [(*pursuit.rank(), position) for position, pursuit in enumerate(pursuits)]
     heapq.heapify(queue)
     while queue:
@@ -34,8 +37,6 @@ def best_plan(session: Session, goals: Iterable[Goal]) -> Inquiry[Plan | None]:
         name = pursuit.question()
         if pursuit.is_hopeless():
             continue
-        if name is None and not queue:
-            return pursuit.plan()
         entry = *pursuit.rank(), position
         if queue and queue[0] < entry:
             heapq.heappush(queue, entry)

@@ -39,9 +39,14 @@ def assembled_for(goal: str, agents: Mapping[str, Runnable]) -> PlannedAgent | N
     )
 
 
+def is_assembled(name: str) -> bool:
+    """Whether a name is that of an assembled agent."""
+    return name.startswith(_PREFIX)
+
+
 def assembled(name: str, agents: Mapping[str, Runnable]) -> PlannedAgent | None:
     """The assembled agent of this name: a process of it can go on wherever the same agents are."""
-    return assembled_for(name.removeprefix(_PREFIX), agents) if name.startswith(_PREFIX) else None
+    return assembled_for(name.removeprefix(_PREFIX), agents) if is_assembled(name) else None
 
 
 def assembled_names(agents: Mapping[str, PlannedAgent]) -> list[str]:

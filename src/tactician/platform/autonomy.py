@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from tactician.agents import PlannedAgent, raise_unless_completed
-from tactician.errors import NoAgentFitsError, Ranked
+from tactician.amounts import need_amount
+from tactician.errors import ConfigurationError, NoAgentFitsError, Ranked
 from tactician.events import RouteChosen
 from tactician.llm import LanguageModel, LlmOptions
 from tactician.platform.assembling import all_of, assembled_for
 from tactician.platform.platform import Platform
 from tactician.platform.ranking import ranked
 from tactician.process import ProcessOptions, ProcessStatus
-from tactician.runs import Input, RunContext, Runnable, RunResult, RunStatus
+from tactician.runs import Input, RunContext, Runnable, RunResult, RunStatus, run_blocking
 
 Mode: TypeAlias = Literal["closed", "open"]
 DEFAULT_CUTOFF = 0.6
@@ -34,6 +35,9 @@ class Autonomy:
         agent_cutoff: how sure it has to be of an agent, from 0 to 1.
         goal_cutoff: how sure it has to be of a goal, from 0 to 1.
         retries: how often it is asked again when its ranking is not valid.
+
+    Raises:
+        ConfigurationError: when a cutoff or `retries` is out of its range.
     """
 
     def __init__(
@@ -45,6 +49,9 @@ class Autonomy:
         goal_cutoff: float = DEFAULT_CUTOFF,
         retries: int = DEFAULT_RETRIES,
     ) -> None:
+        need_amount("Autonomy.agent_cutoff", agent_cutoff, most=1)
+        need_amount("Autonomy.goal_cutoff", goal_cutoff, most=1)
+        need_amount("Autonomy.retries", retries, whole=True)
         self._platform = platform
         self._model = model
         self._agent_cutoff = agent_cutoff
@@ -65,6 +72,7 @@ class Autonomy:
             options: of the process, when it is one.
 
         Raises:
+            ConfigurationError: when there is no such mode.
             NoAgentFitsError: when the model is not sure enough of any agent or goal; with the whole ranking.
             OutputError: when its ranking is not valid after all retries.
             ProcessError: when the process is stuck or fails.
@@ -82,6 +90,16 @@ class Autonomy:
         result = await self._done_by(agent, request, options, context)
         return replace(result, tally=context.tally, delegation_path=(name, *result.delegation_path))
 
+    def run_sync(
+        self, request: Input, *, mode: Mode = "closed", options: ProcessOptions | None = None
+    ) -> RunResult[object]:
+        """`run`, for programs without an event loop.
+
+        Raises:
+            RuntimeError: when called inside a running event loop; use `await ... .run(...)` there.
+        """
+        return run_blocking(self.run(request, mode=mode, options=options))
+
     async def rank(self, request: Input, *, mode: Mode = "closed") -> tuple[Ranked, ...]:
         """How well each agent, or each goal in `"open"` mode, fits a request; the best first. Nothing is done.
 
@@ -92,6 +110,8 @@ class Autonomy:
         return await self._ranking(request, mode, self._platform.context())
 
     async def _ranking(self, request: Input, mode: Mode, context: RunContext) -> tuple[Ranked, ...]:
+        if mode not in get_args(Mode):
+            raise ConfigurationError(f"The mode is {mode!r}; it has to be 'closed' or 'open'")
         candidates = self._agents() if mode == "closed" else self._goals()
         if not candidates:
             what = "agent" if mode == "closed" else "planned agent with a goal"

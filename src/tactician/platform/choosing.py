@@ -6,7 +6,9 @@ import logging
 from collections.abc import Sequence
 
 from tactician.agents import PlannedAgent
-from tactician.process import ProcessOptions
+from tactician.errors import ProcessStuckError
+from tactician.process import AgentProcess, ProcessOptions, ProcessStatus
+from tactician.process.stuck import why_all_stuck
 from tactician.runs import RunContext
 
 _logger = logging.getLogger(__name__)
@@ -21,6 +23,34 @@ async def able(
             if await _has_plan(agent, objects, options, context):
                 return agent
     return agents[0]
+
+
+async def raise_if_none_can(
+    agents: Sequence[PlannedAgent],
+    process: AgentProcess,
+    objects: tuple[object, ...],
+    options: ProcessOptions | None,
+    context: RunContext,
+) -> None:
+    """Nothing, unless there are several agents, and none of them has a plan: the process of the first is stuck at once.
+
+    Raises:
+        ProcessStuckError: with what each of them lacks.
+    """
+    if len(agents) < 2 or process.status is not ProcessStatus.STUCK or process.history:
+        return
+    others = [agent.process(*objects, context=context, options=options) for agent in agents[1:]]
+    reasons = " ".join([await _lack(other) for other in others])
+    raise ProcessStuckError(
+        f"{process.agent.name} is stuck: {process.failure} The others have no plan either. {reasons}", process
+    )
+
+
+async def _lack(process: AgentProcess) -> str:
+    try:
+        return f"{process.agent.name}: {why_all_stuck(process, await process.observe())}"
+    except Exception as error:  # a condition that raises
+        return f"{process.agent.name}: {type(error).__name__}: {error}."
 
 
 async def _has_plan(

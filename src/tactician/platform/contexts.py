@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
@@ -10,6 +12,7 @@ from tactician.process import (
     AgentProcess,
     AgentSpec,
     Blackboard,
+    Rejection,
     SavedObject,
     UserInput,
     restored_board,
@@ -23,14 +26,17 @@ _ATTEMPTS = 5
 async def known_in(store: RunStore, context_id: str, agent: AgentSpec, board: Blackboard) -> Blackboard:
     """A blackboard with the objects of a context that the agent knows the types of, and then those of another one.
 
+    What a goal of the agent gives is left out: it is to be given anew, whoever has found it out on the way.
+
     Raises:
         StoredStateError: when the context cannot be read.
     """
     kept = await store.load_context(context_id)
     saved = [] if kept is None else _read(context_id, kept[0])
     known = [one for one in saved if one["type"] in agent.types]
-    found = restored_board(known, {}, agent.types)
-    return Blackboard.of((*found.entries, *board.entries), board.conditions)
+    found, anew = restored_board(known, {}, agent), tuple(_given_anew(agent))
+    entries = (entry for entry in found.entries if not isinstance(entry.value, anew))
+    return Blackboard.of((*entries, *board.entries), board.conditions)
 
 
 async def keep_context(store: RunStore, context_id: str, process: AgentProcess) -> None:
@@ -41,7 +47,8 @@ async def keep_context(store: RunStore, context_id: str, process: AgentProcess) 
         RunConflictError: when others change the context again and again.
     """
     result = process.result
-    found = [e for e in process.blackboard.entries if e.value is not result and not isinstance(e.value, UserInput)]
+    said = UserInput | Rejection
+    found = [e for e in process.blackboard.entries if e.value is not result and not isinstance(e.value, said)]
     fresh = [one for one in saved_objects(Blackboard.of(found, {})) if not one["hidden"]]
     for attempt in range(_ATTEMPTS):
         kept = await store.load_context(context_id)
@@ -55,6 +62,15 @@ async def keep_context(store: RunStore, context_id: str, process: AgentProcess) 
                 raise
         else:
             return
+
+
+def _given_anew(agent: AgentSpec) -> Iterator[type]:
+    """The types that keep the action of a goal from running when one is there."""
+    for goal in agent.goals:
+        action = agent.action(goal.name)
+        if action.plan.pre.get(action.condition_ran) is False:
+            taken = (*action.input_types, *action.optional_types)
+            yield from (kind for kind in goal.output_types if not any(issubclass(one, kind) for one in taken))
 
 
 def _read(context_id: str, text: str) -> list[SavedObject]:

@@ -10,11 +10,12 @@ from tactician.agents import BaseRunnable, PlannedAgent, raise_unless_completed
 from tactician.errors import AgentNotFoundError, ProcessFailedError
 from tactician.events import EventSink
 from tactician.llm import LanguageModel, ModelSource, source_of
-from tactician.platform.choosing import able
+from tactician.platform.choosing import able, raise_if_none_can
 from tactician.platform.publishing import goal_tools, local_goals
 from tactician.platform.registry import Registry
 from tactician.platform.running import Runner
-from tactician.process import DEFAULT_LEASE, AgentProcess, ProcessOptions, need_tool_groups
+from tactician.process import DEFAULT_LEASE, AgentProcess, ProcessOptions, ProcessStatus, need_tool_groups
+from tactician.process.inputs import Named, with_named
 from tactician.runs import (
     Lease,
     MemoryRuns,
@@ -26,6 +27,7 @@ from tactician.runs import (
     RunStatus,
     RunStore,
     default_models,
+    run_blocking,
 )
 from tactician.tools import Tool, ToolGroup, ToolGroups
 
@@ -113,11 +115,14 @@ class Platform:
         self._tool_groups.add(groups)
         return self
 
-    async def start(self, agent: object, *objects: object, options: ProcessOptions | None = None) -> AgentProcess:
+    async def start(
+        self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
+    ) -> AgentProcess:
         """Runs a process of a planned agent, given itself or by its registered name, as far as it can go.
 
         The objects go onto the blackboard first; text becomes a `UserInput`, and so do messages, unless the agent takes
-        messages. Look at `process.status`: this does not raise when the process fails or is stuck.
+        messages. Those in `named` go there as they are, under their names, for parameters that are `by_name`. Look at
+        `process.status`: this does not raise when the process fails or is stuck.
 
         Raises:
             AgentNotFoundError: when no planned agent has the name.
@@ -125,9 +130,21 @@ class Platform:
             ConfigurationError: when a tool group is missing that an action uses; or when the platform has a store, and
                 the options cannot be kept there.
         """
-        return await self._runner.start(self._ready(agent), objects, options)
+        return await self._runner.start(self._ready(agent), with_named(objects, named), options)
 
-    async def spawn(self, agent: object, *objects: object, options: ProcessOptions | None = None) -> AgentProcess:
+    def start_sync(
+        self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
+    ) -> AgentProcess:
+        """`start`, for programs without an event loop; so are the other methods that end in `_sync`.
+
+        Raises:
+            RuntimeError: when called inside a running event loop; use `await ... .start(...)` there.
+        """
+        return run_blocking(self.start(agent, *objects, named=named, options=options))
+
+    async def spawn(
+        self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
+    ) -> AgentProcess:
         """`start`, but returns at once, and the process runs on beside.
 
         Raises:
@@ -136,9 +153,11 @@ class Platform:
             ConfigurationError: when a tool group is missing that an action uses; or when the platform has a store, and
                 the options cannot be kept there.
         """
-        return await self._runner.spawn(self._ready(agent), objects, options)
+        return await self._runner.spawn(self._ready(agent), with_named(objects, named), options)
 
-    async def enqueue(self, agent: object, *objects: object, options: ProcessOptions | None = None) -> str:
+    async def enqueue(
+        self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
+    ) -> str:
         """Puts a process into the store for a worker to run; its id.
 
         Raises:
@@ -146,32 +165,46 @@ class Platform:
             AgentNotFoundError: when no planned agent has the name.
             DeclarationError: when the agent is not declared correctly.
         """
-        return await self._runner.enqueue(self._registry.planned(agent), objects, options)
+        return await self._runner.enqueue(self._registry.met(agent), with_named(objects, named), options)
 
-    async def invoke(self, wanted: type[T], *objects: object, options: ProcessOptions | None = None) -> T:
+    async def invoke(
+        self, wanted: type[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None
+    ) -> T:
         """An object of the wanted type, from the registered agent that has a goal and a plan for it.
 
         Raises:
             AgentNotFoundError: when no registered agent yields the type.
-            ProcessStuckError: when the agent that does has no plan from these objects.
+            ProcessStuckError: when no agent that does has a plan from these objects.
+            ProcessWaitingError: when it waits for somebody; it goes on with `respond`.
             ProcessFailedError: when an action raises, a budget is used up, or a goal that may give one of several
                 types gives another one.
         """
-        agent = await able(self._registry.yielding(wanted), objects, options, self.context())
-        process = await self.start(agent, *objects, options=options)
+        objects = with_named(objects, named)
+        agents, context = self._registry.yielding(wanted), self.context()
+        process = await self.start(await able(agents, objects, options, context), *objects, options=options)
+        await raise_if_none_can(agents, process, objects, options, context)
         raise_unless_completed(process)
         if isinstance(result := process.result, wanted):
             return result
         given = type(result).__name__
         raise ProcessFailedError(f"{process.agent.name} gave a {given} and not a {wanted.__name__}", process)
 
+    def invoke_sync(
+        self, wanted: type[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None
+    ) -> T:
+        """`invoke`, for programs without an event loop."""
+        return run_blocking(self.invoke(wanted, *objects, named=named, options=options))
+
     async def processes(self) -> list[AgentProcess]:
         """The processes that run here or wait, and the last 1000 of those that have ended or are stuck; oldest first.
 
-        With a store, those that wait are among the last 1000 too. Others are in the list as long as the program holds
-        them.
+        With a store, those that wait are among the last 1000 too, and one that has gone on elsewhere is given as it is
+        kept there. Others are in the list as long as the program holds them.
+
+        Raises:
+            StoredStateError: when what is kept cannot be read.
         """
-        return self._runner.processes.all()
+        return await self._runner.all()
 
     async def process(self, process_id: str) -> AgentProcess:
         """A process of those that `processes` lists, or one that is kept in the store.
@@ -188,26 +221,42 @@ class Platform:
         Raises:
             RunNotFoundError: when there is no such process.
             RunConflictError: when somebody else is going on with it.
-            ResponseError: when it does not wait for that, or the answer does not fit; then it still waits.
+            ResponseError: when it does not wait for that, or the answer does not fit; then it still waits. Or when it
+                has ended.
         """
         return await self._runner.respond(process_id, request_id, response)
 
-    async def resume(self, process_id: str) -> AgentProcess:
+    def respond_sync(self, process_id: str, request_id: str, response: Response) -> AgentProcess:
+        """`respond`, for programs without an event loop."""
+        return run_blocking(self.respond(process_id, request_id, response))
+
+    async def resume(self, process_id: str, *objects: object, named: Named | None = None) -> AgentProcess:
         """Goes on with a process that was paused, is stuck, or whose worker has died, as far as it can.
 
-        Raises:
-            RunNotFoundError: when there is no such process.
-            RunConflictError: when somebody else is going on with it.
-        """
-        return await self._runner.resume(process_id)
-
-    async def kill(self, process_id: str, reason: str = "killed") -> None:
-        """Ends a process for good, and interrupts what it does, wherever it runs.
+        The objects go onto its blackboard first, as those of `start` do: what one that is stuck lacks.
 
         Raises:
             RunNotFoundError: when there is no such process.
+            RunConflictError: when it has ended, or somebody else is going on with it.
+            StoredStateError: when an object cannot be kept in the store; then nothing has changed.
         """
-        await self._runner.kill(process_id, reason)
+        return await self._runner.resume(process_id, with_named(objects, named))
+
+    def resume_sync(self, process_id: str, *objects: object, named: Named | None = None) -> AgentProcess:
+        """`resume`, for programs without an event loop."""
+        return run_blocking(self.resume(process_id, *objects, named=named))
+
+    async def kill(self, process_id: str, reason: str = "killed") -> ProcessStatus:
+        """Ends a process for good, and interrupts what it does, wherever it runs. One that has ended stays as it is.
+
+        Returns:
+            How it has ended: as `KILLED`, unless it had ended before.
+
+        Raises:
+            RunNotFoundError: when there is no such process.
+            RunConflictError: when it changes too fast.
+        """
+        return await self._runner.kill(process_id, reason)
 
     async def go_on(self, record: RunRecord, lease: Lease, *, seconds: float = DEFAULT_LEASE) -> AgentProcess:
         """Goes on with a process that a worker has claimed.
@@ -238,7 +287,7 @@ class Platform:
         return await agent.resume(run_id, responses, context=self.context())
 
     def _ready(self, agent: object) -> PlannedAgent:
-        planned = self._registry.planned(agent)
+        planned = self._registry.met(agent)
         need_tool_groups(planned.spec, self.context())
         return planned
 

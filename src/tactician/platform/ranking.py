@@ -7,7 +7,7 @@ from functools import lru_cache
 from operator import getitem
 from typing import Annotated, Literal, cast
 
-from pydantic import AfterValidator, Field, create_model
+from pydantic import AfterValidator, Field, RootModel, create_model
 from pydantic_core import PydanticCustomError
 
 from tactician.agents import Agent
@@ -42,16 +42,16 @@ async def ranked(
         ModelError: when it cannot be called.
     """
     listed = "\n".join(f"- {name}: {description}" for name, description in candidates.items())
-    wanted = cast("type[list[Ranked]]", _ranking_of(tuple(candidates)))
+    wanted = _ranking_of(tuple(candidates))
     ranker = Agent("Ranker", model=model, output_type=wanted, max_attempts=retries + 1)
     prompt = _PROMPT.format(candidates=listed, request=text_of(messages_of(request)))
-    given = {one.name: one for one in (await ranker.run(prompt, context=context)).output}
+    given = {one.name: one for one in (await ranker.run(prompt, context=context)).output.root}
     everything = (given.get(name) or Ranked(name, 0.0, "not ranked") for name in candidates)
     return tuple(sorted(everything, key=lambda one: -one.confidence))
 
 
 @lru_cache(maxsize=32)
-def _ranking_of(names: tuple[str, ...]) -> object:
+def _ranking_of(names: tuple[str, ...]) -> type[RootModel[list[Ranked]]]:
     """The type of a ranking of these names."""
     # Names that are known at runtime only make a type for pydantic, and none for mypy.
     known = cast("type[str]", getitem(Literal, names))
@@ -61,7 +61,8 @@ def _ranking_of(names: tuple[str, ...]) -> object:
         confidence=(Annotated[float, Field(ge=0, le=1)], ...),
         reason=(str, ""),
     )
-    return Annotated[list[entry], AfterValidator(_each_once)]  # type: ignore[valid-type]  # known at runtime only
+    entries = Annotated[list[entry], AfterValidator(_each_once)]  # type: ignore[valid-type]  # known at runtime only
+    return cast("type[RootModel[list[Ranked]]]", create_model("Ranking", __base__=RootModel[entries]))
 
 
 def _each_once(ranking: list[Ranked]) -> list[Ranked]:

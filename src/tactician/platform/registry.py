@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 
 from tactician.agents import PlannedAgent, component_agent, is_component, is_planned
+from tactician.agents.single import as_planned
 from tactician.errors import AgentNotFoundError, DeclarationError
-from tactician.platform.assembling import assembled, assembled_names
+from tactician.platform.assembling import assembled, assembled_names, is_assembled
 from tactician.platform.leading import is_led, led_again, led_names
 from tactician.runs import Runnable, RunRecord
 
@@ -17,6 +18,7 @@ class Registry:
 
     def __init__(self) -> None:
         self._agents: dict[str, Runnable] = {}
+        self._met: dict[str, PlannedAgent] = {}
         self._process_names: tuple[str, ...] | None = None
 
     @property
@@ -59,16 +61,29 @@ class Registry:
         raise AgentNotFoundError(f"No agent is registered as {name!r}.{hint} Registered: {known}.")
 
     def planned(self, agent: object) -> PlannedAgent:
-        """A planned agent, given itself or by its name.
+        """A planned agent, or another Runnable that says what it gives as one; given itself or by its name.
 
         Raises:
-            AgentNotFoundError: when no planned agent has the name.
+            AgentNotFoundError: when none has the name.
             DeclarationError: when it is not declared correctly.
         """
         given = self.found(agent) if isinstance(agent, str) else agent
         if not isinstance(found := _as_runnable(given), PlannedAgent):
-            kind = type(found).__name__
-            raise AgentNotFoundError(f"{found.name!r} ({kind}) is no planned agent: call its `run`.")
+            if (single := as_planned(found)) is not None:
+                return single
+            raise AgentNotFoundError(
+                f"{found.name!r} ({type(found).__name__}) is no planned agent: call its `run`, as in "
+                f"`await platform.agents[{found.name!r}].run(..., context=platform.context())`. One that says what it "
+                "gives, by an `output_type`, has processes too."
+            )
+        return found
+
+    def met(self, agent: object) -> PlannedAgent:
+        """`planned`, of one that is about to have a process: though it is not registered, that can go on here."""
+        found = self.planned(agent)
+        if found.name not in self._agents and not (is_led(found.name) or is_assembled(found.name)):
+            self._met[found.name] = found
+            self._process_names = None
         return found
 
     def of_record(self, record: RunRecord) -> PlannedAgent:
@@ -80,15 +95,18 @@ class Registry:
         """
         if record.name not in self._agents and is_led(record.name):
             return led_again(record, self._agents)
+        if record.name not in self._agents and record.name in self._met:
+            return self._met[record.name]
         return self.planned(record.name)
 
     def yielding(self, wanted: type) -> list[PlannedAgent]:
-        """The registered agents with those of their goals that give an object of the type.
+        """The registered agents with those of their goals that give an object of the type: planned ones first, as
+        others do not say what they need.
 
         Raises:
             AgentNotFoundError: when there is none.
         """
-        planned = [agent for agent in self._agents.values() if isinstance(agent, PlannedAgent)]
+        planned = self._planned()
         if yielding := [aimed for agent in planned if (aimed := agent.towards(wanted)) is not None]:
             return yielding
         kinds = {kind.__name__ for agent in planned for goal in agent.spec.goals for kind in goal.output_types}
@@ -102,8 +120,15 @@ class Registry:
         """The names of all agents whose processes can go on here: registered ones, and what can be made of them."""
         if self._process_names is None:
             planned = {name: agent for name, agent in self._agents.items() if isinstance(agent, PlannedAgent)}
-            self._process_names = (*planned, *assembled_names(planned), *led_names(planned))
+            named = {**self._met, **{agent.name: agent for agent in self._planned()}}
+            self._process_names = (*named, *assembled_names(planned), *led_names(planned))
         return self._process_names
+
+    def _planned(self) -> list[PlannedAgent]:
+        """The planned agents, and then the others that say what they give."""
+        all_agents = self._agents.values()
+        others = (as_planned(agent) for agent in all_agents if not isinstance(agent, PlannedAgent))
+        return [*(one for one in all_agents if isinstance(one, PlannedAgent)), *filter(None, others)]
 
 
 def _as_runnable(agent: object) -> Runnable:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from typing import Final
+from weakref import WeakKeyDictionary
 
 from tactician.agents import PlannedAgent
+from tactician.agents.inputs import put_onto
 from tactician.errors import ConfigurationError, RunConflictError, RunNotFoundError
 from tactician.platform.contexts import keep_context, known_in
 from tactician.platform.processes import Processes
@@ -25,6 +28,7 @@ from tactician.process.saved_options import check_can_be_kept
 from tactician.runs import Lease, Response, RunContext, RunRecord, RunStore, new_id
 
 Objects = tuple[object, ...]
+_OURS: Final = frozenset({ProcessStatus.NOT_STARTED, ProcessStatus.RUNNING})
 
 
 class Runner:
@@ -46,6 +50,7 @@ class Runner:
         self._is_durable = is_durable
         self._owner = f"platform-{new_id()}"
         self._spawned: set[asyncio.Task[AgentProcess]] = set()
+        self._keepers: WeakKeyDictionary[AgentProcess, StoreKeeper] = WeakKeyDictionary()
         self.processes = Processes(is_durable=is_durable)
 
     async def start(self, agent: PlannedAgent, objects: Objects, options: ProcessOptions | None) -> AgentProcess:
@@ -55,7 +60,7 @@ class Runner:
     async def spawn(self, agent: PlannedAgent, objects: Objects, options: ProcessOptions | None) -> AgentProcess:
         """A new process, which runs beside."""
         process, keeper = await self._made(agent, objects, options)
-        task = asyncio.create_task(self._run(process, keeper))
+        task = process.spawned = asyncio.create_task(self._run(process, keeper))
         self._spawned.add(task)
         task.add_done_callback(self._spawned.discard)
         return process
@@ -76,33 +81,66 @@ class Runner:
 
     async def respond(self, process_id: str, request_id: str, response: Response) -> AgentProcess:
         """A process that waits, told something, and run as far as it can go."""
-        process, keeper = await self._taken(process_id)
+        try:
+            process, keeper = await self._taken(process_id)
+        except RunConflictError:
+            if (kept := await self.process(process_id)).status.is_terminal:
+                kept.answer(request_id, response)  # which says that it has ended
+            raise
         async with self._going_on(process, keeper):
             await process.respond(request_id, response)
         return process
 
-    async def resume(self, process_id: str) -> AgentProcess:
-        """A process that rests, run as far as it can go."""
-        return await self._run(*await self._taken(process_id))
+    async def resume(self, process_id: str, objects: Objects) -> AgentProcess:
+        """A process that rests, given objects, and run as far as it can go."""
+        process, keeper = await self._taken(process_id)
+        async with self._going_on(process, keeper):
+            if objects and not process.status.is_terminal:
+                put_onto(process.blackboard, objects, process.agent.types)
+                if keeper is not None:
+                    await keeper.keep(process)
+            await process.run()
+        return process
 
     async def go_on(self, record: RunRecord, lease: Lease, seconds: float) -> AgentProcess:
         """A process that was claimed, run as far as it can go."""
         keeper = StoreKeeper(self._store, record, lease.owner, lease=lease, seconds=seconds)
         return await self._run(self._claimed(record, keeper), keeper)
 
-    async def kill(self, process_id: str, reason: str) -> None:
-        """Ends a process for good, wherever it runs.
+    async def kill(self, process_id: str, reason: str) -> ProcessStatus:
+        """Ends a process for good, wherever it runs; how it has ended.
 
         Raises:
             RunNotFoundError: when there is none.
+            RunConflictError: when it changes too fast.
         """
-        if (process := self.processes.find(process_id)) is not None:
-            await process.kill(reason)
+        process = self.processes.find(process_id)
+        if process is not None and (not self._is_durable or process.status in _OURS):
+            with suppress(RunConflictError):  # it has gone on elsewhere
+                await process.kill(reason)
             self.processes.rest(process)
         if self._is_durable:
-            await kill_in(self._store, process_id, reason)
-        elif process is None:
+            if await kill_in(self._store, process_id, reason) and process is not None:
+                await process.kill(reason)
+            return ProcessStatus((await self.record(process_id)).status)
+        if process is None:
             raise RunNotFoundError(f"There is no process with the id {process_id!r}")
+        return process.status
+
+    async def all(self) -> list[AgentProcess]:
+        """The processes that are known here, oldest first, as they stand."""
+        found = [await self._as_it_stands(process) for process in self.processes.all()]
+        return [process for process in found if process is not None]
+
+    async def _as_it_stands(self, process: AgentProcess) -> AgentProcess | None:
+        """The process itself, or a copy of what is kept, when it has gone on elsewhere; `None` when nothing is kept."""
+        keeper = self._keepers.get(process)
+        if keeper is None or keeper.has_ended or process.status in _OURS:
+            return process
+        record = await self._store.load(process.id)
+        if record is None:
+            return None
+        return process if keeper.is_current(record) else self._restored(record)
 
     async def process(self, process_id: str) -> AgentProcess:
         """A process as it stands: itself, where it runs here.
@@ -113,7 +151,7 @@ class Runner:
         found = self.processes.find(process_id)
         if found is not None and (not self._is_durable or found.status is ProcessStatus.RUNNING):
             return found
-        return self._restored(await self.record(process_id), None)
+        return self._restored(await self.record(process_id))
 
     async def record(self, run_id: str) -> RunRecord:
         """What is kept of a run.
@@ -133,14 +171,19 @@ class Runner:
         context, keeper = self._context().child(agent.name), None
         if self._is_durable:
             check_can_be_kept(options or ProcessOptions())
-            record = RunRecord(context.run_id, agent.name, "not started", "", 0, "process", context.parent_id)
+            record = RunRecord(context.run_id, agent.name, "not started", "", 0, "process", context.process_id)
             keeper = StoreKeeper(self._store, record, self._owner)
         known = board_to_begin_with(options)
         if options is not None and options.context_id is not None:
             known = await known_in(self._store, options.context_id, agent.spec, known)
         process = agent.process_in(context, objects, options, keeper, known)
-        self.processes.add(process)
+        self._know(process, keeper)
         return process, keeper
+
+    def _know(self, process: AgentProcess, keeper: StoreKeeper | None) -> None:
+        self.processes.add(process)
+        if keeper is not None:
+            self._keepers[process] = keeper
 
     async def _run(self, process: AgentProcess, keeper: StoreKeeper | None) -> AgentProcess:
         async with self._going_on(process, keeper):
@@ -174,14 +217,21 @@ class Runner:
             )
         record, lease = claimed
         keeper = StoreKeeper(self._store, record, self._owner, lease=lease)
-        return self._claimed(record, keeper), keeper
+        try:
+            return self._claimed(record, keeper), keeper
+        except BaseException:
+            await self._store.release(lease)
+            raise
 
     def _claimed(self, record: RunRecord, keeper: StoreKeeper) -> AgentProcess:
         process = self._restored(record, keeper)
-        self.processes.add(process)
+        self._know(process, keeper)
         return process
 
-    def _restored(self, record: RunRecord, keeper: StoreKeeper | None) -> AgentProcess:
-        agent = self._registry.of_record(record)
-        context = replace(self._context().child(agent.name), run_id=record.run_id, parent_id=record.parent_id)
-        return AgentProcess.restored(agent.spec, record.state, context, keeper=keeper)
+    def _restored(self, record: RunRecord, keeper: StoreKeeper | None = None) -> AgentProcess:
+        """What is kept of a process. Its keeper lets it be gone on with only by one at a time."""
+        here = self.processes.find(record.run_id)
+        agent = self._registry.of_record(record).spec if here is None else here.agent.renewed()
+        keeper = keeper or StoreKeeper(self._store, record, self._owner)
+        context = replace(self._context().child(agent.name), run_id=record.run_id, process_id=record.parent_id)
+        return AgentProcess.restored(agent, record.state, context, keeper=keeper)

@@ -14,6 +14,8 @@ from tactician.llm import LanguageModel, LlmOptions
 from tactician.platform.leading import led
 from tactician.platform.platform import Platform
 from tactician.process import AgentProcess, ProcessOptions
+from tactician.process.inputs import Named
+from tactician.runs import run_blocking
 
 T = TypeVar("T", default=object)
 W = TypeVar("W")
@@ -23,7 +25,7 @@ W = TypeVar("W")
 class SupervisorInvocation(Generic[T]):
     """How a model is to lead actions: `SupervisorInvocation(platform).returning(Meal).within(Stages())`.
 
-    Every method but `run` and `start` returns a changed copy.
+    Every method but `run`, `run_sync` and `start` returns a changed copy.
 
     Args:
         platform: with whose models.
@@ -49,7 +51,7 @@ class SupervisorInvocation(Generic[T]):
         """More components and planned agents, whose actions may be used."""
         return replace(self, scope=(*self.scope, *instances))
 
-    async def run(self, *objects: object) -> T:
+    async def run(self, *objects: object, named: Named | None = None) -> T:
         """The object that was wanted, from these; text becomes a `UserInput`.
 
         Raises:
@@ -58,14 +60,22 @@ class SupervisorInvocation(Generic[T]):
             DeclarationError: when a component is not declared correctly.
             ProcessFailedError: when the goal is not reached.
         """
-        process = await self.start(*objects)
+        process = await self.start(*objects, named=named)
         raise_unless_completed(process)
         if self.wanted is not None and isinstance(result := process.result, self.wanted):
             return result
         given, within = type(process.result).__name__, " and ".join(type(one).__name__ for one in self.scope)
         raise ProcessFailedError(f"{within} gave a {given} and not what was wanted", process)
 
-    async def start(self, *objects: object) -> AgentProcess:
+    def run_sync(self, *objects: object, named: Named | None = None) -> T:
+        """`run`, for programs without an event loop.
+
+        Raises:
+            RuntimeError: when called inside a running event loop; use `await ... .run(...)` there.
+        """
+        return run_blocking(self.run(*objects, named=named))
+
+    async def start(self, *objects: object, named: Named | None = None) -> AgentProcess:
         """The process, run as far as it can go. Look at its status: it may wait for somebody, or have failed.
 
         With a store, it goes on wherever the same components and planned agents are registered.
@@ -84,4 +94,4 @@ class SupervisorInvocation(Generic[T]):
                 'name of the model, as in SupervisorInvocation(platform, model="gpt-5.4").'
             )
         agent = led(self.scope, self.wanted, self.model, self.max_rounds)
-        return await self.platform.start(agent, *objects, options=self.options)
+        return await self.platform.start(agent, *objects, named=named, options=self.options)

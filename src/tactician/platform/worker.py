@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from asyncio import CancelledError
 from contextlib import suppress
 
-from tactician.errors import LeaseLostError, StoreError, TacticianError
+from tactician.errors import LeaseLostError, StoreError
 from tactician.platform.platform import Platform
 from tactician.process import DEFAULT_LEASE
 from tactician.runs import Lease, RunRecord, new_id
@@ -65,7 +66,7 @@ class Worker:
                         async with asyncio.timeout(self._poll):
                             await stop.wait()
                     continue
-                task = group.create_task(self._go_on(*claimed))
+                task = group.create_task(self._work(*claimed))
                 task.add_done_callback(lambda _: places.release())
 
     async def _claim(self) -> tuple[RunRecord, Lease] | None:
@@ -77,15 +78,23 @@ class Worker:
             _logger.warning("%s: %s", self.name, error)
             return None
 
-    async def _go_on(self, record: RunRecord, lease: Lease) -> None:
+    async def _work(self, record: RunRecord, lease: Lease) -> None:
+        if not await self._go_on(record, lease):
+            await asyncio.sleep(self._poll)  # it may be tried again, but not at once and again
+
+    async def _go_on(self, record: RunRecord, lease: Lease) -> bool:
+        """Goes on with what was claimed; whether that was possible. No process is the end of those beside it."""
         if record.kind != "process":  # a run of an agent goes on where somebody answers it
-            return
+            return True
         try:
             process = await self._platform.go_on(record, lease, seconds=self._lease)
         except LeaseLostError as error:
             _logger.warning("%s: %s", self.name, error)
-        except TacticianError:
-            # The lease stays until it expires: so it is not tried again at once, and again.
+            return True
+        except (CancelledError, KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException:
             _logger.exception("%s: the process %s cannot go on", self.name, record.run_id)
-        else:
-            _logger.info("%s: %r", self.name, process)
+            return False
+        _logger.info("%s: %r", self.name, process)
+        return True

@@ -1,6 +1,6 @@
 """Every multi-step run: a blackboard, a plan, and a tick that replans after each action."""
 
-from tactician.process.blackboard import DEFAULT_BINDING, Blackboard, UserInput
+from tactician.process.blackboard import DEFAULT_BINDING, Blackboard, Rejection, UserInput
 from tactician.process.context import OperationContext
 from tactician.process.diagram import agent_flowchart
 from tactician.process.driving import Keeper
@@ -44,6 +44,7 @@ __all__ = [
     "confirm",
     "Blackboard",
     "UserInput",
+    "Rejection",
     "DEFAULT_BINDING",
     "OperationContext",
     "AgentSpec",

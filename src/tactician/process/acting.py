@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from time import perf_counter, time
 from typing import TYPE_CHECKING
 
-from tactician.errors import BudgetError, Replan
+from tactician.errors import BudgetError, OutputError, ProcessError, Rejected
 from tactician.process.announcing import Announcer
 from tactician.process.history import ActionRun
 from tactician.process.performing import Outcome, operation_for, perform
-from tactician.process.recording import record
+from tactician.process.recording import record, record_nothing, record_rejection
+from tactician.process.some_of import parts_of
 from tactician.process.spec import ActionSpec
 from tactician.process.state import ProcessState
 from tactician.process.status import ProcessStatus
@@ -27,12 +28,14 @@ class Actor:
 
     Attributes:
         error: what an action raised that ended the process.
+        unanswered: the last action that got no valid answer of a model, and why, unless another has given something.
     """
 
-    __slots__ = ("_announce", "_context", "_process", "_state", "error")
+    __slots__ = ("_announce", "_context", "_process", "_state", "error", "unanswered")
 
     def __init__(self, process: AgentProcess, state: ProcessState, context: RunContext, announce: Announcer) -> None:
         self.error: Exception | None = None
+        self.unanswered: tuple[ActionSpec, OutputError] | None = None
         self._process = process
         self._state = state
         self._context = context
@@ -72,7 +75,7 @@ class Actor:
         outcome = await perform(operation, action, action.retry or self._process.options.retry)
         if outcome.waiting is not None:
             raise Paused(*outcome.waiting.pending)
-        error = Replan("it is to go on without it") if outcome.replans else outcome.error
+        error = outcome.replan or outcome.error
         outputs, error = self._recorded(outcome) if error is None else ((), error)
         run = outcome.run(outputs, error)
         self._remember(run)
@@ -98,42 +101,58 @@ class Actor:
             state.wait(action.name, outcome.waiting)
             return
         state.forget_waiting(action.name)
-        state.unstickings = 0
         outputs: tuple[str, ...] = ()
         before = state.blackboard.size
-        if outcome.replans:
+        state.count(outcome.replan)
+        if outcome.replan is not None:
             state.declined = action.plan
+        elif isinstance(error, Rejected):
+            outputs = record_rejection(state.blackboard, action, error)
+            state.declined = action.plan
+        elif isinstance(error, OutputError):
+            record_nothing(state.blackboard, action)
+            state.declined, self.unanswered = action.plan, (action, error)
         elif error is None:
             outputs, error = self._recorded(outcome)
+            self.unanswered = None if outputs else self.unanswered
         state.turns.take(action.name, state.blackboard, before)
-        if error is not None:
-            self._fail(action, error)
+        if error is not None and not isinstance(error, Rejected | OutputError):
+            self.fail(action, error)
         self._remember(outcome.run(outputs, error))
 
     def _recorded(self, outcome: Outcome) -> tuple[tuple[str, ...], Exception | None]:
         """The names of what an action gave, which is on the blackboard then, or why that is not possible."""
         try:
-            return self._record(outcome.action, outcome.output), None
+            return self._record(outcome), None
         except TypeError as mismatch:
             return (), mismatch
 
-    def _record(self, action: ActionSpec, output: object) -> tuple[str, ...]:
+    def _record(self, outcome: Outcome) -> tuple[str, ...]:
         """Puts onto the blackboard what an action gave. Giving nothing means: plan again without it."""
-        process = self._process
-        given = record(self._state.blackboard, process.agent, action, output)
-        if output is not None and not process.agent.knows(output):
+        process, action, output = self._process, outcome.action, outcome.output
+        given = record(self._state.blackboard, process.agent, action, output, outcome.set_by_hand)
+        if output is not None and not all(map(process.agent.knows, (output, *parts_of(output)))):
             process.agent = process.agent.renewed()  # an action may load modules, and give what they declare
         if output is None and action.output_types:
             self._state.declined = action.plan
         return given
 
-    def _fail(self, action: ActionSpec, error: Exception) -> None:
+    def fail(self, action: ActionSpec, error: Exception) -> None:
+        """Ends the process because of what an action raised."""
         self.error = self.error or error
-        if isinstance(error, BudgetError):
-            self._state.end(ProcessStatus.TERMINATED, str(error))
+        if (limit := self._limit_in(error)) is not None:
+            self._state.end(ProcessStatus.TERMINATED, limit)
             return
         notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
         self._state.end(ProcessStatus.FAILED, f"{action.name} raised {type(error).__name__}: {error}{notes}")
+
+    def _limit_in(self, error: Exception) -> str | None:
+        """Which limit an action has met; also one of this process that has ended a process inside the action."""
+        if isinstance(error, BudgetError):
+            return str(error)
+        meter, inner = self._context.meter, error.process if isinstance(error, ProcessError) else None
+        is_early = inner is not None and inner.status is ProcessStatus.TERMINATED
+        return meter.exceeded(acting=True) if is_early and meter is not None else None
 
     def _remember(self, run: ActionRun) -> None:
         self._state.history.append(run)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final, TypeVar
+
+from tactician.errors import ConfigurationError
 
 T = TypeVar("T")
 DEFAULT_BINDING = "it"
@@ -18,6 +22,21 @@ class UserInput:
 
     content: str
     timestamp: datetime = field(default_factory=lambda: datetime.now(UTC), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """Somebody has rejected what an action asked. What takes one as a parameter is another way to go on.
+
+    Attributes:
+        action: which action asked.
+        prompt: what it asked.
+        reason: why not; may be empty.
+    """
+
+    action: str
+    prompt: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +69,18 @@ class Blackboard:
             self.add(value)
 
     def add(self, value: object, binding: str = DEFAULT_BINDING) -> None:
-        """Adds an object, under a name if it is not simply the newest of its type."""
+        """Adds an object, under a name if it is not simply the newest of its type. One that was hidden is shown again.
+
+        Raises:
+            ConfigurationError: when it is `None`.
+        """
+        if value is None:
+            raise ConfigurationError("None is no object for a blackboard: add what there is, or nothing.")
+        if id(value) in self._hidden:
+            self.show(value)
         self._entries.append(_Entry(value, binding))
         self._conditions.pop(GAVE_NOTHING, None)
-        if id(value) not in self._hidden:
-            self._newest.update((kind, value) for kind in self._newest if isinstance(value, kind))
+        self._newest.update((kind, value) for kind in self._newest if isinstance(value, kind))
 
     def move(self, start: int, place: int) -> None:
         """Moves the entries from a number on to an earlier place, as if they had been added there."""
@@ -76,9 +102,9 @@ class Blackboard:
 
     def last(self, wanted: type[T]) -> T | None:
         """The newest object of a type, or `None`."""
-        if wanted in self._newest:
+        try:
             found = self._newest[wanted]
-        else:
+        except KeyError:
             found = next((e.value for e in self._visible() if isinstance(e.value, wanted)), None)
             self._newest[wanted] = found
         return found if isinstance(found, wanted) else None
@@ -134,9 +160,13 @@ class Blackboard:
         return board
 
     def hide(self, value: object) -> None:
-        """Keeps this very object out of all look-ups from now on."""
-        self._hidden[id(value)] = value
-        self._newest.clear()
+        """Keeps this very object out of all look-ups, until it is shown or added again.
+
+        An object that is not there, though an equal one may be, is not hidden.
+        """
+        if any(entry.value is value for entry in self._entries):
+            self._hidden[id(value)] = value
+            self._newest.clear()
 
     def show(self, value: object) -> None:
         """Takes back that this very object is hidden."""
@@ -151,6 +181,19 @@ class Blackboard:
     def set_condition(self, name: str, value: bool) -> None:
         """Sets a condition that no `@condition` method computes."""
         self._conditions[name] = value
+        board, noted = _noting.get()
+        if board is self:
+            noted[name] = value
+
+    @contextmanager
+    def noting(self) -> Iterator[Mapping[str, bool]]:
+        """Notes the conditions that are set inside: not those that others set meanwhile."""
+        noted: dict[str, bool] = {}
+        token = _noting.set((self, noted))
+        try:
+            yield noted
+        finally:
+            _noting.reset(token)
 
     def condition(self, name: str) -> bool:
         """A condition that was set; `False` when it never was."""
@@ -165,3 +208,7 @@ class Blackboard:
     def _visible(self) -> Iterator[_Entry]:
         """Newest first. What is hidden is kept alive, so its id is never used again."""
         return (entry for entry in reversed(self._entries) if id(entry.value) not in self._hidden)
+
+
+_Noting = tuple[Blackboard | None, dict[str, bool]]
+_noting: ContextVar[_Noting] = ContextVar("the conditions that an action sets", default=(None, {}))

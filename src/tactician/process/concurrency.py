@@ -12,14 +12,17 @@ def startable(actions: Sequence[Action], world: WorldState, agent: AgentSpec, mo
     """Those of the next actions of a plan that can all be started now, in their order; at least the first.
 
     An action may overtake those before it in the plan only when neither of the two touches what the other needs or
-    changes. Where costs change from step to step, the plan may too: then it is one action after the other.
+    changes, and when it is sure what they give: else the plan may change in between. It may where costs do, too: then
+    it is one action after the other.
     """
-    first, *others = (agent.action(action.name) for action in actions)
-    chosen, before = [first], [first]
-    for action in others if not agent.prices else ():
-        if len(chosen) >= most:
+    first, *others = actions
+    chosen, before = [agent.action(first.name)], [agent.action(first.name)]
+    for action in map(agent.action, (other.name for other in others)) if not agent.prices else ():
+        if len(chosen) >= most or not before[-1].is_sure:
             break
-        if action.plan.is_runnable_in(world) and all(_commute(action, earlier) for earlier in before):
+        overtakes = len(chosen) < len(before)
+        may_run = action.plan.is_runnable_in(world) and (action.is_sure or not overtakes)
+        if may_run and all(_commute(action, earlier) for earlier in before):
             chosen.append(action)
         before.append(action)
     return tuple(chosen)

@@ -13,10 +13,12 @@ from tactician.errors import ConfigurationError
 from tactician.llm import AssistantMessage
 from tactician.process.blackboard import Blackboard
 from tactician.process.history import ChildRun
+from tactician.process.inputs import Named, with_named
 from tactician.process.mapping import mapped, run_of
 from tactician.process.nesting import output_of
+from tactician.process.options import ProcessOptions
 from tactician.process.sending import send
-from tactician.runs import RunContext
+from tactician.runs import Budget, RunContext
 
 if TYPE_CHECKING:
     from tactician.process.process import AgentProcess
@@ -57,7 +59,7 @@ class OperationContext:
         """The processes that have run inside the action so far, as they are now."""
         return tuple(ChildRun.of(process) for process in self._inside)
 
-    async def run_agent(self, agent: object, wanted: type[T], *inputs: object) -> T:
+    async def run_agent(self, agent: object, wanted: type[T], *inputs: object, named: Named | None = None) -> T:
         """What another agent gives, as an object of a type. A planned agent runs as a process inside this one.
 
         Args:
@@ -66,12 +68,15 @@ class OperationContext:
             wanted: the type.
             inputs: what it begins with; by default, all that is visible on the blackboard. It has a blackboard of its
                 own, and only its result comes back.
+            named: what a planned agent begins with too, under names.
 
         Raises:
-            ConfigurationError: when it is no Runnable, or has no goal that gives the type.
+            ConfigurationError: when it is no Runnable, has no goal that gives the type, or has to wait outside of
+                actions.
             RunError: when it fails, is stuck, or gives something else.
         """
-        return await output_of(agent, wanted, inputs or self.blackboard.objects, self.run)
+        given = inputs if inputs or named else self.blackboard.objects
+        return await output_of(agent, wanted, with_named(given, named), self.run)
 
     async def parallel_map(
         self, items: Iterable[T], function: Callable[[T], Awaitable[V]], *, max_concurrency: int = 4
@@ -114,12 +119,29 @@ def operating(operation: OperationContext) -> Iterator[None]:
 
 def begin_inside(process: AgentProcess, context: RunContext) -> None:
     """Has the action that runs now remember the process, if that runs in a context inside the action's."""
-    operation = _current.get(None)
-    if operation is None or operation.process is process:
-        return
-    path = operation._run.path
-    if context.path[: len(path)] == path and all(process is not one for one in operation._inside):
+    operation = _around(context)
+    if operation is not None and all(process is not one for one in (operation.process, *operation._inside)):
         operation._inside.append(process)
+        operation.process.note(process)
+
+
+def options_inside(context: RunContext) -> ProcessOptions | None:
+    """The options of a process that has none of its own: inside an action, those of the process around it.
+
+    Its budget is that of the process around it, which holds for both. `None` outside of actions.
+    """
+    if (operation := _around(context)) is None:
+        return None
+    outer = operation.process.options
+    return ProcessOptions(budget=Budget(), max_parallel=outer.max_parallel, retry=outer.retry, delay=outer.delay)
+
+
+def _around(context: RunContext) -> OperationContext | None:
+    """The action that runs now, if the context is inside that of the action."""
+    operation = _current.get(None)
+    if operation is None or context.path[: len(operation._run.path)] != operation._run.path:
+        return None
+    return operation
 
 
 def ai_in(run: RunContext) -> Ai:

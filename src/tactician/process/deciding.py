@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from tactician.planning import ConditionValue, Plan, WorldState
+from tactician.planning import Action, ConditionValue, Plan, WorldState
 from tactician.process.context import OperationContext
+from tactician.process.phases import scopes
 from tactician.process.pricing import priced
 from tactician.process.spec import AgentSpec, Observe
 
@@ -26,11 +27,23 @@ async def decide(process: AgentProcess, context: OperationContext) -> Decision:
     What can simply be seen is looked at; other conditions, which may ask a model, are found out only where the plan
     depends on them, each once.
     """
-    agent, goals = process.agent, tuple(goal.plan for goal in process.agent.goals)
-    world = await priced(WorldState(_seen(agent, context)), agent, context)
+    agent = process.agent
+    decision = Decision(None, await priced(WorldState(_seen(agent, context)), agent, context))
+    for actions in scopes(process, process.plannable):
+        decision = await _best(agent, decision.world, actions, context)
+        if decision.plan is not None:
+            break
+    return decision
+
+
+async def _best(
+    agent: AgentSpec, world: WorldState, actions: tuple[Action, ...], context: OperationContext
+) -> Decision:
+    """The best plan of these actions."""
+    goals = tuple(goal.plan for goal in agent.goals)
     if not agent.conditions:
-        return Decision(agent.planner.best(world, process.plannable, goals), world)
-    consultation = agent.planner.consult(world, process.plannable, goals)
+        return Decision(agent.planner.best(world, actions, goals), world)
+    consultation = agent.planner.consult(world, actions, goals)
     while (question := consultation.question) is not None:
         observe = agent.conditions.get(question)
         consultation.answer(None if observe is None else await _found_out(question, observe, context))

@@ -65,8 +65,8 @@ def _things(spec: AgentSpec) -> dict[str, str]:
 
 
 def _planned(process: AgentProcess) -> list[str]:
-    """The actions of the plan that are still to run; nothing once the process has ended."""
-    if process.plan is None or process.status.is_terminal:
+    """The actions of the plan that are still to run; nothing once the process is stuck or has ended."""
+    if process.plan is None:
         return []
     names = [action.name for action in process.plan.actions]
     for run in reversed(process.history):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Awaitable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Final, Protocol
 
 from tactician.errors import BudgetError, LeaseLostError
 from tactician.planning import Plan, WorldState
@@ -13,6 +15,7 @@ from tactician.process.concurrency import startable
 from tactician.process.context import OperationContext
 from tactician.process.deciding import Decision, decide, observe
 from tactician.process.history import ActionRun
+from tactician.process.performing import failure_in
 from tactician.process.state import ProcessState
 from tactician.process.status import ProcessStatus
 from tactician.process.stuck import why_all_stuck
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from tactician.process.process import AgentProcess
 
 _MOST_UNSTICKINGS = 10
+_PLANNING: Final = "planning failed:"
+_MOST_REPLANS = 5
 
 
 class Keeper(Protocol):
@@ -31,6 +36,15 @@ class Keeper(Protocol):
         """Keeps it as it is now.
 
         Raises:
+            LeaseLostError: when somebody else has taken it over.
+        """
+        ...
+
+    def holding(self, process: AgentProcess) -> AbstractAsyncContextManager[None]:
+        """Lets nobody else go on with it meanwhile.
+
+        Raises:
+            RunConflictError: when somebody else does already.
             LeaseLostError: when somebody else has taken it over.
         """
         ...
@@ -47,6 +61,7 @@ class Driver:
         "_actor",
         "_announce",
         "_context",
+        "_happening",
         "_is_to_pause",
         "_keeper",
         "_keeping",
@@ -73,6 +88,7 @@ class Driver:
         self._keeper = keeper
         self._keeping = asyncio.Lock()
         self._is_to_pause = False
+        self._happening = _PLANNING
 
     @property
     def error(self) -> Exception | None:
@@ -83,48 +99,54 @@ class Driver:
         """Has the process stop after this step."""
         self._is_to_pause = True
 
+    def holding(self) -> AbstractAsyncContextManager[None]:
+        """Lets nobody else go on with the process meanwhile, if it is kept."""
+        return nullcontext() if self._keeper is None else self._keeper.holding(self._process)
+
     async def run(self) -> None:
         """Step after step, as long as the process is running."""
-        await self.keep()
+        while self._state.status is ProcessStatus.RUNNING:
+            await self.step()
+            if (delay := self._process.options.delay) and self._state.status is ProcessStatus.RUNNING:
+                await self._context.clock.sleep(delay)
+
+    async def step(self) -> None:
+        """One step, after which the process is kept."""
         try:
-            while self._state.status is ProcessStatus.RUNNING:
-                await self.tick()
-                if self._is_to_pause:
-                    self._is_to_pause = False
-                    self._state.end(ProcessStatus.PAUSED)
-                await self.keep()
-                if (delay := self._process.options.delay) and self._state.status is ProcessStatus.RUNNING:
-                    await self._context.clock.sleep(delay)
+            await self._tick()
+            if self._is_to_pause:
+                self._is_to_pause = False
+                self._state.end(ProcessStatus.PAUSED)
+            await self.keep()
         except LeaseLostError:
             raise
-        except Exception as error:  # a condition or a cost that raises, a search that is too large
-            self._actor.error = error
+        except BaseException as error:  # a condition, a cost or a handler that raises, a search that is too large
+            failure = self._actor.error = failure_in(error)
             place = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
-            self._state.end(ProcessStatus.FAILED, f"planning failed: {type(error).__name__}: {error}{place}")
+            self._state.end(ProcessStatus.FAILED, f"{self._happening} {type(failure).__name__}: {failure}{place}")
             await self.keep()
 
-    async def tick(self) -> None:
-        """One step: see `AgentProcess.tick`."""
+    async def _tick(self) -> None:
         process, state = self._process, self._state
         if state.waiting:
             await self._actor.act([process.agent.action(name) for name in state.waiting])
             return
-        plan, world = await self.decide()
+        plan, world = await self._decide_anew()
         if plan is None:
             await self._unstick()
         elif not plan.actions:
             state.goal = process.agent.goal(plan.goal.name)
             state.end(ProcessStatus.COMPLETED)
-        elif (limit := self._limit()) is not None:
+        elif (limit := await self._limit()) is not None:
             state.end(ProcessStatus.TERMINATED, limit)
         else:
-            self._follow(plan)
+            plan = self._follow(plan, world)
             affordable = plan.actions[: self._meter.actions_left]  # the others do not run one after the other either
             await self._actor.act(startable(affordable, world, process.agent, process.options.max_parallel))
 
     async def act(self, name: str, context: RunContext) -> tuple[ActionRun, object]:
         """Runs an action as a part of the one that runs: see `AgentProcess.act`."""
-        if (limit := self._limit()) is not None:
+        if (limit := await self._limit()) is not None:
             used = RunResult(None, RunStatus.FAILED, tally=self._context.tally, run_id=self._context.run_id)
             raise BudgetError(limit, used)
         done = await self._actor.act_inside(self._process.agent.action(name), context)
@@ -145,26 +167,53 @@ class Driver:
         if self._keeper is not None:
             await self._keeper.keep(self._process)
 
-    def _limit(self) -> str | None:
+    async def _decide_anew(self) -> Decision:
+        """The best plan from here. Where all depends on the action that asked to plan without it, it is tried again."""
+        state = self._state
+        if state.replans >= _MOST_REPLANS + state.unstickings:
+            return Decision(None, await self.observe())
+        decision = await self.decide()
+        if decision.plan is None and state.replans and state.declined is not None:
+            state.declined = None
+            decision = await self.decide()
+        return decision
+
+    async def _limit(self) -> str | None:
         """Why the process has to end early, if it has to."""
         policy = self._process.options.terminate_when
-        reason = self._meter.exceeded()
-        return reason or (policy(self._process) if policy is not None else None)
+        if (reason := self._meter.exceeded(acting=True)) is not None or policy is None:
+            return reason
+        with self._asking("terminate_when"):
+            said = policy(self._process)
+            return (await said if isinstance(said, Awaitable) else said) or None
+
+    @contextmanager
+    def _asking(self, name: str) -> Iterator[None]:
+        """Says whose failure it is when a function of the user raises."""
+        self._happening = f"{name} raised"
+        yield
+        self._happening = _PLANNING
 
     async def _unstick(self) -> None:
-        """Lets the agent add what is missing, if it can; else the process is stuck."""
+        """Lets the agent add what is missing, if it can; else the process is stuck, or fails for want of an answer."""
         process, state = self._process, self._state
         handler = process.agent.stuck_handler
         if handler is not None and state.unstickings < _MOST_UNSTICKINGS:
             state.unstickings += 1
-            if await handler(process):
+            with self._asking("handle_stuck"):
+                has_helped = await handler(process)
+            if has_helped:
                 return
+        if self._actor.unanswered is not None:
+            self._actor.fail(*self._actor.unanswered)
+            return
         world = await self.observe()
         known = ", ".join(type(value).__name__ for value in state.blackboard.objects) or "nothing"
         state.end(ProcessStatus.STUCK, f"{why_all_stuck(process, world)} On the blackboard: {known}.")
 
-    def _follow(self, plan: Plan) -> None:
+    def _follow(self, plan: Plan, world: WorldState) -> Plan:
         """Takes the plan over, and tells the listeners when it is more than the rest of the last one."""
-        previous, self._process.plan = self._process.plan, plan
-        self._state.turns.follow(plan)
+        plan = self._state.turns.follow(plan, world)
+        previous, self._state.plan = self._state.plan, plan
         self._announce.planned(previous, plan)
+        return plan

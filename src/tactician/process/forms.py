@@ -1,16 +1,20 @@
-"""Forms for people: the JSON schema of a type, with hints on how to show each field."""
+"""Forms for people: the JSON schema of a type, with hints on how to show each field, and what an answer means."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import cast
+from collections.abc import Hashable, Mapping
+from functools import lru_cache
+from typing import Final, TypeVar, cast
 
 from pydantic import TypeAdapter
+from pydantic_core import PydanticSerializationError, to_json
 
 from tactician.llm import JsonSchema
-from tactician.loop import output_type
+from tactician.loop import InvalidOutput, OutputType, output_type
 
-HINTS = "x-form"
+T = TypeVar("T")
+HINTS: Final = "x-form"
+_ONLY: Final = "value"
 _LONG_TEXT = 200
 _WIDGETS = {"boolean": "checkbox", "integer": "number", "number": "number", "array": "list", "object": "group"}
 _FORMATS = {
@@ -24,34 +28,87 @@ _FORMATS = {
 
 
 def form_of(wanted: type) -> JsonSchema:
-    """The schema of a type, in which each field has hints under `x-form`: `widget`, `label`, `help` and `order`.
+    """The schema of a type, in which each field has hints under `x-form`: `widget`, `label`, `help` and `order`, and
+    `optional` where it may be left out.
 
     The widgets: `text`, `textarea`, `number`, `checkbox`, `select`, `list`, `group`, and those of formats such as
-    `date`. A field with a default is not required. What is no object is a form with one field, `value`.
+    `date`. What is no object is a form with one field, `value`.
     """
-    spec = output_type(wanted).spec
-    schema = {"type": "object", "properties": {"value": {"type": "string"}}} if spec is None else dict(spec.schema)
+    schema = _schema_of(cast(Hashable, wanted))
     definitions = cast("Mapping[str, object]", schema.get("$defs", {}))
+    if _has_one_field(schema):
+        field = {name: value for name, value in schema.items() if name != "$defs"}
+        form: JsonSchema = {"type": "object", "properties": {_ONLY: field}, "required": [_ONLY]}
+        schema = {**form, "additionalProperties": False, **({"$defs": definitions} if definitions else {})}
     properties = cast("Mapping[str, Mapping[str, object]]", schema.get("properties", {}))
+    required = cast("list[str]", schema.get("required", []))
     hinted = {
-        name: {**field, HINTS: _hints(name, field, definitions, order)}
+        name: {
+            **field,
+            HINTS: _hints(name, field, definitions, order) | ({} if name in required else {"optional": True}),
+        }
         for order, (name, field) in enumerate(properties.items())
     }
-    return {**schema, "properties": hinted, "required": _required(wanted, list(properties))}
+    return {**schema, "properties": hinted}
 
 
-def _required(wanted: type, names: list[str]) -> list[str]:
-    """The fields that a person has to fill in. A model has to fill in all, so its schema does not tell."""
-    written = TypeAdapter[object](wanted).json_schema()
-    reference = str(written.get("$ref", "")).removeprefix("#/$defs/")
-    whole = written["$defs"][reference] if reference else written
-    return [name for name in names if name in whole.get("required", ())] if "properties" in whole else names
+def answer_to(wanted: type[T], response: object) -> T:
+    """The object that an answer to the form of a type means: it has the shape of the form, or is the object itself.
+
+    Raises:
+        InvalidOutput: when it is neither.
+    """
+    # Without an output type this is typed as text, and T is str then.
+    expected = cast("OutputType[T]", output_type(wanted))
+    filled_in = isinstance(response, Mapping) and response.keys() == {_ONLY}
+    if not filled_in or not _has_one_field(_schema_of(cast(Hashable, wanted))):
+        return _accepted(expected, response)
+    try:
+        return _accepted(expected, cast("Mapping[str, object]", response)[_ONLY])
+    except InvalidOutput as error:
+        try:
+            return expected.accept(response)  # a union may have a part with just this field
+        except InvalidOutput:
+            raise error from None
+
+
+def label_of(name: str, field: Mapping[str, object]) -> str:
+    """What a field is called: its title, if it was given one."""
+    plain = name.replace("_", " ").capitalize()
+    title = str(field.get("title") or plain)
+    return plain if title.lower() == plain.lower() else title  # without one, pydantic makes it of the name
+
+
+def _accepted(expected: OutputType[T], response: object) -> T:
+    try:
+        return expected.accept(response)
+    except InvalidOutput as error:
+        if not isinstance(response, dict | list):
+            raise
+        try:
+            return expected.parse(to_json(response).decode())  # where JSON means more than the same Python objects
+        except PydanticSerializationError:
+            raise error from None
+
+
+@lru_cache(maxsize=512)
+def _schema_of(wanted: Hashable) -> JsonSchema:
+    adapter: TypeAdapter[object] = TypeAdapter(wanted)  # type: ignore[arg-type]  # a type, which is hashable
+    schema = adapter.json_schema()
+    if not isinstance(schema.get("$ref"), str):
+        return schema
+    definitions = cast("Mapping[str, Mapping[str, object]]", schema["$defs"])  # the type contains itself
+    return {**_resolved(schema, definitions), "$defs": definitions}
+
+
+def _has_one_field(schema: JsonSchema) -> bool:
+    return schema.get("type") != "object"
 
 
 def _hints(name: str, field: Mapping[str, object], definitions: Mapping[str, object], order: int) -> dict[str, object]:
     hints: dict[str, object] = {
         "widget": _widget(_resolved(field, definitions)),
-        "label": str(field.get("title") or name.replace("_", " ").capitalize()),
+        "label": label_of(name, field),
         "order": order,
     }
     return {**hints, "help": field["description"]} if "description" in field else hints
@@ -61,7 +118,7 @@ def _resolved(field: Mapping[str, object], definitions: Mapping[str, object]) ->
     """The field itself, without references, and without the null that it may be instead."""
     if isinstance(reference := field.get("$ref"), str):
         return cast("Mapping[str, object]", definitions.get(reference.removeprefix("#/$defs/"), {}))
-    if isinstance(choices := field.get("anyOf"), list):
+    if isinstance(choices := field.get("anyOf") or field.get("oneOf"), list):
         others = [choice for choice in choices if choice.get("type") != "null"]
         return _resolved(others[0], definitions) if len(others) == 1 else field
     return field

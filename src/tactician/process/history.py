@@ -9,7 +9,7 @@ from tactician.llm import Usage, UsageTally
 from tactician.process.status import ProcessStatus
 
 if TYPE_CHECKING:
-    from tactician.process.process import AgentProcess
+    from tactician.process.view import ProcessView
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class ActionRun:
         seconds: how long it took, with all its attempts.
         tally: what its model calls used.
         outputs: the names of the types that it gave.
-        error: what it raised, as text; `None` when it succeeded.
+        error: what it raised, as text; `None` when it succeeded. After `Replan: ...` the process went on.
         attempts: how often it was tried.
         children: the processes that ran inside it.
     """
@@ -65,6 +65,6 @@ class ChildRun:
     history: tuple[ActionRun, ...] = ()
 
     @classmethod
-    def of(cls, process: AgentProcess) -> ChildRun:
+    def of(cls, process: ProcessView) -> ChildRun:
         """The process as it is now."""
         return cls(process.id, process.agent.name, process.status, process.failure, process.history)

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from tactician.errors import LeaseLostError, RunConflictError, RunNotFoundError, StoredStateError, StoreError
 from tactician.process.process import AgentProcess
-from tactician.process.snapshot import with_end
+from tactician.process.snapshot import read, with_end
+from tactician.process.standing_in import STAND_IN, HeldLease
 from tactician.process.status import ProcessStatus
 from tactician.runs import Lease, RunRecord, RunStore
 from tactician.runs.store import ENDED
@@ -66,11 +67,21 @@ class StoreKeeper:
     ) -> None:
         self._store = store
         self._record = record
-        self._lease = lease
         self._owner = owner
         self._seconds = seconds
+        self._lease = None if lease is None else self._ours(lease)
+        self._holder: asyncio.Task[object] | None = None
         self._is_over = False
         self._failure: StoreError | None = None
+
+    def is_current(self, record: RunRecord) -> bool:
+        """Whether nobody has changed the process since it was loaded or saved here."""
+        return record.version == self._record.version
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the process was kept here as one that has ended."""
+        return self._record.status in ENDED
 
     async def keep(self, process: AgentProcess) -> None:
         """Saves the process as it is now. One that was killed by others in the meantime is killed here too.
@@ -106,11 +117,12 @@ class StoreKeeper:
             claimed = await self._store.claim(self._owner, self._seconds, run_id=process.id)
             if claimed is None:
                 raise LeaseLostError(f"{process!r} was taken by another worker before it began here")
-            self._record, self._lease = claimed
+            self._record, lease = claimed
+            self._hold(lease)
 
     async def _save(self, changed: RunRecord) -> None:
         """Saves the record, and knows that it has, even when it is cancelled meanwhile."""
-        saving = asyncio.ensure_future(self._store.save(changed, self._lease))
+        saving = asyncio.ensure_future(self._store.save(changed, self._lease and self._lease.lease))
         try:
             self._record = await asyncio.shield(saving)
         except asyncio.CancelledError:
@@ -128,11 +140,66 @@ class StoreKeeper:
 
     @asynccontextmanager
     async def holding(self, process: AgentProcess) -> AsyncIterator[None]:
-        """Renews the lease meanwhile, and gives it back afterwards. When it is lost, the process is interrupted.
+        """Makes the process ours meanwhile: takes the lease, unless it is ours already, renews it, and gives it back.
+        When it is lost, the process is interrupted.
 
         Raises:
+            RunConflictError: when somebody else is going on with the process, or has since it was loaded.
             LeaseLostError: when the lease was lost.
         """
+        if self._holder is not None and self._holder is asyncio.current_task():
+            yield
+            return
+        await self._take(process)
+        try:
+            async with self._beating(process):
+                yield
+        finally:
+            self._holder = None
+            await self._give_back()
+
+    async def _take(self, process: AgentProcess) -> None:
+        """Takes the lease of a process that was loaded; that of a new one is taken when it is first saved."""
+        if self._holder is not None:
+            raise RunConflictError(f"{process!r} is being gone on with already.")
+        self._holder = asyncio.current_task()
+        try:
+            if self._lease is not None:
+                STAND_IN.add(self._lease)
+            elif self._record.version:
+                await self._claim(process)
+        except BaseException:
+            self._holder = None
+            raise
+
+    async def _claim(self, process: AgentProcess) -> None:
+        claimed = await self._store.claim(self._owner, self._seconds, run_id=process.id)
+        if claimed is None:
+            raise RunConflictError(f"{process!r} has ended, or somebody else is going on with it.")
+        record, lease = claimed
+        self._hold(lease)
+        if record.version != self._record.version:
+            await self._give_back()
+            raise RunConflictError(
+                f"{process!r} has gone on elsewhere since it was loaded: see `await platform.process({process.id!r})`."
+            )
+
+    def _ours(self, lease: Lease) -> HeldLease:
+        return HeldLease(self._store, lease, f"the process {lease.run_id}", self._seconds)
+
+    def _hold(self, lease: Lease) -> None:
+        self._lease = self._ours(lease)
+        STAND_IN.add(self._lease)
+
+    async def _give_back(self) -> None:
+        held, self._lease = self._lease, None
+        if held is not None:
+            STAND_IN.discard(held)
+            with suppress(StoreError):  # it expires
+                await self._store.release(held.lease)
+
+    @asynccontextmanager
+    async def _beating(self, process: AgentProcess) -> AsyncIterator[None]:
         lost: list[LeaseLostError] = []
         beating = asyncio.create_task(self._beat(process, asyncio.current_task(), lost))
         try:
@@ -148,10 +215,6 @@ class StoreKeeper:
             beating.cancel()
             with suppress(asyncio.CancelledError):
                 await beating
-            if self._lease is not None and not lost:
-                with suppress(StoreError):  # it expires
-                    await self._store.release(self._lease)
-                self._lease = None
 
     async def _beat(self, process: AgentProcess, task: asyncio.Task[object] | None, lost: list[LeaseLostError]) -> None:
         while True:
@@ -159,7 +222,7 @@ class StoreKeeper:
             if self._lease is None:
                 continue
             try:
-                self._lease = await self._store.renew(self._lease, self._seconds)
+                await self._lease.renew()
                 was_killed = await self._was_killed()
             except StoreError:  # the lease lasts for two more of these
                 continue
@@ -173,9 +236,13 @@ class StoreKeeper:
                 return
 
     async def _kill(self, process: AgentProcess) -> None:
-        """Ends here what others have ended in the store."""
+        """Ends here what others have ended in the store, for the reason that they gave."""
         self._is_over = True
-        await process.kill("killed from outside")
+        reason = None
+        with suppress(StoreError, StoredStateError):
+            record = await self._store.load(self._record.run_id)
+            reason = None if record is None else read(record.state)["failure"]
+        await process.kill(reason or "killed from outside")
 
     async def _was_killed(self) -> bool:
         current = await self._store.load(self._record.run_id)

@@ -7,6 +7,7 @@ from typing import Final, TypeVar, cast
 
 from tactician.errors import ConfigurationError, OutputError
 from tactician.loop import InvalidOutput, output_type
+from tactician.process.inputs import Bound
 from tactician.runs import RunContext, Runnable, RunResult, RunStatus
 from tactician.tools import as_text
 
@@ -19,11 +20,18 @@ async def output_of(agent: object, wanted: type[T], inputs: Sequence[object], co
     """What an agent gives, as an object of a type.
 
     Raises:
-        ConfigurationError: when it is no Runnable, or has no goal that gives the type.
+        ConfigurationError: when it is no Runnable, has no goal that gives the type, or has to wait outside of actions.
         RunError: when it fails, is stuck, or gives something else.
     """
     runnable = _aimed(agent, wanted)
+    if not hasattr(agent, TOWARDS) and any(isinstance(one, Bound) for one in inputs):
+        raise ConfigurationError(f"{runnable.name} is no planned agent: only such begin with named objects.")
     result = await runnable.run(inputs[0] if len(inputs) == 1 else tuple(inputs), context=context)
+    if result.status is RunStatus.WAITING:  # inside an action, it would have been on its way out
+        raise ConfigurationError(
+            f"{runnable.name} waits for somebody, which can be waited for in an action of a process only: not in a "
+            "condition, a cost or a test."
+        )
     try:
         return output_type(wanted).accept(result.output)
     except InvalidOutput as error:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tactician.amounts import need_amount
+from tactician.errors import ConfigurationError
 from tactician.events import EventSink
 from tactician.process.blackboard import Blackboard
 from tactician.process.retrying import DEFAULT_RETRIES, RetryPolicy
@@ -48,9 +50,13 @@ class ProcessOptions:
         retry: how often an action is tried that does not say so itself.
         delay: seconds between two actions, at least.
         tool_delay: seconds from one call of a tool to the next, at least, in all that runs inside it.
-        terminate_when: asked before each action; what it returns, if anything, is why the process is terminated.
+        terminate_when: asked before each action, plain or `async`; a text that it returns is why the process is
+            terminated.
         verbosity: what the log is told, by the logger `tactician.process` at the level INFO; nothing, when `None`.
         on_event: called with every event of the process, and of what runs inside it.
+
+    Raises:
+        ConfigurationError: when one of them is not what it has to be.
     """
 
     budget: Budget = DEFAULT_BUDGET
@@ -60,9 +66,21 @@ class ProcessOptions:
     retry: RetryPolicy = DEFAULT_RETRIES
     delay: float = 0.0
     tool_delay: float = 0.0
-    terminate_when: Callable[[AgentProcess], str | None] | None = None
+    terminate_when: Callable[[AgentProcess], str | Awaitable[str | None] | None] | None = None
     verbosity: Verbosity | None = None
     on_event: EventSink | None = None
+
+    def __post_init__(self) -> None:
+        _need("budget", self.budget, Budget, "Budget(actions=50)")
+        _need("retry", self.retry, RetryPolicy, "RetryPolicy(attempts=3)")
+        need_amount("ProcessOptions.max_parallel", self.max_parallel, least=1, whole=True)
+        need_amount("ProcessOptions.delay", self.delay)
+        need_amount("ProcessOptions.tool_delay", self.tool_delay)
+
+
+def _need(name: str, value: object, kind: type, example: str) -> None:
+    if not isinstance(value, kind):
+        raise ConfigurationError(f"ProcessOptions.{name} is {value!r}; write {name}={example}")
 
 
 def board_to_begin_with(options: ProcessOptions | None) -> Blackboard:

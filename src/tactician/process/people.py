@@ -6,23 +6,24 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from time import time
-from typing import TypeVar, cast
+from typing import Final, TypeVar
 from zlib import crc32
 
 from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
-from tactician.errors import ConfigurationError
+from tactician.errors import ConfigurationError, Rejected
 from tactician.llm import JsonSchema
-from tactician.loop import InvalidOutput, OutputType, output_type
-from tactician.process.forms import form_of
-from tactician.runs import Frame, Paused, PendingKind, PendingRequest, RunContext
+from tactician.loop import InvalidOutput
+from tactician.process.forms import answer_to, form_of
+from tactician.runs import Approval, Frame, Paused, PendingKind, PendingRequest, RunContext, reject
 
 T = TypeVar("T")
 _NO_DEFAULT = object()
+_DECISION: Final = {field.name for field in fields(Approval)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,26 +76,28 @@ async def ask_human(
         default: the answer when nobody has responded in time; needed with a deadline.
 
     Raises:
+        Rejected: when somebody rejects it: `platform.respond(id, request_id, reject("why"))`.
         ConfigurationError: outside of actions, or for a deadline without a default.
     """
-    # Without an output type this is typed as text, and T is str then.
-    return await _ask("form", cast("OutputType[T]", output_type(wanted)), prompt, form_of(wanted), deadline, default)
+    return await _ask("form", wanted, prompt, form_of(wanted), deadline, default)
 
 
 async def confirm(subject: object, prompt: str, *, deadline: timedelta | None = None, default: bool = False) -> bool:
     """Whether a person agrees. Call it in an action; `subject` is what it is about, and is shown with the prompt.
+
+    `True` and `False` answer it, and so do `approve()` and `reject("why")`.
 
     Raises:
         ConfigurationError: outside of actions.
     """
     shown = f"{prompt}\n\n{_shown(subject)}" if subject is not None else prompt
     given = default if deadline is not None else _NO_DEFAULT
-    return await _ask("confirmation", output_type(bool), shown, {"type": "boolean"}, deadline, given)
+    return await _ask("confirmation", bool, shown, {"type": "boolean"}, deadline, given)
 
 
 async def _ask(
     kind: PendingKind,
-    wanted: OutputType[T],
+    wanted: type[T],
     prompt: str,
     schema: JsonSchema,
     deadline: timedelta | None,
@@ -115,23 +118,47 @@ async def _ask(
     problem = None
     if asked.path in run.responses:
         try:
-            answer = wanted.accept(run.responses[asked.path])
+            return _answered(asked, kind, wanted, prompt, run.responses[asked.path])
         except InvalidOutput as error:
             problem = str(error)
-        else:
-            asked.progress = _Answered(answer)
-            return answer
-    elif isinstance(saved := asked.saved, dict) and "answer" in saved:
-        asked.progress = _Answered(saved["answer"])
-        return wanted.accept(saved["answer"])
+    elif isinstance(saved := asked.saved, dict) and saved.keys() & {"answer", "rejected"}:
+        response = reject(str(saved["rejected"])) if "rejected" in saved else saved["answer"]
+        return _answered(asked, kind, wanted, prompt, response)
     request = _request(asked, kind, run, prompt, schema, deadline, default, problem)
     asking.open.append(request)
     raise Paused(request)
 
 
-def _check_default(wanted: OutputType[T], prompt: str, default: object) -> None:
+def _answered(asked: Frame, kind: PendingKind, wanted: type[T], prompt: str, response: object) -> T:
+    """What a response means. It is kept: the action may be run again because of another question.
+
+    Raises:
+        Rejected: when it says so.
+        InvalidOutput: when it is no answer.
+    """
+    decision = _decision_in(response)
+    if decision is not None and kind == "confirmation":
+        response = decision.granted
+    elif decision is not None and decision.granted:
+        raise InvalidOutput("it is approved, but what is asked for is missing")
+    elif decision is not None:
+        asked.progress = _Told({"rejected": decision.reason})
+        raise Rejected(prompt, decision.reason)
+    answer = answer_to(wanted, response)
+    asked.progress = _Told({"answer": to_jsonable_python(answer)})
+    return answer
+
+
+def _decision_in(response: object) -> Approval | None:
+    """The decision that a response is, also when it was stored as JSON; `None` for any other answer."""
+    if isinstance(response, dict) and response.keys() == _DECISION:
+        return Approval(response["granted"] is True, str(response["reason"]))
+    return response if isinstance(response, Approval) else None
+
+
+def _check_default(wanted: type[T], prompt: str, default: object) -> None:
     try:
-        wanted.accept(default)
+        answer_to(wanted, default)
     except InvalidOutput as error:
         raise ConfigurationError(f"{prompt!r}: the default is no valid answer: {error}") from error
 
@@ -150,7 +177,7 @@ def _request(
     if deadline is not None:
         known = asked.saved.get("deadline") if isinstance(asked.saved, dict) else None
         until = float(known) if isinstance(known, int | float) else time() + deadline.total_seconds()
-        asked.progress = _AskedUntil(until)
+        asked.progress = _Told({"deadline": until})  # it stays when the action is run again
     answer: JsonValue = None if default is _NO_DEFAULT else to_jsonable_python(default)
     return PendingRequest(asked.path, kind, prompt, None, run.path, schema, until, answer, problem)
 
@@ -161,23 +188,12 @@ def _shown(subject: object) -> str:
     return str(to_jsonable_python(subject, fallback=str))
 
 
-class _Answered:
-    """An answer that was given already: the action may be run again because of another question."""
+class _Told:
+    """What is known of a question, as JSON."""
 
-    def __init__(self, answer: object) -> None:
-        self._answer = answer
-
-    def saved(self) -> JsonValue:
-        """It, as JSON."""
-        return {"answer": to_jsonable_python(self._answer)}
-
-
-class _AskedUntil:
-    """A question with a deadline: it stays the same when the action is run again."""
-
-    def __init__(self, deadline: float) -> None:
-        self._deadline = deadline
+    def __init__(self, known: dict[str, JsonValue]) -> None:
+        self._known = known
 
     def saved(self) -> JsonValue:
         """It, as JSON."""
-        return {"deadline": self._deadline}
+        return self._known

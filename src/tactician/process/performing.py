@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from asyncio import CancelledError
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter, time
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tactician.errors import PermanentError, Replan
 from tactician.process.context import OperationContext, operating
@@ -15,10 +16,14 @@ from tactician.process.history import ActionRun
 from tactician.process.people import asking_for
 from tactician.process.retrying import RetryPolicy, retried
 from tactician.process.spec import ActionSpec
-from tactician.runs import Frame, PendingRequest, RunContext, SavedFrame, pause_in
+from tactician.runs import Frame, Paused, PendingRequest, RunContext, SavedFrame, pause_in
 
 if TYPE_CHECKING:
     from tactician.process.process import AgentProcess
+
+
+_FOR_PEOPLE: Final = ("asked", "sent")
+"""What the keys of frames begin with that hold what people have answered, and what they were told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,8 @@ class Outcome:
         output: what it returned.
         error: what it raised in the end.
         waiting: set when it has not ended, and waits.
-        replans: whether it asked to plan again without it.
+        replan: set when it asked to plan again without it.
+        set_by_hand: the conditions that it set itself.
     """
 
     action: ActionSpec
@@ -48,12 +54,14 @@ class Outcome:
     output: object = None
     error: Exception | None = None
     waiting: WaitingAction | None = None
-    replans: bool = False
+    replan: Replan | None = None
     attempts: int = 1
+    set_by_hand: Mapping[str, bool] = field(default_factory=dict)
 
     def run(self, outputs: tuple[str, ...], error: Exception | None) -> ActionRun:
         """It as an entry of the history: what it gave, and what was wrong with it in the end."""
-        text = None if error is None else f"{type(error).__name__}: {error}"
+        error = error or self.replan
+        text = None if error is None else f"{type(error).__name__}: {error}".removesuffix(": ")
         tally, children = self.operation.run.tally, self.operation.children
         return ActionRun(self.action.name, self.started_at, self.seconds, tally, outputs, text, self.attempts, children)
 
@@ -83,10 +91,10 @@ async def perform(operation: OperationContext, action: ActionSpec, policy: Retry
     started_at, started = time(), perf_counter()
     outcome = Outcome(action, operation, started_at)
     try:
-        with asking_for(run) as asked, operating(operation):
-            outcome.output, outcome.attempts = await retried(lambda: action.perform(operation), policy, run.clock)
-    except Replan:
-        outcome.replans = True
+        with asking_for(run) as asked, operating(operation), operation.blackboard.noting() as outcome.set_by_hand:
+            outcome.output = await retried(partial(_attempt, outcome), policy, run.clock)
+    except Replan as replan:
+        outcome.replan = replan
     except BaseException as error:
         if (paused := pause_in(error)) is None:
             outcome.error = failure_in(error)
@@ -98,12 +106,24 @@ async def perform(operation: OperationContext, action: ActionSpec, policy: Retry
     return outcome
 
 
+def _attempt(outcome: Outcome, number: int) -> Awaitable[object]:
+    """Runs the action. Another attempt does all anew, but neither asks nor tells people the same once more."""
+    outcome.attempts, operation = number, outcome.operation
+    if number > 1 and (frame := operation.run.frame) is not None:
+        frame.begin_again(_FOR_PEOPLE)
+    return outcome.action.perform(operation)
+
+
 def failure_in(error: BaseException) -> Exception:
     """What a process fails with: nothing that is raised in one may end those beside it, as `SystemExit` would.
 
     Raises:
         BaseException: the error itself, when it is a cancellation, or somebody at the keyboard ends the program.
     """
+    if isinstance(error, BaseExceptionGroup):
+        error = error.split(Paused)[1] or error  # where something failed, what else had to wait does not count
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
     if isinstance(error, Exception):
         return error
     if isinstance(error, CancelledError | KeyboardInterrupt | GeneratorExit):

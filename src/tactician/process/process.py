@@ -1,40 +1,37 @@
-"""One run of a planned agent: where it stands, what it knows, and how it is steered."""
+"""One run of a planned agent, and how it is steered."""
 
 from __future__ import annotations
 
 import asyncio
 from asyncio import CancelledError
+from collections.abc import Awaitable, Callable
 from time import perf_counter, time
-from typing import TypeVar
 
-from tactician.errors import ResponseError
-from tactician.llm import Usage, UsageTally
-from tactician.planning import Action, Plan, WorldState
+from tactician.errors import LeaseLostError, ResponseError, RunConflictError, StoredStateError
+from tactician.planning import Plan, WorldState
 from tactician.process.announcing import Announcer
-from tactician.process.blackboard import DEFAULT_BINDING, Blackboard
-from tactician.process.context import begin_inside
+from tactician.process.blackboard import Blackboard
+from tactician.process.context import begin_inside, options_inside
 from tactician.process.diagram import process_flowchart
 from tactician.process.driving import Driver, Keeper
 from tactician.process.history import ActionRun
 from tactician.process.needs import need_tool_groups
 from tactician.process.options import ProcessOptions
 from tactician.process.snapshot import options_of, read, state_of, written
-from tactician.process.spec import AgentSpec, GoalSpec
+from tactician.process.spec import AgentSpec
 from tactician.process.state import ProcessState
 from tactician.process.status import ProcessStatus
 from tactician.process.surroundings import surroundings
-from tactician.runs import BudgetMeter, PendingRequest, Response, RunContext
+from tactician.process.view import ProcessView
+from tactician.runs import BudgetMeter, Response, RunContext
 
-T = TypeVar("T")
 
-
-class AgentProcess:
+class AgentProcess(ProcessView):
     """One run of an agent towards its goals.
 
     Attributes:
-        agent: what is run.
         options: how it is run.
-        plan: the plan that is being followed.
+        spawned: what runs it beside, when it was spawned.
     """
 
     def __init__(
@@ -46,105 +43,23 @@ class AgentProcess:
         keeper: Keeper | None = None,
         state: ProcessState | None = None,
     ) -> None:
-        self.agent = agent
-        self.options = options or ProcessOptions()
-        self.plan: Plan | None = None
-        self._state = ProcessState(blackboard) if state is None else state
+        self.options = options or options_inside(context) or ProcessOptions()
         self._meter = BudgetMeter(self.options.budget, context.tally, context.clock, context.meter)
-        self._context = surroundings(context, self.options, self._meter)
+        inside = surroundings(context, self.options, self._meter)
+        super().__init__(agent, ProcessState(blackboard) if state is None else state, inside)
         self._announce = Announcer(self._context)
         self._driver = Driver(self, self._state, self._context, self._meter, self._announce, keeper)
         self._task: asyncio.Task[object] | None = None
-        self._seconds = 0.0
-
-    @property
-    def id(self) -> str:
-        """Unique."""
-        return self._context.run_id
-
-    @property
-    def blackboard(self) -> Blackboard:
-        """All that is known so far."""
-        return self._state.blackboard
-
-    @property
-    def status(self) -> ProcessStatus:
-        """Where the process stands."""
-        return self._state.status
-
-    @property
-    def goal(self) -> GoalSpec | None:
-        """The goal that was reached, once it is `COMPLETED`."""
-        return self._state.goal
-
-    @property
-    def failure(self) -> str | None:
-        """Why the process failed, is stuck, or was terminated."""
-        return self._state.failure
+        self._seconds = self._began = 0.0
+        self._rests = asyncio.Event()
+        if self.status is not ProcessStatus.NOT_STARTED:
+            self._rests.set()
+        self.spawned: asyncio.Task[AgentProcess] | None = None
 
     @property
     def error(self) -> Exception | None:
         """What an action raised that ended the process."""
         return self._driver.error
-
-    @property
-    def parent_id(self) -> str | None:
-        """The run that this process is part of, if any."""
-        return self._context.parent_id
-
-    @property
-    def history(self) -> tuple[ActionRun, ...]:
-        """The actions that were run, oldest first, failed ones included."""
-        return tuple(self._state.history)
-
-    @property
-    def pending(self) -> tuple[PendingRequest, ...]:
-        """What the process waits for."""
-        return self._state.pending
-
-    @property
-    def tally(self) -> UsageTally:
-        """What all model calls of the process used."""
-        return self._context.tally
-
-    @property
-    def usage(self) -> Usage:
-        """The tokens of all model calls."""
-        return self.tally.total
-
-    @property
-    def cost(self) -> float | None:
-        """US dollars of all model calls; `None` when a price is not known."""
-        return self.usage.cost
-
-    @property
-    def result(self) -> object | None:
-        """The object that reaching the goal gave; `None` before that."""
-        if self.goal is None:
-            return None
-        kinds, binding = self.goal.output_types, self.goal.output_binding
-        if binding == DEFAULT_BINDING:
-            return next((value for value in reversed(self.blackboard.objects) if isinstance(value, kinds)), None)
-        found = self.blackboard.named(binding, object)
-        return found if isinstance(found, kinds) else None
-
-    @property
-    def plannable(self) -> tuple[Action, ...]:
-        """The actions to plan with now: all, except one that has just given nothing."""
-        actions, declined = self.agent.plannable, self._state.declined
-        return actions if declined is None else tuple(action for action in actions if action.name != declined.name)
-
-    def last(self, wanted: type[T]) -> T | None:
-        """The newest object of a type on the blackboard, or `None`."""
-        return self.blackboard.last(wanted)
-
-    def has_run(self, action: str) -> bool:
-        """Whether the action has run to its end in this process, since its state was entered."""
-        return self.blackboard.condition(self.agent.action(action).condition_ran)
-
-    def times_run(self, action: str) -> int:
-        """How often the action has run in this process."""
-        return sum(1 for run in self._state.history if run.action == action)
 
     def to_mermaid(self) -> str:
         """A Mermaid flowchart of the agent, with what has run, what is there, what failed, and what is planned."""
@@ -199,20 +114,61 @@ class AgentProcess:
 
         Raises:
             ConfigurationError: when a tool group is missing that an action uses; then nothing was done.
+            RunConflictError: when it is kept in a store, and somebody else is going on with it, or has since it was
+                loaded; then nothing was done.
+            LeaseLostError: when somebody else has taken it over meanwhile.
         """
+        await self._go_on(self._driver.run)
+        return self
+
+    async def tick(self) -> None:
+        """One step: observe the world, plan, run the first action of the plan, record it. `run` does all of them.
+
+        It begins a process that has not started, and goes on with one that rests; one that has ended, or has to wait,
+        stays as it is. Where the options allow it, further actions of the plan run at the same time.
+
+        Raises:
+            ConfigurationError: when a tool group is missing that an action uses; then nothing was done.
+            RunConflictError: as `run`.
+            LeaseLostError: as `run`.
+        """
+        await self._go_on(self._driver.step)
+
+    async def finished(self) -> AgentProcess:
+        """Waits until the process has run as far as it can: has ended, is stuck, waits or is paused. It is not run here.
+
+        Raises:
+            TacticianError: what keeps one that was spawned from being kept in its store.
+        """
+        if self.spawned is not None:
+            await asyncio.shield(self.spawned)
+        await self._rests.wait()
+        return self
+
+    async def _go_on(self, work: Callable[[], Awaitable[None]]) -> None:
         self._state.answer_overdue(time())
-        if not self.status.may_become(ProcessStatus.RUNNING) or self._state.has_to_wait:
-            return self
+        if not self._can_go_on or self._state.has_to_wait:
+            return
         need_tool_groups(self.agent, self._context)
-        self._state.status = ProcessStatus.RUNNING
+        async with self._driver.holding():
+            if self._can_go_on:  # it may have been killed meanwhile
+                await self._work(work)
+
+    @property
+    def _can_go_on(self) -> bool:
+        is_ticked = self.status is ProcessStatus.RUNNING and self._task is None
+        return is_ticked or self.status.may_become(ProcessStatus.RUNNING)
+
+    async def _work(self, work: Callable[[], Awaitable[None]]) -> None:
         self._meter.restore(self._meter.turns, self._seconds, self._meter.actions)  # it may have rested meanwhile
         self._task = asyncio.current_task()
-        self._state.declined = None
-        started = perf_counter()
         begin_inside(self, self._context)
-        self._announce.started(self.agent)
+        is_over = True
         try:
-            await self._driver.run()
+            if self.status is not ProcessStatus.RUNNING:
+                await self._begin()
+            await work()
+            is_over = self.status is not ProcessStatus.RUNNING
         except CancelledError:
             was_killed = self.status is ProcessStatus.KILLED
             self._state.end(ProcessStatus.KILLED, "the run was cancelled")
@@ -222,14 +178,31 @@ class AgentProcess:
         finally:
             self._task = None
             self._seconds = self._meter.seconds
-            self._announce.ended(self._state, perf_counter() - started)
-        return self
+            if is_over:
+                self._announce.ended(self._state, perf_counter() - self._began)
+                self._rests.set()
+
+    async def _begin(self) -> None:
+        if self.status is ProcessStatus.STUCK:  # somebody may have helped
+            self._state.declined, self._state.replans = None, 0
+        self._state.status = ProcessStatus.RUNNING
+        self._began = perf_counter()
+        self._rests.clear()
+        self._announce.started(self.agent)
+        try:
+            await self._driver.keep()
+        except StoredStateError as error:  # of what it was given: the store has it as it was before, if at all
+            self._state.end(ProcessStatus.FAILED, str(error))
+            raise
 
     async def respond(self, request_id: str, response: Response) -> AgentProcess:
         """Answers one of the pending requests, and goes on.
 
         Raises:
             ResponseError: when there is no such request, or the answer does not fit; then the process still waits.
+            RunConflictError: when it is kept in a store, and somebody else is going on with it, or has since it was
+                loaded; then nothing was done.
+            LeaseLostError: when somebody else has taken it over meanwhile.
         """
         self.answer(request_id, response)
         await self.run()
@@ -242,32 +215,42 @@ class AgentProcess:
         """Answers one of the pending requests; `run` goes on then.
 
         Raises:
-            ResponseError: when there is no such request.
+            ResponseError: when there is no such request, or the process has ended.
         """
+        if self.status.is_terminal:
+            raise ResponseError(f"The process {self.id} has ended, and is {self.status}: it waits for nothing.")
         known = [request.id for request in self.pending]
         if request_id not in known:
             raise ResponseError(f"{self.agent.name} does not wait for {request_id!r}; it waits for {known}")
         self._state.responses[request_id] = response
 
     async def kill(self, reason: str = "killed") -> None:
-        """Ends the process for good, and interrupts what it does."""
-        task = self._task
+        """Ends the process for good, and interrupts what it does. One that has ended stays as it is.
+
+        Raises:
+            RunConflictError: when it is kept in a store, and has gone on elsewhere: `Platform.kill` ends it there.
+        """
+        task, status, failure = self._task, self.status, self.failure
+        if status.is_terminal and task is None:
+            return
         self._state.end(ProcessStatus.KILLED, reason)
-        if task is not None and task is not asyncio.current_task():
+        if task is None:
+            self._rests.set()
+        elif task is not asyncio.current_task():
             task.cancel()
             await asyncio.wait([task])
-        await self._driver.keep()
+        try:
+            await self._driver.keep()
+        except LeaseLostError as error:
+            if task is None:
+                self._state.status, self._state.failure = status, failure
+            raise RunConflictError(
+                f"{self!r} has gone on elsewhere: `await platform.kill(id)` ends it there."
+            ) from error
 
     def pause(self) -> None:
         """Has the process stop once the action that runs has ended; `run` goes on."""
         self._driver.pause()
-
-    async def tick(self) -> None:
-        """One step: observe the world, plan, run the first action of the plan, record it.
-
-        Where the options allow it, further actions of the plan run at the same time.
-        """
-        await self._driver.tick()
 
     async def act(self, name: str, context: RunContext) -> tuple[ActionRun, object]:
         """Runs an action as a part of the one that runs, in a context inside it; how it ended, and what it gave.

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from tactician.process.blackboard import DEFAULT_BINDING, GAVE_NOTHING, Blackboard
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ValidationError
+
+from tactician.errors import Rejected
+from tactician.process.blackboard import DEFAULT_BINDING, GAVE_NOTHING, Blackboard, Rejection
 from tactician.process.phases import state_of
 from tactician.process.some_of import parts_of
 from tactician.process.spec import ActionSpec, AgentSpec
 
 
-def record(blackboard: Blackboard, agent: AgentSpec, action: ActionSpec, output: object) -> tuple[str, ...]:
+def record(
+    blackboard: Blackboard, agent: AgentSpec, action: ActionSpec, output: object, set_by_hand: Mapping[str, bool]
+) -> tuple[str, ...]:
     """Puts onto the blackboard what an action gave, and that it has run; the names of the types that it gave.
+
+    Of the conditions that it declares, those that it set itself stay as it set them.
 
     Raises:
         TypeError: when it is not of a type that the action declares.
     """
-    if output is not None and not isinstance(output, action.output_types):
-        expected = " or ".join(kind.__name__ for kind in action.output_types) or "None"
-        raise TypeError(f"it declares {expected} and returned {type(output).__name__}")
+    output = _as_declared(output, action)
     if output is None and action.output_types:
-        blackboard.set_condition(action.condition_ran, True)
-        blackboard.set_condition(GAVE_NOTHING, True)
+        record_nothing(blackboard, action)
         return ()
     parts = parts_of(output)
     _make_room(blackboard, agent, action, (output, *parts))
     for name in action.sets:
-        blackboard.set_condition(name, True)
+        blackboard.set_condition(name, set_by_hand.get(name, True))
     if output is None:
         blackboard.set_condition(GAVE_NOTHING, True)
         return ()
@@ -32,6 +38,39 @@ def record(blackboard: Blackboard, agent: AgentSpec, action: ActionSpec, output:
     for part in parts:
         blackboard.add(part, DEFAULT_BINDING)
     return tuple(type(value).__name__ for value in (output, *parts))
+
+
+def record_nothing(blackboard: Blackboard, action: ActionSpec) -> None:
+    """Puts onto the blackboard that an action has run, if it should have given something, and that it gave nothing."""
+    if action.output_types:
+        blackboard.set_condition(action.condition_ran, True)
+    blackboard.set_condition(GAVE_NOTHING, True)
+
+
+def _as_declared(output: object, action: ActionSpec) -> object:
+    """The output; a `Box` that fits as the `Box[Story]` that was declared.
+
+    Raises:
+        TypeError: when it is not of a declared type.
+    """
+    if output is None or isinstance(output, action.output_types):
+        return output
+    expected = " or ".join(kind.__name__ for kind in action.output_types) or "None"
+    mismatch = f"it declares {expected} and returned {type(output).__name__}"
+    for kind in action.output_types:
+        if issubclass(kind, BaseModel) and kind.__pydantic_generic_metadata__["origin"] is type(output):
+            try:
+                return kind.model_validate(output)
+            except ValidationError as error:
+                mismatch = f"{mismatch}, which is no {kind.__name__}: {error}"
+    raise TypeError(mismatch)
+
+
+def record_rejection(blackboard: Blackboard, action: ActionSpec, rejected: Rejected) -> tuple[str, ...]:
+    """Puts onto the blackboard that an action has run, and that what it asked was rejected; the name of the type."""
+    blackboard.set_condition(action.condition_ran, True)
+    blackboard.add(Rejection(action.name, rejected.prompt, rejected.reason))
+    return (Rejection.__name__,)
 
 
 def _make_room(blackboard: Blackboard, agent: AgentSpec, action: ActionSpec, given: tuple[object, ...]) -> None:
@@ -42,8 +81,6 @@ def _make_room(blackboard: Blackboard, agent: AgentSpec, action: ActionSpec, giv
         _clear(blackboard, agent)
     elif entered:
         _leave_states(blackboard, agent)
-        for value in given:
-            blackboard.show(value)
     runs_again = bool(action.input_types) if clears else action.state is not None
     if not (entered and runs_again):
         blackboard.set_condition(action.condition_ran, True)

@@ -6,8 +6,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from tactician.amounts import need_amount
 from tactician.clock import Clock
 from tactician.errors import (
+    ConfigurationError,
     ModelConnectionError,
     ModelServerError,
     ModelTimeoutError,
@@ -33,6 +35,9 @@ class RetryPolicy:
         factor: by how much each further pause is longer.
         max_delay: seconds, the longest pause.
         on: other exceptions that are worth another attempt.
+
+    Raises:
+        ConfigurationError: when one of them is not what it has to be.
     """
 
     attempts: int = 3
@@ -40,6 +45,13 @@ class RetryPolicy:
     factor: float = 2.0
     max_delay: float = 60.0
     on: tuple[type[Exception], ...] = ()
+
+    def __post_init__(self) -> None:
+        need_amount("RetryPolicy.attempts", self.attempts, least=1, whole=True)
+        for name in ("delay", "factor", "max_delay"):
+            need_amount(f"RetryPolicy.{name}", getattr(self, name))
+        if not _is_of_exceptions(self.on):
+            raise ConfigurationError(f"RetryPolicy.on is {self.on!r}; write a tuple of exceptions: on=(KeyError,)")
 
     def pause_after(self, attempt: int, error: Exception) -> float | None:
         """Seconds to wait after an attempt, counted from 1; `None` when it was the last."""
@@ -52,11 +64,15 @@ class RetryPolicy:
         return min(self.delay * self.factor ** (attempt - 1), self.max_delay)
 
 
+def _is_of_exceptions(kinds: object) -> bool:
+    return isinstance(kinds, tuple) and all(isinstance(kind, type) and issubclass(kind, Exception) for kind in kinds)
+
+
 DEFAULT_RETRIES = RetryPolicy()
 
 
-async def retried(attempt: Callable[[], Awaitable[T]], policy: RetryPolicy, clock: Clock) -> tuple[T, int]:
-    """What an action gives, and how many attempts that took.
+async def retried(attempt: Callable[[int], Awaitable[T]], policy: RetryPolicy, clock: Clock) -> T:
+    """What an action gives. Each attempt is told its number.
 
     Raises:
         Exception: that of the last attempt.
@@ -64,7 +80,7 @@ async def retried(attempt: Callable[[], Awaitable[T]], policy: RetryPolicy, cloc
     number = 1
     while True:
         try:
-            return await attempt(), number
+            return await attempt(number)
         except Exception as error:
             pause = policy.pause_after(number, error)
             if pause is None:

@@ -58,18 +58,24 @@ def restored_options(saved: SavedOptions) -> ProcessOptions:
     """
     retry = saved.get("retry")
     try:
-        budget = TypeAdapter(Budget).validate_python(saved["limits"])
-    except ValidationError as error:
+        return ProcessOptions(
+            budget=_restored_budget(saved["limits"]),
+            context_id=saved["context_id"],
+            max_parallel=saved["max_parallel"],
+            delay=saved["delay"],
+            tool_delay=saved.get("tool_delay", 0.0),
+            retry=DEFAULT_RETRIES if retry is None else _restored_retries(retry),
+            verbosity=saved.get("verbosity"),
+        )
+    except ConfigurationError as error:
+        raise StoredStateError(f"The snapshot holds options that are not valid: {error}") from error
+
+
+def _restored_budget(limits: dict[str, float | None]) -> Budget:
+    try:
+        return TypeAdapter(Budget).validate_python(limits)
+    except (ValidationError, ConfigurationError) as error:
         raise StoredStateError(f"The snapshot holds a budget that is not valid: {error}") from error
-    return ProcessOptions(
-        budget=budget,
-        context_id=saved["context_id"],
-        max_parallel=saved["max_parallel"],
-        delay=saved["delay"],
-        tool_delay=saved.get("tool_delay", 0.0),
-        retry=DEFAULT_RETRIES if retry is None else _restored_retries(retry),
-        verbosity=saved.get("verbosity"),
-    )
 
 
 def check_can_be_kept(options: ProcessOptions) -> None:

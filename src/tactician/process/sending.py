@@ -12,7 +12,7 @@ from tactician.runs import RunContext
 def send(run: RunContext, message: str | AssistantMessage) -> None:
     """Tells whoever listens, unless that was done before the run had to wait."""
     frame = None if run.frame is None else run.frame.child("sent")
-    is_new = frame is None or frame.saved is None
+    is_new = frame is None or (frame.saved is None and frame.progress is None)
     if frame is not None:
         frame.progress = _Sent()
     if is_new and run.sink is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from functools import cache
+from time import time
 from typing import Final, Literal, NotRequired, cast
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -17,7 +18,7 @@ from typing_extensions import TypedDict
 
 from tactician.errors import StoredStateError
 from tactician.llm import Usage
-from tactician.process.blackboard import Blackboard, Entry
+from tactician.process.blackboard import Blackboard, Entry, Rejection
 from tactician.process.names import type_name
 from tactician.process.options import ProcessOptions
 from tactician.process.performing import WaitingAction
@@ -26,11 +27,12 @@ from tactician.process.saved_options import SavedOptions, restored_options, save
 from tactician.process.spec import AgentSpec
 from tactician.process.state import ProcessState
 from tactician.process.status import ProcessStatus
+from tactician.process.turns import Turns
 from tactician.process.upgrading import upgraded_object, upgraded_snapshot, version_of
 from tactician.runs import BudgetMeter, PendingRequest, SavedFrame
 
 VERSION: Final = 2
-_PLAIN: Mapping[str, type] = {f"builtins.{kind.__name__}": kind for kind in (str, int, float, bool, list, dict)}
+_PLAIN: Mapping[str, type] = {type_name(kind): kind for kind in (str, int, float, bool, list, dict, Rejection)}
 
 
 class SavedObject(TypedDict):
@@ -69,6 +71,9 @@ class Snapshot(TypedDict):
     failure: str | None
     options: SavedOptions
     recipe: NotRequired[dict[str, JsonValue] | None]
+    replans: NotRequired[int]
+    order: NotRequired[Turns]
+    began_at: NotRequired[float]
 
 
 def written(
@@ -77,8 +82,9 @@ def written(
     """A process as JSON text: its state, its options, what it used, and the recipe of its agent.
 
     Raises:
-        StoredStateError: when an object on its blackboard has no JSON form.
+        StoredStateError: when an object on its blackboard has no JSON form, or could not be read again.
     """
+    _check_known(state.blackboard, agent)
     snapshot = Snapshot(
         version=VERSION,
         agent=agent.name,
@@ -90,6 +96,7 @@ def written(
         waiting={name: _SavedWaiting(frame=w.frame, pending=list(w.pending)) for name, w in state.waiting.items()},
         responses={name: to_jsonable_python(response) for name, response in state.responses.items()},
         unstickings=state.unstickings,
+        replans=state.replans,
         goal=None if state.goal is None else state.goal.name,
         failure=state.failure,
         options=saved_options(options),
@@ -98,6 +105,8 @@ def written(
         turns=meter.turns,
         seconds=meter.seconds,
         actions=meter.actions,
+        order=state.turns,
+        began_at=state.began_at,
     )
     return to_json(snapshot).decode()
 
@@ -124,13 +133,13 @@ def saved_objects(board: Blackboard) -> list[SavedObject]:
     return [_saved_object(entry) for entry in board.entries]
 
 
-def restored_board(objects: list[SavedObject], conditions: Mapping[str, bool], types: Mapping[str, type]) -> Blackboard:
-    """The blackboard that was saved.
+def restored_board(objects: list[SavedObject], conditions: Mapping[str, bool], agent: AgentSpec) -> Blackboard:
+    """The blackboard that was saved, for an agent that knows what is on it.
 
     Raises:
         StoredStateError: when a type is not one of those that may come back, or an object is no longer valid.
     """
-    entries = (Entry(_object_of(one, types), one["binding"], one["hidden"]) for one in objects)
+    entries = (Entry(_object_of(one, agent), one["binding"], one["hidden"]) for one in objects)
     return Blackboard.of(entries, conditions)
 
 
@@ -140,7 +149,7 @@ def with_end(text: str, status: ProcessStatus, failure: str) -> str:
     Raises:
         StoredStateError: when the text is no snapshot.
     """
-    ended: Snapshot = {**read(text), "status": status, "failure": failure}
+    ended: Snapshot = {**read(text), "status": status, "failure": failure, "waiting": {}, "responses": {}}
     return to_json(ended).decode()
 
 
@@ -166,7 +175,7 @@ def state_of(saved: Snapshot, agent: AgentSpec) -> ProcessState:
     declined, goal = saved["declined"], saved["goal"]
     status = saved["status"]
     return ProcessState(
-        restored_board(saved["objects"], saved["conditions"], agent.types),
+        restored_board(saved["objects"], saved["conditions"], agent),
         ProcessStatus.NOT_STARTED if status is ProcessStatus.RUNNING else status,
         None if goal is None else agent.goal(goal),
         saved["failure"],
@@ -175,7 +184,22 @@ def state_of(saved: Snapshot, agent: AgentSpec) -> ProcessState:
         {name: WaitingAction(one["frame"], tuple(one["pending"])) for name, one in saved["waiting"].items()},
         dict(saved["responses"]),
         saved["unstickings"],
+        saved.get("replans", 0),
+        turns=saved.get("order") or Turns(),
+        began_at=saved.get("began_at") or time(),
     )
+
+
+def _check_known(board: Blackboard, agent: AgentSpec) -> None:
+    for entry in board.entries:
+        kind = type(entry.value)
+        if agent.knows(entry.value) or kind in _PLAIN.values() or agent.renewed().knows(entry.value):
+            continue
+        raise StoredStateError(
+            f"{type_name(kind)} on the blackboard could not be read again from a store: nothing that {agent.name} "
+            "declares names this type. Name it as a parameter, or as what an action returns, or keep it off the "
+            "blackboard."
+        )
 
 
 def _saved_object(entry: Entry) -> SavedObject:
@@ -197,8 +221,8 @@ def _json_of(value: object) -> JsonValue:
     return plain
 
 
-def _object_of(saved: SavedObject, types: Mapping[str, type]) -> object:
-    name = saved["type"]
+def _object_of(saved: SavedObject, agent: AgentSpec) -> object:
+    name, types = saved["type"], agent.types
     if (kind := types.get(name) or _PLAIN.get(name)) is None:
         known = ", ".join(sorted(types)) or "none"
         raise StoredStateError(
@@ -207,7 +231,7 @@ def _object_of(saved: SavedObject, types: Mapping[str, type]) -> object:
         )
     value = upgraded_object(kind, saved.get("version", 1), saved["value"])
     try:
-        return _type_adapter(cast(Hashable, kind)).validate_json(to_json(value))
+        return _type_adapter(cast(Hashable, agent.generics.get(kind, kind))).validate_json(to_json(value))
     except ValidationError as error:
         raise StoredStateError(f"The snapshot holds a {name} that is not valid: {error}") from error
 

@@ -74,6 +74,7 @@ class ActionSpec:
         tool_groups: what its models may use.
         optional_types: the types that it takes where they are there.
         is_serial: whether it may not run beside others, as it can see or change anything on the blackboard.
+        is_sure: whether it has just the effects that the planner hopes for, when it gives something.
     """
 
     plan: Action
@@ -92,6 +93,7 @@ class ActionSpec:
     tool_groups: tuple[str, ...] = ()
     optional_types: tuple[type, ...] = ()
     is_serial: bool = False
+    is_sure: bool = True
 
     @property
     def name(self) -> str:
@@ -124,6 +126,8 @@ class AgentSpec:
         conditions: how each other condition is found out: by a method, which may ask a model, or by an expression.
         prices: how each cost and value that changes is found out.
         types: what may be on the blackboard, by the names `module.qualname`.
+        generics: what its generic classes are of, as in `Box[Story]`.
+        states: those of its types in which it plans with what they declare, and not with all of its actions.
         stuck_handler: asked when the process is stuck.
         instance: whose methods the actions are.
         planner: chooses the actions.
@@ -141,6 +145,8 @@ class AgentSpec:
     conditions: Mapping[str, Observe] = field(default_factory=dict)
     prices: Mapping[str, Price] = field(default_factory=dict)
     types: Mapping[str, type] = field(default_factory=dict)
+    generics: Mapping[type, object] = field(default_factory=dict)
+    states: tuple[type, ...] = ()
     stuck_handler: StuckHandler | None = None
     recipe: Mapping[str, JsonValue] | None = None
     renewal: Renewal | None = field(default=None, repr=False, compare=False)

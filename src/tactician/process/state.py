@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from time import time
 
-from tactician.planning import Action
+from tactician.errors import Replan
+from tactician.planning import Action, Plan
 from tactician.process.blackboard import Blackboard
 from tactician.process.history import ActionRun
 from tactician.process.performing import WaitingAction
@@ -27,7 +29,10 @@ class ProcessState:
         waiting: the actions that wait, by their names.
         responses: what they are told, by the ids of their requests.
         unstickings: how often the agent was asked to help since the last action.
+        replans: how many actions in a row asked to plan again.
         turns: in which order results go onto the blackboard.
+        began_at: when it was made, in seconds since the epoch.
+        plan: the plan that is followed; `None` when there is none, and once the process is stuck or has ended.
     """
 
     blackboard: Blackboard
@@ -39,11 +44,16 @@ class ProcessState:
     waiting: dict[str, WaitingAction] = field(default_factory=dict)
     responses: dict[str, Response] = field(default_factory=dict)
     unstickings: int = 0
+    replans: int = 0
     turns: Turns = field(default_factory=Turns)
+    began_at: float = field(default_factory=time)
+    plan: Plan | None = None
 
     @property
     def pending(self) -> tuple[PendingRequest, ...]:
-        """What the process waits for."""
+        """What the process waits for: nothing, once it has ended."""
+        if self.status.is_terminal:
+            return ()
         return tuple(request for waiting in self.waiting.values() for request in waiting.pending)
 
     @property
@@ -58,6 +68,15 @@ class ProcessState:
         if self.status.may_become(status):
             self.status = status
             self.failure = failure
+            if status is ProcessStatus.STUCK or status.is_terminal:
+                self.plan = None
+
+    def count(self, replan: Replan | None) -> None:
+        """An action has ended, and may have asked to plan again."""
+        if replan is None:
+            self.unstickings = self.replans = 0
+        else:
+            self.replans += 1
 
     def answer_overdue(self, now: float) -> None:
         """Gives the default answers of requests that nobody has answered in time."""

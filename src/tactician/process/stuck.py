@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tactician.planning import NIRVANA, WorldState
+from tactician.errors import OutputError, Rejected
+from tactician.planning import NIRVANA, Explanation, Goal, WorldState
+from tactician.process.phases import scopes
 from tactician.process.spec import ActionSpec, GoalSpec
 
 if TYPE_CHECKING:
@@ -14,9 +16,7 @@ if TYPE_CHECKING:
 
 def why_all_stuck(process: AgentProcess, world: WorldState) -> str:
     """What keeps each goal from being reached; without a goal, why nothing runs."""
-    agent = process.agent
-    reasons = [why_stuck(process, world, goal) for goal in agent.goals]
-    return " ".join(reasons) or str(agent.planner.explain(world, agent.plannable, NIRVANA))
+    return " ".join(why_stuck(process, world, goal) for goal in process.agent.goals) or _why_idle(process, world)
 
 
 def why_stuck(process: AgentProcess, world: WorldState, goal: GoalSpec) -> str:
@@ -25,19 +25,45 @@ def why_stuck(process: AgentProcess, world: WorldState, goal: GoalSpec) -> str:
     The planner explains what is missing. Where that is for an action not to have run, or for an object not to be
     there, this says it the other way round.
     """
-    agent = process.agent
-    explanation = agent.planner.explain(world, agent.plannable, goal.plan)
-    if explanation.plan is None and not any(missing.startswith("not ") for missing in explanation.missing):
+    explanation = _explained(process, world, goal.plan)
+    if explanation.plan is None and not any(map(_is_negative, (*explanation.missing, *explanation.blocked_by))):
         return str(explanation)
     reasons = "; ".join(_dead_ends(process, world, goal)) or "the actions that lead there have run already"
     return f"No plan reaches {goal.name!r}: {reasons}."
 
 
+def _why_idle(process: AgentProcess, world: WorldState) -> str:
+    """Why no action runs, one sentence."""
+    explanation = _explained(process, world, NIRVANA)
+    if not any(map(_is_negative, explanation.blocked_by)):
+        return str(explanation)
+    return f"No action can run now: {'; '.join(_why_not(process, world, action) for action in _there(process))}."
+
+
+def _explained(process: AgentProcess, world: WorldState, goal: Goal) -> Explanation:
+    return process.agent.planner.explain(world, [action.plan for action in _there(process)], goal)
+
+
+def _there(process: AgentProcess) -> list[ActionSpec]:
+    """The actions that come into question: in a state, not all of them."""
+    *_, widest = scopes(process, process.agent.plannable)
+    return [process.agent.action(action.name) for action in widest]
+
+
+def _is_negative(condition: str) -> bool:
+    return condition.startswith("not ")
+
+
+def _why_not(process: AgentProcess, world: WorldState, action: ActionSpec) -> str:
+    lacking = " and ".join(repr(name) for name, value in action.plan.pre.items() if value and not world.get(name))
+    return _obstacle(process, world, action) or f"{action.name!r} needs {lacking}"
+
+
 def _dead_ends(process: AgentProcess, world: WorldState, goal: GoalSpec) -> Iterator[str]:
     """Back from the goal: each condition that no action can meet any more, and why."""
-    wanted = [name for name in goal.plan.conditions if not world.get(name)]
+    there, wanted = _there(process), [name for name in goal.plan.conditions if not world.get(name)]
     for condition in wanted:  # grows as it goes
-        providers = [action for action in process.agent.actions if action.plan.effects.get(condition)]
+        providers = [action for action in there if action.plan.effects.get(condition)]
         obstacles = {action.name: _obstacle(process, world, action) for action in providers}
         if not providers:
             yield f"{condition!r} is missing and no action provides it"
@@ -55,6 +81,13 @@ def _obstacle(process: AgentProcess, world: WorldState, action: ActionSpec) -> s
     """Why an action does not run, whatever else happens; `None` when it could."""
     there = [name for name, value in action.plan.pre.items() if not value and world.get(name)]
     last = next((run for run in reversed(process.history) if run.action == action.name), None)
+    if last is not None and last.error is not None:
+        kind, _, reason = last.error.partition(": ")  # what else it could raise would have ended the process
+        if kind == Rejected.__name__:
+            return f"{action.name!r} has run, and {reason}"
+        if kind == OutputError.__name__:
+            return f"{action.name!r} got no valid answer of a model ({reason})"
+        return f"{action.name!r} asked to plan again" + (f" ({reason})" if reason else "")
     if last is not None and (there or action.plan not in process.plannable):
         return f"{action.name!r} has run " + (
             "already" if last.outputs or not action.output_types else "and gave nothing"

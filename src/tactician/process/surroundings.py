@@ -15,7 +15,15 @@ def surroundings(context: RunContext, options: ProcessOptions, meter: BudgetMete
     log = None if options.verbosity is None else log_of(options.verbosity)
     pace = Pace(options.tool_delay, context.clock) if options.tool_delay else context.pace
     # Actions are planned anew, not run again in the same order: no frame of theirs would be found again.
-    return replace(context, meter=meter, frame=None, sink=_all(context.sink, options.on_event, log), pace=pace)
+    return replace(
+        context,
+        meter=meter,
+        frame=None,
+        sink=_all(context.sink, options.on_event, log),
+        pace=pace,
+        parent_id=context.process_id,
+        process_id=context.run_id,
+    )
 
 
 def _all(*listeners: EventSink | None) -> EventSink | None:

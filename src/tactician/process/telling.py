@@ -9,6 +9,7 @@ from tactician.events import (
     ActionStarted,
     Event,
     EventSink,
+    MessageSent,
     PartialReceived,
     PlanMade,
     ProcessEnded,
@@ -58,6 +59,8 @@ def _told(event: Event, verbosity: Verbosity) -> str | None:
             return f"{event.action} starts"
         case ActionCompleted():
             return f"{event.action} {_ending(event)}, {_used(event.seconds, event.tally)}"
+        case MessageSent():
+            return f"says {event.message.text}"
         case ProcessEnded():
             why = "" if event.failure is None else f": {event.failure}"
             return f"is {event.status}, {_used(event.seconds, event.tally)}{why}"

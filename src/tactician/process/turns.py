@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
-from tactician.planning import Plan
+from tactician.planning import Plan, WorldState
 from tactician.process.blackboard import Blackboard
 
 
@@ -20,10 +21,14 @@ class Turns:
     order: list[str] = field(default_factory=list)
     places: dict[str, int] = field(default_factory=dict)
 
-    def follow(self, plan: Plan) -> None:
-        """Takes the order of a new plan over. What that does without does not come any more."""
+    def follow(self, plan: Plan, world: WorldState) -> Plan:
+        """Takes a new plan over. When it is the rest of the last one in another order, that order is kept."""
+        names = [action.name for action in plan.actions]
+        if names != self.order and sorted(names) == sorted(self.order):
+            plan = _reordered(plan, self.order, world)
         self.order = [action.name for action in plan.actions]
         self.places = {name: place for name, place in self.places.items() if name in self.order}
+        return plan
 
     def take(self, action: str, board: Blackboard, before: int) -> None:
         """An action has ended: what it has put onto the blackboard, after so many entries, gets its place there."""
@@ -37,3 +42,16 @@ class Turns:
             self.places[name] = min(place, self.places.get(name, place))
         if action in self.order:
             self.order.remove(action)
+
+
+def _reordered(plan: Plan, order: Sequence[str], world: WorldState) -> Plan:
+    """The plan in the order, if it can be followed in that."""
+    steps = {step[0].name: step for step in zip(plan.actions, plan.costs, strict=True)}
+    for name in order:
+        if not steps[name][0].is_runnable_in(world):
+            return plan
+        world = world.apply(steps[name][0])
+    if not plan.goal.is_reached_in(world):
+        return plan
+    actions, costs = zip(*(steps[name] for name in order), strict=True)
+    return replace(plan, actions=actions, costs=costs)

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tactician.errors import ConfigurationError
+from tactician.prompts.texts import file_in, text_in
 from tactician.prompts.variables import rendered
 
-_ENDINGS = ("", ".txt", ".md", ".prompt", ".j2")
-_LONGEST = 1_000_000
+_ENDINGS = ("", ".md", ".txt", ".prompt")
 
 
 class FolderPrompts:
@@ -20,12 +20,13 @@ class FolderPrompts:
 
     Args:
         folder: where they are. Nothing outside of it is read.
-        encoding: that of the files.
     """
 
-    def __init__(self, folder: str | Path, *, encoding: str = "utf-8") -> None:
+    def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        self._encoding = encoding
+
+    def __repr__(self) -> str:
+        return f"FolderPrompts({str(self.folder)!r})"
 
     async def prompt(self, name: str, filters: Mapping[str, str]) -> str:
         """The text of a file, with the filters in the place of its variables.
@@ -35,28 +36,17 @@ class FolderPrompts:
             MissingPromptVariable: when a variable of the template has no value.
         """
         template = await asyncio.to_thread(self._read, name)
-        return rendered(template, filters, agent_id=name)
+        return rendered(template, filters, agent_id=name, argument="filters")
 
     def _read(self, name: str) -> str:
-        file = self._find(name)
-        try:
-            with file.open(encoding=self._encoding) as opened:
-                text = opened.read(_LONGEST + 1)
-        except (OSError, ValueError) as error:
-            raise ConfigurationError(f"The prompt {name!r} in {self.folder} cannot be read: {error}.") from error
-        if len(text) > _LONGEST:
-            raise ConfigurationError(f"The prompt {name!r} in {self.folder} has more than {_LONGEST:,} characters.")
-        return text
+        return text_in(self._find(name), f"The prompt {name!r} in {self.folder}")
 
     def _find(self, name: str) -> Path:
-        root = self.folder.resolve()
-        for ending in _ENDINGS:
-            try:
-                file = (root / f"{name}{ending}").resolve()
-                if file.is_relative_to(root) and file.is_file():
-                    return file
-            except (OSError, ValueError):  # such a name can no file have
-                break
+        if (file := file_in(self.folder, name, _ENDINGS)) is not None:
+            return file
+        if not self.folder.is_dir():
+            raise ConfigurationError(f"There is no prompt {name!r}: {self.folder} is not a folder.")
         raise ConfigurationError(
-            f"There is no prompt {name!r} in {self.folder}: no file {name}{', '.join(_ENDINGS[1:])} is there."
+            f"There is no prompt {name!r} in {self.folder}: no file in it is called {name!r}, with or without "
+            f"{', '.join(_ENDINGS[1:])} at its end."
         )

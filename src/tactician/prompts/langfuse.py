@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from base64 import b64encode
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Final, Self
+from urllib.parse import quote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -17,13 +19,16 @@ if TYPE_CHECKING:
     from aiohttp import ClientResponse
 
 DEFAULT_HOST: Final = "https://cloud.langfuse.com"
+_KEYS: Final = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
+_HOSTS: Final = ("LANGFUSE_HOST", "LANGFUSE_BASE_URL")  # newer programs call it a base URL
 _ASKED_FOR: Final = ("label", "version")
+_PASSING: Final = (408, 429)
 
 
 class _Message(BaseModel):
     model_config = ConfigDict(extra="ignore")
-    role: str = "system"
-    content: str = ""
+    role: str = ""
+    content: str = ""  # a placeholder for other messages has neither
 
 
 class _Prompt(BaseModel):
@@ -35,8 +40,9 @@ class _Prompt(BaseModel):
         """What instructions there are: those of the system, or all that is said where it says nothing."""
         if isinstance(self.prompt, str):
             return self.prompt
-        told = [one.content for one in self.prompt if one.role in ("system", "developer")]
-        return "\n\n".join(told or [one.content for one in self.prompt])
+        said = [one for one in self.prompt if one.content]
+        told = [one for one in said if one.role in ("system", "developer")]
+        return "\n\n".join(one.content for one in told or said)
 
 
 class LangfusePrompts:
@@ -52,6 +58,9 @@ class LangfusePrompts:
         seconds: for how long what was read is used without asking again.
         timeout: seconds for a request.
         clock: the time.
+
+    Raises:
+        ConfigurationError: when a key is empty, or the host is no address.
     """
 
     def __init__(
@@ -64,12 +73,31 @@ class LangfusePrompts:
         timeout: float = 10.0,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        self.host = host.rstrip("/")
-        self._keys = public_key, secret_key
+        if not public_key or not secret_key:
+            raise ConfigurationError("Langfuse needs the public and the secret key of a project; one of them is empty.")
+        self.host = _checked(host)
+        self._authorization = f"Basic {b64encode(f'{public_key}:{secret_key}'.encode(errors='replace')).decode()}"
         self._seconds = seconds
         self._timeout = timeout
         self._clock = clock
-        self._known: dict[tuple[str, str, str], tuple[float, str]] = {}
+        self._known: dict[tuple[str, ...], tuple[float, str]] = {}
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
+        """The prompts of the project whose keys are `LANGFUSE_PUBLIC_KEY` and `LANGFUSE_SECRET_KEY`.
+
+        `LANGFUSE_HOST`, or `LANGFUSE_BASE_URL`, says where Langfuse is, when it is not in its cloud.
+
+        Raises:
+            ConfigurationError: when a key is not set, or the host is no address.
+        """
+        keys = [environment.get(name, "").strip() for name in _KEYS]
+        if missing := [name for name, key in zip(_KEYS, keys, strict=True) if not key]:
+            raise ConfigurationError(
+                f"Langfuse needs {' and '.join(missing)}: set what the settings of your project in Langfuse show."
+            )
+        hosts = [environment.get(name, "").strip() for name in _HOSTS]
+        return cls(*keys, host=next(filter(None, hosts), DEFAULT_HOST))
 
     def __repr__(self) -> str:
         return f"LangfusePrompts({self.host!r})"
@@ -81,50 +109,82 @@ class LangfusePrompts:
             ConfigurationError: when there is no such prompt, or Langfuse does not answer and never did.
             MissingPromptVariable: when a variable of the prompt has no value.
         """
-        template = await self._template(name, *(filters.get(one, "") for one in _ASKED_FOR))
-        return rendered(template, {k: v for k, v in filters.items() if k not in _ASKED_FOR}, agent_id=name)
+        template = await self._template(name, _wanted(name, filters))
+        values = {key: value for key, value in filters.items() if key not in _ASKED_FOR}
+        return rendered(template, values, agent_id=name, argument="filters")
 
-    async def _template(self, name: str, label: str, version: str) -> str:
-        now, key = self._clock.now(), (name, label, version)
+    async def _template(self, name: str, wanted: Mapping[str, str]) -> str:
+        now, key = self._clock.now(), (name, *wanted, *wanted.values())
         known = self._known.get(key)
-        if known is not None and now - known[0] < self._seconds:
-            return known[1]
+        if known is not None:
+            if now - known[0] < self._seconds:
+                return known[1]
+            self._known[key] = now, known[1]  # while one run asks, others have the old prompt: it is better than none
         try:
-            text = await self._asked(name, label, version)
+            text = await self._asked(name, wanted)
         except ConnectionError as error:
-            if known is None:
-                raise ConfigurationError(f"The prompt {name!r} cannot be had from {self.host}: {error}.") from error
-            text = known[1]  # an old prompt is better than none
+            if known is not None:
+                return known[1]
+            raise ConfigurationError(f"The prompt {name!r} cannot be had from {self.host}: {error}.") from None
+        except ConfigurationError:
+            self._known.pop(key, None)
+            raise
         self._known[key] = now, text
         return text
 
-    async def _asked(self, name: str, label: str, version: str) -> str:
-        from aiohttp import BasicAuth, ClientError, ClientTimeout
+    async def _asked(self, name: str, wanted: Mapping[str, str]) -> str:
+        from aiohttp import ClientError, ClientTimeout
 
-        url = f"{self.host}/api/public/v2/prompts/{quote(name, safe='')}"
-        wanted = {key: value for key, value in zip(_ASKED_FOR, (label, version), strict=True) if value}
-        auth, timeout = BasicAuth(*self._keys), ClientTimeout(total=self._timeout)
+        # Langfuse keeps prompts in folders, and takes a name with slashes as one part of the path.
+        url = f"{self.host}/api/public/v2/prompts/{quote(name, safe='', errors='replace')}"
+        headers, timeout = {"Authorization": self._authorization}, ClientTimeout(total=self._timeout)
         try:
             session = await http_session()
-            async with session.get(url, params=wanted, auth=auth, timeout=timeout) as response:
+            async with session.get(
+                url, params=wanted, headers=headers, timeout=timeout, allow_redirects=False
+            ) as response:
                 return await self._read(response, name, wanted)
-        except (ClientError, TimeoutError) as error:
-            raise ConnectionError(str(error) or type(error).__name__) from error
+        except TimeoutError:
+            raise ConnectionError(f"no answer within {self._timeout:g} s") from None
+        except ClientError as error:
+            raise ConnectionError(str(error) or type(error).__name__) from None
 
     async def _read(self, response: ClientResponse, name: str, wanted: Mapping[str, str]) -> str:
-        if response.status >= 500 or response.status == 429:
+        if response.status >= 500 or response.status in _PASSING:
             raise ConnectionError(f"it answers {response.status}")
         if response.status != 200:
             raise ConfigurationError(self._refusal(response.status, name, wanted))
         try:
             return _Prompt.model_validate_json(await response.read()).text
-        except ValidationError as error:
-            raise ConfigurationError(f"{self.host} does not answer as Langfuse does: no prompt in it.") from error
+        except ValidationError:
+            raise ConnectionError("its answer is no prompt of Langfuse") from None
 
     def _refusal(self, status: int, name: str, wanted: Mapping[str, str]) -> str:
         if status in (401, 403):
             return f"{self.host} refuses the keys ({status}): check the public and the secret key of the project."
-        which = f" with {', '.join(f'{key} {value!r}' for key, value in wanted.items())}" if wanted else ""
+        which = " ".join(f"{key} {value!r}" for key, value in (wanted or {"label": "production"}).items())
         if status == 404:
-            return f"{self.host} has no prompt {name!r}{which}."
-        return f"{self.host} answers {status} when it is asked for the prompt {name!r}{which}."
+            return f"{self.host} has no prompt {name!r} with the {which}. Create it there, or ask for another one."
+        moved = "; redirects are not followed" if status < 400 else ""
+        return f"{self.host} answers {status} when it is asked for the prompt {name!r} with the {which}{moved}."
+
+
+def _wanted(name: str, filters: Mapping[str, str]) -> Mapping[str, str]:
+    wanted = {key: value for key in _ASKED_FOR if (value := filters.get(key))}
+    if len(wanted) > 1 or not wanted.get("version", "1").isdecimal():
+        raise ConfigurationError(
+            f"Which version of the prompt {name!r} is meant? Say `label` or `version`, not both; a version is a number."
+        )
+    return wanted
+
+
+def _checked(host: str) -> str:
+    try:
+        parts = urlsplit(host)
+    except ValueError:
+        parts = urlsplit("")
+    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc or parts.query:
+        raise ConfigurationError(
+            f"The host of Langfuse has to be an address such as {DEFAULT_HOST}, without a name or a password in it."
+        )
+    return host.rstrip("/")

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Protocol
 
+from tactician.config import PromptSettings, load_settings
 from tactician.errors import ConfigurationError
+from tactician.prompts.folder import FolderPrompts
+from tactician.prompts.langfuse import LangfusePrompts
 
 
 class PromptProvider(Protocol):
@@ -26,10 +29,14 @@ class PromptProvider(Protocol):
 
 
 class PromptProviders:
-    """The providers of this process, by the names that blueprints use."""
+    """The providers of this process, by the names that blueprints use.
+
+    Beside those that are registered there are those of `tactician.toml`, which is read when they are first needed.
+    """
 
     def __init__(self) -> None:
         self._known: dict[str, PromptProvider] = {}
+        self._settings: Mapping[str, PromptSettings] | None = None
 
     def register(self, name: str, provider: PromptProvider) -> None:
         """Gives a provider a name; one that had it before loses it."""
@@ -39,32 +46,49 @@ class PromptProviders:
         """The provider of that name.
 
         Raises:
-            ConfigurationError: when there is none.
+            ConfigurationError: when there is none, or what `tactician.toml` says of it is wrong.
         """
         if (found := self._known.get(name)) is not None:
             return found
-        close = get_close_matches(name, self._known, n=1)
+        if (settings := self._configured().get(name)) is not None:
+            return self._known.setdefault(name, _made(name, settings))
+        close = get_close_matches(name, self.names, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise ConfigurationError(
-            f"No provider of prompts is registered as {name!r}.{hint} Registered: {', '.join(self._known) or 'none'}. "
-            f"Call prompt_providers.register({name!r}, ...) first."
+            f"No provider of prompts is registered as {name!r}.{hint} Registered: {', '.join(self.names) or 'none'}. "
+            f"Call prompt_providers.register({name!r}, ...) first, or add [prompts.{name}] to tactician.toml."
         )
 
     def __contains__(self, name: object) -> bool:
-        return name in self._known
+        return name in self._known or name in self._configured()
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all providers, in order."""
-        return tuple(sorted(self._known))
+        return tuple(sorted({*self._known, *self._configured()}))
 
     def unregister(self, name: str) -> None:
-        """Forgets a name."""
+        """Forgets a provider that was registered. One of that name in `tactician.toml` is made anew."""
         self._known.pop(name, None)
 
     def clear(self) -> None:
-        """Forgets all names."""
+        """Forgets all providers that were registered, and reads `tactician.toml` anew."""
         self._known.clear()
+        self._settings = None
+
+    def _configured(self) -> Mapping[str, PromptSettings]:
+        if self._settings is None:
+            self._settings = load_settings().prompts
+        return self._settings
+
+
+def _made(name: str, settings: PromptSettings) -> PromptProvider:
+    if settings.folder is not None:
+        return FolderPrompts(settings.folder)
+    try:
+        return LangfusePrompts.from_environment()
+    except ConfigurationError as error:
+        raise ConfigurationError(f"tactician.toml: prompts.{name}: {error}") from error
 
 
 prompt_providers = PromptProviders()

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from tactician.errors import ConfigurationError
 from tactician.prompts.providers import PromptProvider, prompt_providers
-
-_LONGEST = 1_000_000
+from tactician.prompts.texts import text_in
 
 
 class InstructionSource(ABC):
@@ -48,17 +47,7 @@ class InstructionFile(InstructionSource):
 
     def __post_init__(self) -> None:
         file = Path(self.file or self.path)
-        try:
-            with file.open(encoding="utf-8-sig") as opened:
-                text = opened.read(_LONGEST + 1)
-        except UnicodeDecodeError as error:
-            raise ConfigurationError(f"The instructions in {file} are not UTF-8.") from error
-        except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or error
-            raise ConfigurationError(f"The instructions in {file} cannot be read: {why}.") from error
-        if len(text) > _LONGEST:
-            raise ConfigurationError(f"The instructions in {file} have more than {_LONGEST:,} characters.")
-        object.__setattr__(self, "read", text)
+        object.__setattr__(self, "read", text_in(file, f"The instructions in {file}"))
 
     @property
     def text(self) -> str:
@@ -82,7 +71,7 @@ class ProvidedInstructions(InstructionSource):
 
     provider: str
     prompt: str
-    filters: Mapping[str, str] = field(default_factory=dict)
+    filters: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def text(self) -> None:
@@ -102,5 +91,12 @@ class ProvidedInstructions(InstructionSource):
 
         Raises:
             ConfigurationError: when there is no such provider, or it has no such prompt.
+            MissingPromptVariable: when a variable of the prompt has no value among the filters.
         """
-        return await self.check().prompt(self.prompt, self.filters)
+        text: object = await self.check().prompt(self.prompt, self.filters)
+        if isinstance(text, str):
+            return text
+        raise ConfigurationError(
+            f"The provider of prompts {self.provider!r} has to give a text for {self.prompt!r}, not a "
+            f"{type(text).__name__}."
+        )

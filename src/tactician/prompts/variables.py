@@ -15,8 +15,14 @@ def variables_of(template: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_VARIABLE.findall(template)))
 
 
-def rendered(template: str, variables: Mapping[str, object], *, agent_id: str) -> str:
+def rendered(template: str, variables: Mapping[str, object], *, agent_id: str, argument: str = "variables") -> str:
     """The template with values in the place of its variables, in one pass: what is in a value stays as it is.
+
+    Args:
+        template: the text.
+        variables: the values.
+        agent_id: whose instructions they are.
+        argument: the argument in which values are given.
 
     Raises:
         MissingPromptVariable: when a variable has no value, or `None`.
@@ -24,7 +30,7 @@ def rendered(template: str, variables: Mapping[str, object], *, agent_id: str) -
 
     def value_of(match: re.Match[str]) -> str:
         if (value := variables.get(match[1])) is None:
-            raise MissingPromptVariable(agent_id, match[1], tuple(variables))
+            raise MissingPromptVariable(agent_id, match[1], tuple(variables), argument)
         return str(value)
 
     return _VARIABLE.sub(value_of, template)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
+from tactician.amounts import need_amount
 from tactician.clock import Clock
 from tactician.llm import UsageTally
+
+_COUNTED = ("tokens", "turns", "actions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +23,9 @@ class Budget:
         turns: how many calls of models there may be.
         seconds: how long it may take; time in which it waits for a person or for the caller is not counted.
         actions: how many actions a process may run, with those of the processes inside it.
+
+    Raises:
+        ConfigurationError: when a limit is no number from 0 up.
     """
 
     cost: float | None = None
@@ -27,6 +33,11 @@ class Budget:
     turns: int | None = None
     seconds: float | None = None
     actions: int | None = None
+
+    def __post_init__(self) -> None:
+        for limit in fields(self):
+            if (value := getattr(self, limit.name)) is not None:
+                need_amount(f"Budget.{limit.name}", value, whole=limit.name in _COUNTED)
 
     def exceeded(self, tally: UsageTally, *, turns: int = 0, seconds: float = 0.0, actions: int = 0) -> str | None:
         """Which limit is reached, in words; `None` when there is room."""
@@ -89,10 +100,15 @@ class BudgetMeter:
         self.actions = actions
         self._began = self._clock.now() - seconds
 
-    def exceeded(self) -> str | None:
-        """Which limit is reached, here or further out, in words; `None` when there is room."""
-        reason = self.budget.exceeded(self._tally, turns=self.turns, seconds=self.seconds, actions=self.actions)
-        return reason if reason is not None or self._outer is None else self._outer.exceeded()
+    def exceeded(self, *, acting: bool = False) -> str | None:
+        """Which limit is reached, here or further out, in words; `None` when there is room.
+
+        Args:
+            acting: whether an action is about to be run, and how many have been counts too.
+        """
+        actions = self.actions if acting else 0
+        reason = self.budget.exceeded(self._tally, turns=self.turns, seconds=self.seconds, actions=actions)
+        return reason if reason is not None or self._outer is None else self._outer.exceeded(acting=acting)
 
     def count_turn(self) -> None:
         """Counts one call of a model."""

@@ -46,6 +46,7 @@ class RunContext:
         pace: how fast tools may be called; as fast as they are, when `None`.
         tool_groups: what the names of tool groups stand for.
         trace: what the requests of the run belong to, where nobody inside it says otherwise.
+        process_id: the id of the process that the run is part of, if any.
     """
 
     models: ModelSource
@@ -63,6 +64,7 @@ class RunContext:
     pace: Pace | None = None
     tool_groups: Mapping[str, ToolGroup] = field(default_factory=dict)
     trace: TraceMetadata | None = None
+    process_id: str | None = None
 
     @classmethod
     def default(cls) -> RunContext:
@@ -95,6 +97,7 @@ class RunContext:
             self.pace,
             self.tool_groups,
             self.trace,
+            self.process_id,
         )
 
     def step(self, name: str) -> RunContext:
@@ -123,6 +126,7 @@ class RunContext:
             self.pace,
             self.tool_groups,
             self.trace,
+            self.process_id,
         )
 
     def traced(self, trace: TraceMetadata) -> RunContext:

@@ -67,6 +67,14 @@ class Frame:
         if self._children is not None:
             self._children.pop(key, None)
 
+    def begin_again(self, lasting: tuple[str, ...]) -> None:
+        """Has another attempt do all anew, but for frames whose key begins like these: it finds them as they are."""
+        self._begun = None
+        for key, child in ({} if self._children is None else self._children).items():
+            if not key.startswith(lasting):
+                child.progress = child.saved = None
+                child.begin_again(lasting)
+
     def to_json(self) -> SavedFrame:
         """This and all frames inside it."""
         children = {} if self._children is None else self._children

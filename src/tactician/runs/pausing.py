@@ -45,11 +45,11 @@ class PendingRequest:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """The decision about a tool call. Make one with `approve` or `reject`.
+    """The decision about a tool call, or about what a person is asked. Make one with `approve` or `reject`.
 
     Attributes:
         granted: whether the tool is to be called.
-        reason: why not; the model is told.
+        reason: why not; the model, or the action that asked, is told.
         arguments: other arguments than the model's.
     """
 
@@ -59,18 +59,19 @@ class Approval:
 
 
 def approve(arguments: Mapping[str, object] | None = None) -> Approval:
-    """Lets a tool be called, with the model's arguments or these."""
+    """Lets a tool be called, with the model's arguments or these. To `confirm` it is a yes."""
     return Approval(True, arguments=arguments)
 
 
 def reject(reason: str = "") -> Approval:
-    """Does not let a tool be called, and tells the model why."""
+    """Does not let a tool be called, and tells the model why. To `confirm` it is a no, to `ask_human` no answer."""
     return Approval(False, reason)
 
 
 Response: TypeAlias = object
 """To an `"approval"`: an `Approval`, or `True` or `False`, or what the tool gave when the caller has called it itself.
-To a `"tool"`: what the tool gave, as text or any object that has a JSON form; an exception tells that it failed."""
+To a `"tool"`: what the tool gave, as text or any object that has a JSON form; an exception tells that it failed.
+To a `"form"`: JSON in its shape, or the object itself; to a `"confirmation"`: `True` or `False`. To both, `reject`."""
 
 
 class Paused(BaseException):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import cache
+from threading import Lock
 from time import time
 from typing import Literal, Protocol
 
@@ -82,10 +83,11 @@ class RunStore(Protocol):
         ...
 
     async def renew(self, lease: Lease, seconds: float) -> Lease:
-        """The lease, valid for longer.
+        """The lease, valid for longer. It is also called from event loops of other threads, while that of the program
+        is busy.
 
         Raises:
-            LeaseLostError: when somebody else has taken the run.
+            LeaseLostError: when somebody else has taken the run, or the lease was given back.
         """
         ...
 
@@ -121,6 +123,7 @@ class MemoryRuns:
         self._records: dict[str, RunRecord] = {}
         self._leases: dict[str, Lease] = {}
         self._contexts: dict[str, tuple[str, int]] = {}
+        self._claiming = Lock()
         self._time = time
 
     def __len__(self) -> int:
@@ -167,24 +170,29 @@ class MemoryRuns:
             wakes = record.wakes_at is not None and record.wakes_at <= now
             if run_id is None and record.status not in RUNNABLE and not wakes:
                 continue
-            held = self._leases.get(record.run_id)
-            if held is None or held.expires_at <= now:
-                lease = Lease(record.run_id, owner, 1 if held is None else held.fence + 1, now + seconds)
-                self._leases[record.run_id] = lease
-                return record, lease
+            with self._claiming:
+                held = self._leases.get(record.run_id)
+                if held is None or held.expires_at <= now:
+                    lease = Lease(record.run_id, owner, 1 if held is None else held.fence + 1, now + seconds)
+                    self._leases[record.run_id] = lease
+                    return record, lease
         return None
 
     async def renew(self, lease: Lease, seconds: float) -> Lease:
         """The lease, valid for longer."""
-        self._check(lease)
-        renewed = self._leases[lease.run_id] = replace(lease, expires_at=self._time() + seconds)
+        with self._claiming:
+            self._check(lease)
+            if not self._leases[lease.run_id].expires_at:
+                raise run_taken(lease.run_id)
+            renewed = self._leases[lease.run_id] = replace(lease, expires_at=self._time() + seconds)
         return renewed
 
     async def release(self, lease: Lease) -> None:
         """Gives a lease back."""
-        held = self._leases.get(lease.run_id)
-        if held is not None and held.fence == lease.fence:
-            self._leases[lease.run_id] = replace(held, expires_at=0.0)
+        with self._claiming:
+            held = self._leases.get(lease.run_id)
+            if held is not None and held.fence == lease.fence:
+                self._leases[lease.run_id] = replace(held, expires_at=0.0)
 
     async def load_context(self, context_id: str) -> tuple[str, int] | None:
         """The text of a context, and its version."""

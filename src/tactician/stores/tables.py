@@ -129,7 +129,7 @@ SAVE: Final[Update] = (
 SAVE_HELD: Final[Update] = SAVE.where(_IS_HELD)
 DELETE: Final[ReturningDelete[Any]] = delete(runs).where(_IS_RUN).returning(runs.c.number)
 RENEW: Final[Update] = (
-    update(runs).where(_IS_RUN, _IS_HELD).values(expires_at=_NOW + _SECONDS).returning(runs.c.expires_at)
+    update(runs).where(_IS_RUN, _IS_HELD, runs.c.expires_at > 0).values(expires_at=_NOW + _SECONDS).returning(runs.c.expires_at)
 )
 RELEASE: Final[Update] = update(runs).where(_IS_RUN, _IS_HELD).values(expires_at=0.0).returning(runs.c.number)
 

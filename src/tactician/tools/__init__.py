@@ -4,10 +4,11 @@ from tactician.tools.arguments import repaired_arguments
 from tactician.tools.declared import DeclaredTool, ToolExecutor
 from tactician.tools.function import FunctionTool, problems_of, tool
 from tactician.tools.groups import ToolGroup, ToolGroupPermission, ToolSource, tools_in, unknown_groups
+from tactician.tools.runnable import RunnableTool
 from tactician.tools.selection import ToolGroups
 from tactician.tools.signature import Docs, caller_namespace, docs_of, resolved_hints
 from tactician.tools.tool import Tool, as_text, snake_case
-from tactician.tools.toolbox import Toolbox, ToolLike, as_tool, tools_of
+from tactician.tools.toolbox import Toolbox, ToolLike, as_tool, declared_tools, tools_of
 from tactician.tools.traits import NO_TRAITS, NeedsApproval, ToolTraits
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "FunctionTool",
     "DeclaredTool",
     "ToolExecutor",
+    "RunnableTool",
     "ToolTraits",
     "NeedsApproval",
     "NO_TRAITS",
@@ -31,6 +33,7 @@ __all__ = [
     "ToolLike",
     "as_tool",
     "tools_of",
+    "declared_tools",
     "as_text",
     "problems_of",
     "Docs",

@@ -31,15 +31,19 @@ def as_tool(value: ToolLike) -> Tool:
     raise DeclarationError(repr(value), ["a tool is a function, or an object made with @tool"])
 
 
+def declared_tools(owner: object) -> tuple[Tool, ...]:
+    """The tools among the methods of an object: those declared with `@tool`, if there are any."""
+    names = (n for kind in reversed(type(owner).__mro__) for n, v in vars(kind).items() if isinstance(v, FunctionTool))
+    return tuple(getattr(owner, name) for name in dict.fromkeys(names))
+
+
 def tools_of(owner: object) -> tuple[Tool, ...]:
     """The tools among the methods of an object: those declared with `@tool`.
 
     Raises:
         DeclarationError: when there is none.
     """
-    names = (n for kind in reversed(type(owner).__mro__) for n, v in vars(kind).items() if isinstance(v, FunctionTool))
-    found = tuple(getattr(owner, name) for name in dict.fromkeys(names))
-    if not found:
+    if not (found := declared_tools(owner)):
         raise DeclarationError(type(owner).__name__, ["it has no method declared with @tool"])
     return found
 

@@ -130,8 +130,8 @@ class TestWhatTheModelSees:
         assert gather.description.endswith("READY.")
 
     async def test_tools_that_are_ready_come_first_then_those_that_miss_least(self) -> None:
-        _, model = await led(Supervised(), GATHER, "no")
-        before, after = ([tool.name for tool in call.tools] for call in model.calls)
+        _, model = await led(Supervised(), GATHER, "no", "no", "no")
+        before, after = ([tool.name for tool in call.tools] for call in model.calls[:2])
         assert before == ["gather", "analyze", "compile_report"]
         assert after == ["gather", "analyze", "compile_report"]
         assert tool_of(model.calls[0], "analyze").description.endswith("NOT READY: needs Data (from gather).")
@@ -194,11 +194,26 @@ class TestItsWork:
         assert process.result == Report("Clouds: clouds")
 
     async def test_when_the_goal_is_not_reached_it_says_so(self) -> None:
-        process, _ = await led(Supervised(), GATHER, "I give up.")
+        process, _ = await led(Supervised(), GATHER, "I give up.", "I do.", "I give up.")
         assert process.status is ProcessStatus.FAILED
         assert isinstance(process.error, GoalNotReachedError)
         assert "'compile_report' was not reached: it needs Analysis (from analyze)." in str(process.failure)
         assert "the supervisor said: I give up." in str(process.failure)
+
+    async def test_when_it_stops_while_an_action_is_ready_it_is_told_so(self) -> None:
+        given = ReportRequest("Clouds")
+        process, model = await led(Supervised(), GATHER, "All done!", ToolCall("analyze"), "Now.", given=given)
+        assert process.result == Report("Clouds: clouds")
+        assert model.calls[2].prompt.endswith(
+            "The goal is not reached yet: compile_report needs Analysis (from analyze). "
+            "Call a tool: analyze."
+        )
+
+    async def test_it_is_told_so_twice_in_a_row_at_most(self) -> None:
+        replies = ["Done.", "Done.", GATHER, "Done.", "Done.", "Really."]
+        process, model = await led(Supervised(), GATHER, *replies)
+        assert "the supervisor said: Really." in str(process.failure)
+        model.assert_exhausted()
 
     async def test_its_rounds_are_limited(self) -> None:
         model = ScriptedModel(GATHER, GATHER, "Out of rounds.")

@@ -9,7 +9,6 @@ from typing import TypedDict
 from typing_extensions import TypeVar, Unpack
 
 from tactician.agents.agent import Agent
-from tactician.agents.base import RunnableTool
 from tactician.context import ContextStrategy
 from tactician.errors import DeclarationError
 from tactician.guardrails import GuardrailLike
@@ -17,7 +16,7 @@ from tactician.llm import LanguageModel, LlmOptions
 from tactician.loop import Autonomous, Handoff
 from tactician.prompts import InstructionSource
 from tactician.runs import Runnable
-from tactician.tools import Tool, ToolGroup, ToolLike, snake_case
+from tactician.tools import RunnableTool, Tool, ToolGroup, ToolLike, snake_case
 
 T_co = TypeVar("T_co", covariant=True, default=str)
 

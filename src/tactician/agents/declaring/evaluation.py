@@ -75,11 +75,12 @@ def holds(expression: Expression, context: OperationContext) -> bool:
 
 def names_of(kind: type) -> frozenset[str]:
     """The names that expressions have for an object of the class: `paid_bill` and `bill` for a `PaidBill(Bill)`."""
-    return frozenset(_snake_case(base.__name__) for base in kind.__mro__[:-1])
+    return frozenset(snake_case(base.__name__) for base in kind.__mro__[:-1])
 
 
 @lru_cache(1024)
-def _snake_case(name: str) -> str:
+def snake_case(name: str) -> str:
+    """`paid_bill` for `PaidBill`."""
     return _WORD.sub("_", name).lower()
 
 

@@ -53,9 +53,16 @@ class Flow:
         effects.update(dict.fromkeys(self._hoped(action, effects), True))
         return effects
 
+    def hoped(self, action: ActionMethod) -> Iterator[str]:
+        """Those effects that an action may turn out not to have, though it gives something."""
+        effects, words = self.effects(action), self._words
+        things = {**words.things, **{words.newest(kind): Parameter("", kind) for kind in words.triggers}}
+        yield from (label for label, thing in things.items() if effects.get(label) and not surely_gives(action, thing))
+        yield from (name for name in (*self._declared.conditions, *self._declared.expressions) if effects.get(name))
+
     def _objects(self, action: ActionMethod) -> Iterator[tuple[str, bool]]:
         for label, thing in self._words.things.items():
-            if may_give(action, thing):
+            if self._words.may_give(action, thing):
                 yield label, True
             if surely_gives(action, thing):
                 yield self._words.already(thing), True
@@ -67,7 +74,7 @@ class Flow:
                 yield name
         if self._declared.expressions:
             known = {name for one in action.gives for kind in descendants(one) for name in names_of(kind)}
-            known.add(action.declared.output_binding)
+            known.update(thing.binding for thing in self._words.bound(action))
             for text, expression in self._declared.expressions.items():
                 if known & expression.names:
                     yield text

@@ -21,12 +21,10 @@ def _seen_from(kind: type, home: type, known: _Known) -> _Known:
     """What the type variables of a class stand for in one that derives from it."""
     if kind is home:
         return known
-    for base in get_original_bases(kind):
-        origin = get_origin(base) or base
-        if isinstance(origin, type) and issubclass(origin, home):
-            arguments = (_filled(argument, known) for argument in get_args(base))
-            return _seen_from(origin, home, dict(zip(getattr(origin, "__parameters__", ()), arguments, strict=False)))
-    return {}
+    bases = ((get_origin(base) or base, get_args(base)) for base in get_original_bases(kind))
+    origin, arguments = next((origin, said) for origin, said in bases if home in origin.__mro__)
+    filled = (_filled(argument, known) for argument in arguments)
+    return _seen_from(origin, home, dict(zip(getattr(origin, "__parameters__", ()), filled, strict=False)))
 
 
 def _filled(hint: Any, known: _Known) -> object:  # noqa: ANN401 - what typing makes has no class in common

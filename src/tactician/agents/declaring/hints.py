@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from types import NoneType, UnionType
-from typing import Annotated, Final, TypeGuard, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Final, Generic, TypeGuard, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel
 
 from tactician.process.some_of import SomeOf, field_names
 
 _REMEDY: Final = "wrap it in a class of its own, so that the planner can tell it from others"
+_ONE_EACH: Final = "take one parameter for each, as in `story: Story | None`, or a class that they derive from"
 _SAY_WHICH: Final = "say what it stands for, as in `class StoryWriter(Writer[Story])`"
 UNDEFINED: Final = "import it (not only under TYPE_CHECKING), or define it before the class"
 
@@ -29,12 +30,28 @@ def is_class(hint: object) -> TypeGuard[type]:
 
 def members_of(hint: object) -> tuple[object, ...]:
     """The members of a union; the type itself when it is none. What `Annotated` adds is left out."""
+    return tuple(map(_without_arguments, _members(hint)))
+
+
+def generics_in(hint: object) -> tuple[object, ...]:
+    """The members of a union that say what a generic class of a user is of, as in `Box[Story]`."""
+    return tuple(member for member in _members(hint) if _without_arguments(member) is not member)
+
+
+def _members(hint: object) -> tuple[object, ...]:
     origin = get_origin(hint)
     if origin is Annotated:
-        return members_of(get_args(hint)[0])
+        return _members(get_args(hint)[0])
     if origin in (Union, UnionType):
-        return tuple(member for one in get_args(hint) for member in members_of(one))
+        return tuple(member for one in get_args(hint) for member in _members(one))
     return (NoneType if hint is None else hint,)
+
+
+def _without_arguments(hint: object) -> object:
+    """`Box` for `Box[Story]`: which objects are of it can be told, if not what is in them."""
+    origin = get_origin(hint)
+    is_open = getattr(hint, "__parameters__", ())
+    return origin if isinstance(origin, type) and Generic in origin.__mro__ and not is_open else hint
 
 
 def marks_of(hint: object) -> tuple[object, ...]:
@@ -48,7 +65,10 @@ def marks_of(hint: object) -> tuple[object, ...]:
 
 def remedy_for(hint: object) -> str:
     """What to do about a type that is no class."""
-    return _SAY_WHICH if isinstance(hint, TypeVar) else _REMEDY
+    if len([member for member in members_of(hint) if member is not NoneType]) > 1:
+        return _ONE_EACH
+    is_open = isinstance(hint, TypeVar) or bool(getattr(hint, "__parameters__", ()))
+    return _SAY_WHICH if is_open else _REMEDY
 
 
 def written(hint: object) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from tactician.agents.declarations import ActionDeclaration, GoalDeclaration
 from tactician.agents.declaring.expressions import Expression
@@ -56,12 +58,27 @@ class Method:
             LookupError: when an argument is missing.
         """
         receiver = self.source.receiver(self.signature, context)
-        arguments = self.signature.arguments(context)
-        if receiver is None or arguments is None:
+        arguments = None if receiver is None else self.signature.arguments(context)
+        if arguments is None:
             needed = self.signature.required
             missing = ", ".join(one.type.__name__ for one in needed if one.find(context.blackboard) is None)
             raise LookupError(f"{missing} is not on the blackboard any more")
-        return getattr(receiver, self.attribute)(**arguments)  # type: ignore[no-any-return]  # a user's method
+        method = self.of(receiver)
+        if any(isinstance(arguments[name], Awaitable) for name in self.signature.infrastructure):
+            return self._called_with_what_comes(method, arguments)
+        return method(**arguments)
+
+    def of(self, receiver: object) -> Callable[..., object]:
+        """The method of an object, as it is to be called."""
+        return getattr(receiver, self.attribute)  # type: ignore[no-any-return]  # a user's method
+
+    async def _called_with_what_comes(self, method: Callable[..., object], arguments: dict[str, object]) -> object:
+        """What it gives once the resolvers have given theirs."""
+        for name in self.signature.infrastructure:
+            if isinstance(provided := arguments[name], Awaitable):
+                arguments[name] = await provided
+        result = method(**arguments)
+        return await result if isinstance(result, Awaitable) else result
 
     def can_be_called(self, context: OperationContext) -> bool:
         """Whether everything that it must have is there."""
@@ -87,6 +104,11 @@ class ActionMethod(Method):
     post: tuple[str, ...]
     cost_method: str | None
     value_method: str | None
+
+    def of(self, receiver: object) -> Callable[..., object]:
+        """The method of an object; in a thread, where it is declared so."""
+        method = Method.of(self, receiver)
+        return partial(asyncio.to_thread, method) if self.declared.blocking else method
 
     @property
     def ran(self) -> str:
@@ -124,13 +146,14 @@ class ActionMethod(Method):
 
 @dataclass(frozen=True, slots=True)
 class Declarations:
-    """All that was read, by the names in plans."""
+    """All that was read, by the names in plans; and what generic classes are of, as in `Box[Story]`."""
 
     actions: tuple[ActionMethod, ...]
     conditions: Mapping[str, Method]
     costs: Mapping[str, Method]
     expressions: Mapping[str, Expression]
     states: tuple[type, ...]
+    generics: Mapping[type, object]
 
     @property
     def methods(self) -> tuple[Method, ...]:

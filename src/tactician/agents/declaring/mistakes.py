@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Collection, Iterator
-from difflib import get_close_matches
 from itertools import pairwise
-from math import isfinite
 
 from tactician.agents.declaring.expressions import is_expression
 from tactician.agents.declaring.hints import is_class, written
 from tactician.agents.declaring.methods import ActionMethod, Declarations
+from tactician.agents.declaring.settings import wrong_settings
+from tactician.agents.declaring.unreachable import similar, unreachable
 from tactician.agents.declaring.words import Words
 from tactician.process.phases import state_of
 
@@ -22,8 +22,9 @@ def mistakes_in(declared: Declarations, words: Words, *, needs_goal: bool) -> It
     elif needs_goal and not any(action.goal for action in declared.actions):
         yield 'it has no goal; add @achieves_goal("...") to the action that completes its work'
     for action in declared.actions:
-        yield from _wrong_amounts(action, declared)
-        yield from _unknown_conditions(action, declared)
+        yield from wrong_settings(action)
+        yield from _unknown_costs(action, declared)
+        yield from _unknown_conditions(action, declared, words)
         yield from _impossible(action)
         if action.goal is not None and (state := next(_states(action.outputs), None)) is not None:
             yield f"{action.name}: it reaches a goal and enters the state {state.__name__}; let it do one of the two"
@@ -31,27 +32,27 @@ def mistakes_in(declared: Declarations, words: Words, *, needs_goal: bool) -> It
     yield from _misleading_names(declared, words)
     yield from _dead_ends(declared)
     yield from _same_exports(declared)
+    yield from unreachable(declared, words)
 
 
-def _wrong_amounts(action: ActionMethod, declared: Declarations) -> Iterator[str]:
-    if not (isfinite(cost := action.declared.cost) and cost >= 0):
-        yield f"{action.name}: the cost is {cost!r}; it has to be a number from 0 up"
-    if not isfinite(value := action.declared.value):
-        yield f"{action.name}: the value is {value!r}; it has to be a number"
+def _unknown_costs(action: ActionMethod, declared: Declarations) -> Iterator[str]:
     for name in (action.cost_method, action.value_method):
         if name is not None and name not in declared.costs:
-            hint = _similar(name, declared.costs) or "declare a method with @cost"
+            hint = similar(name, declared.costs) or "declare a method with @cost"
             yield f"{action.name}: no cost {name!r}; {hint}"
 
 
-def _unknown_conditions(action: ActionMethod, declared: Declarations) -> Iterator[str]:
+def _unknown_conditions(action: ActionMethod, declared: Declarations, words: Words) -> Iterator[str]:
     known = {*declared.conditions, *(name for one in declared.actions for name in one.post)}
     for name in action.post:
         if is_expression(name):
             yield f"{action.name}: {name!r} in `post`: nothing can make an expression true; give the condition a name"
+        elif ": " in name and name not in words.things:
+            hint = similar(name, words.things) or "write a name and a type that is known, as in 'user: User'"
+            yield f"{action.name}: {name!r} in `post`: there is no such type; {hint}"
     for name in action.pre:
         if name not in known and not is_expression(name):
-            hint = _similar(name, known) or "declare a @condition, or an action with it in `post`"
+            hint = similar(name, known) or "declare a @condition, or an action with it in `post`"
             yield f"{action.name}: no condition {name!r}; {hint}"
 
 
@@ -80,7 +81,7 @@ def _missing_arguments(declared: Declarations) -> Iterator[str]:
 def _misleading_names(declared: Declarations, words: Words) -> Iterator[str]:
     taken = {*words.things, *(action.ran for action in declared.actions)}
     for name in dict.fromkeys((*declared.conditions, *(name for one in declared.actions for name in one.post))):
-        if name in taken:
+        if name in taken and ": " not in name:
             yield (
                 f"the condition {name!r} has the name of a type, or of what tells that an action ran; "
                 "give it another name"
@@ -110,11 +111,6 @@ def _same_exports(declared: Declarations) -> Iterator[str]:
 
 def _states(kinds: Collection[type] | Iterator[type]) -> Iterator[type]:
     return (kind for kind in kinds if state_of(kind) is not None)
-
-
-def _similar(name: str, known: Collection[str]) -> str | None:
-    close = get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else None
 
 
 def wrong_handler(owner: type) -> Iterator[str]:

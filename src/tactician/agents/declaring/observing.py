@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable, Sequence
 from functools import partial
+from operator import methodcaller
 
 from tactician.agents.declaring import evaluation
 from tactician.agents.declaring.methods import Declarations, Method
@@ -24,7 +25,7 @@ def observations(declared: Declarations, words: Words, needed: Iterable[str]) ->
     for kind in words.triggers:
         seen[words.newest(kind)] = partial(_is_newest, kind)
     found_out = {*declared.conditions, *declared.expressions}
-    return {name: seen.get(name) or partial(_was_set, name) for name in needed if name not in found_out}
+    return {name: seen.get(name) or methodcaller("condition", name) for name in needed if name not in found_out}
 
 
 def conditions(declared: Declarations, needed: Iterable[str]) -> dict[str, Observe]:
@@ -54,10 +55,6 @@ def _is_one_there(things: Sequence[Parameter], blackboard: Blackboard) -> bool:
 
 def _is_newest(kind: type, blackboard: Blackboard) -> bool:
     return isinstance(blackboard.newest, kind)
-
-
-def _was_set(condition: str, blackboard: Blackboard) -> bool:
-    return blackboard.condition(condition)
 
 
 def _holds(method: Method, context: OperationContext) -> bool | Awaitable[bool]:

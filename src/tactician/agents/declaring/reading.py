@@ -6,13 +6,14 @@ import inspect
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, cast, get_origin
 
 from tactician.agents.declarations import ACTION, CONDITION, COST, GOAL, ActionDeclaration, GoalDeclaration, Named
 from tactician.agents.declaring.expressions import Expression, ExpressionError, is_expression, parsed
 from tactician.agents.declaring.generics import specialized
-from tactician.agents.declaring.hints import UNDEFINED, descendants, parts_of_class
+from tactician.agents.declaring.hints import UNDEFINED, descendants, generics_in, parts_of_class, written
 from tactician.agents.declaring.methods import ActionMethod, Declarations, Method, Source
+from tactician.agents.declaring.shapes import is_generator, wrong_shape
 from tactician.agents.parameters import Parameter, Signature, read_outputs, read_signature
 from tactician.errors import DeclarationError
 from tactician.process.phases import state_of
@@ -39,7 +40,9 @@ def read(sources: Iterable[Source], problems: list[str]) -> Declarations:
                     prefixes.add(prefix)
                     waiting.append(replace(source, kind=kind, prefix=prefix, instance=None, is_state=True))
     states = tuple(source.kind for source in waiting if source.is_state)
-    return Declarations(tuple(found.actions), found.conditions, found.costs, found.expressions(), states)
+    return Declarations(
+        tuple(found.actions), found.conditions, found.costs, found.expressions(), states, found.generics
+    )
 
 
 def _states_of(kinds: Iterable[type]) -> Iterator[type]:
@@ -57,6 +60,7 @@ class _Reader:
     actions: list[ActionMethod] = field(default_factory=list)
     conditions: dict[str, Method] = field(default_factory=dict)
     costs: dict[str, Method] = field(default_factory=dict)
+    generics: dict[type, object] = field(default_factory=dict)
 
     def read(self, source: Source) -> Sequence[ActionMethod]:
         """Reads a class; its actions."""
@@ -85,12 +89,25 @@ class _Reader:
         except DeclarationError as error:
             self.problems.extend(f"{label}: {problem}; {UNDEFINED}" for problem in error.problems)
         else:
+            self.problems.extend(f"{label}: {problem}" for problem in wrong_shape(function, hints))
+            self._remember_generics(hints.values(), label)
             signature = read_signature(function, hints, source.resolvers, self.problems, label)
-            if hasattr(function, ACTION):
+            if hasattr(function, ACTION) and not is_generator(function):
                 signature = replace(signature, outputs=read_outputs(hints, self.problems, label))
         if source.is_state:
             signature = replace(signature, receiver=Parameter("", source.kind, exact=True))
         return Method(label, attribute, source, signature, (docs_of(function).summary.splitlines() or [""])[0])
+
+    def _remember_generics(self, hints: Iterable[object], label: str) -> None:
+        """What generic classes are of: each can be of one thing only, as its objects do not tell."""
+        for generic in (one for hint in hints for one in generics_in(hint)):
+            known = self.generics.setdefault(cast("type", get_origin(generic)), generic)
+            if known != generic:
+                one, other = written(known), written(generic)
+                self.problems.append(
+                    f"{label}: {one} and {other} cannot be told apart; derive a class from each, as in "
+                    f"`class Other({other})`"
+                )
 
     def _kept(self, method: Method, function: Callable[..., object]) -> ActionMethod | None:
         """Remembers a method as what it is; the action, if it is one."""

@@ -28,6 +28,7 @@ class Words:
             for kind in self.kinds
         }
         self._declared = declared
+        self._promised = {action.name: tuple(self._promises(action)) for action in declared.actions}
 
     @cached_property
     def things(self) -> dict[str, Parameter]:
@@ -40,8 +41,7 @@ class Words:
         for method in self._declared.methods:
             yield from method.signature.needs
         for action in self._declared.actions:
-            for kind in action.outputs:
-                yield self.output(kind, action)
+            yield from self.bound(action)
 
     def written(self, kind: type) -> str:
         """How a type is called."""
@@ -57,6 +57,26 @@ class Words:
     def output(self, kind: type, action: ActionMethod) -> Parameter:
         """What an action gives, as something to be found."""
         return Parameter("", kind, binding=action.declared.output_binding)
+
+    def bound(self, action: ActionMethod) -> tuple[Parameter, ...]:
+        """What an action gives, and what it says in `post` that it binds itself, as in `"user: User"`."""
+        return (*(self.output(kind, action) for kind in action.outputs), *self.promised(action))
+
+    def promised(self, action: ActionMethod) -> tuple[Parameter, ...]:
+        """What an action says in `post` that it binds itself."""
+        return self._promised[action.name]
+
+    def _promises(self, action: ActionMethod) -> Iterator[Parameter]:
+        for name in action.post:
+            binding, _, label = name.partition(": ")
+            for kind in self.kinds if label else ():
+                if self._labels[kind] == label:
+                    yield Parameter("", kind, binding=binding)
+
+    def may_give(self, action: ActionMethod, thing: Parameter) -> bool:
+        """Whether it may turn out that the action gave it, or bound it itself."""
+        kept = (one for one in self.promised(action) if thing.binding in (DEFAULT_BINDING, one.binding))
+        return may_give(action, thing) or any(_may_be(one.type, thing) for one in kept)
 
     def output_label(self, kind: type, action: ActionMethod) -> str:
         """The condition that there is what an action gives, when it is of that type."""
@@ -80,7 +100,9 @@ class Words:
         return frozenset(
             label
             for label, thing in self.things.items()
-            if any(may_give(action, thing) and not surely_gives(action, thing) for action in self._declared.actions)
+            if any(
+                self.may_give(action, thing) and not surely_gives(action, thing) for action in self._declared.actions
+            )
         )
 
     def newest(self, kind: type) -> str:
@@ -91,7 +113,11 @@ class Words:
 def may_give(action: ActionMethod, thing: Parameter) -> bool:
     """Whether it may turn out that the action gave it: what is declared as a type may be of any of its subclasses."""
     given = action.gives if thing.binding == DEFAULT_BINDING else action.outputs if _is_bound(action, thing) else ()
-    return any(issubclass(thing.type, one) or (not thing.exact and issubclass(one, thing.type)) for one in given)
+    return any(_may_be(one, thing) for one in given)
+
+
+def _may_be(given: type, thing: Parameter) -> bool:
+    return issubclass(thing.type, given) or (not thing.exact and issubclass(given, thing.type))
 
 
 def surely_gives(action: ActionMethod, thing: Parameter) -> bool:

@@ -64,6 +64,7 @@ class RepeatUntilAcceptable(BaseRunnable[Scored[T]], Generic[T]):
         max_iterations: int,
         threshold: float,
     ) -> None:
+        self.output_type = Scored
         self.name = name
         self.description = description
         self.max_iterations = positive(max_iterations, name)

@@ -67,7 +67,7 @@ def consensus(
 
     last = step_of(vote if agree is None else agree, returning, "agree", namespace, most=2)
     told = description or f"{label}, as {len(steps)} sources agree on it"
-    return ScatterGather(steps, last, label, told, max_concurrency=max_concurrency, tolerate=tolerate)
+    return ScatterGather(steps, last, returning, label, told, max_concurrency=max_concurrency, tolerate=tolerate)
 
 
 def _agreed(keys: Sequence[Hashable], needed: int) -> int | None:

@@ -28,6 +28,7 @@ class ScatterGather(BaseRunnable[T], Generic[T]):
         self,
         generators: Sequence[Step[object]],
         consolidator: Step[T],
+        returning: type[T],
         name: str,
         description: str,
         *,
@@ -41,6 +42,7 @@ class ScatterGather(BaseRunnable[T], Generic[T]):
             problems.append("tolerate has to be 0 or more, and less than there are generators")
         if problems:
             raise DeclarationError(name, problems)
+        self.output_type = returning
         self.name = name
         self.description = description
         self.generators = tuple(generators)
@@ -124,7 +126,7 @@ def scatter_gather(
     steps = [step_of(one, cast("type[object] | None", kind), f"{label} {n}", namespace, most=1) for n, one in numbered]
     last = step_of(consolidate, returning, "consolidate", namespace, most=2)
     told = description or f"{label}, from {len(steps)} sources"
-    return ScatterGather(steps, last, label, told, max_concurrency=max_concurrency, tolerate=tolerate)
+    return ScatterGather(steps, last, returning, label, told, max_concurrency=max_concurrency, tolerate=tolerate)
 
 
 def element_type(consolidate: object, namespace: Mapping[str, object]) -> object | None:

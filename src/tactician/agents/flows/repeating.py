@@ -22,7 +22,16 @@ DEFAULT_MAX_ITERATIONS = 5
 class RepeatUntil(BaseRunnable[T], Generic[T]):
     """A step that is repeated until a condition holds. Made by `repeat_until`. All attempts are `related`."""
 
-    def __init__(self, step: Step[T], until: Step[bool], name: str, description: str, max_iterations: int) -> None:
+    def __init__(
+        self,
+        step: Step[T],
+        until: Step[bool],
+        returning: type[T],
+        name: str,
+        description: str,
+        max_iterations: int,
+    ) -> None:
+        self.output_type = returning
         self.name = name
         self.description = description
         self.max_iterations = positive(max_iterations, name)
@@ -80,7 +89,7 @@ def repeat_until(
     namespace = caller_namespace(1)
     repeated = step_of(step, returning, "attempt", namespace, most=3)
     done = step_of(until, bool, "until", namespace, most=2)
-    return RepeatUntil(repeated, done, label, description or f"gives a {label} as it should be", max_iterations)
+    return RepeatUntil(repeated, done, returning, label, description or f"gives a {label} as it should be", max_iterations)
 
 
 def again(input: Input, last: object | None, objections: Sequence[str] = ()) -> Input:

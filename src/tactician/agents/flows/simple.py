@@ -17,7 +17,8 @@ T = TypeVar("T")
 class SimpleAgent(BaseRunnable[T], Generic[T]):
     """One step as an agent. Made by `simple_agent`."""
 
-    def __init__(self, step: Step[T], name: str, description: str) -> None:
+    def __init__(self, step: Step[T], returning: type[T], name: str, description: str) -> None:
+        self.output_type = returning
         self.name = name
         self.description = description
         self._step = step
@@ -46,4 +47,4 @@ def simple_agent(
     """
     label = label_of(name, returning)
     made = step_of(step, returning, label, caller_namespace(1), most=1)
-    return SimpleAgent(made, label, description or f"gives a {label}")
+    return SimpleAgent(made, returning, label, description or f"gives a {label}")

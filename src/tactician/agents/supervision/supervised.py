@@ -11,6 +11,7 @@ from typing import Final
 from pydantic_core import to_json
 
 from tactician.agents.supervision.curried import CurriedAction, Situation, form_of
+from tactician.agents.supervision.persisting import PersistentEnding
 from tactician.errors import GoalNotReachedError, ToolError, TurnLimitError
 from tactician.llm import NO_OPTIONS, LanguageModel, LlmOptions, UserMessage
 from tactician.loop import TurnLoop, TurnPolicy, output_type
@@ -79,6 +80,7 @@ def supervised(
         observations={**spec.observations, **seen},
         conditions={},
         prices={},
+        states=(),  # its leader is there in all of them
         planner=AStarPlanner(),
         renewal=None,  # it would read the agent without its leader
     )
@@ -121,6 +123,7 @@ class _Lead:
             tools=lambda: self._toolbox(situation),
             options=options,
             policy=self._policy,
+            ending=PersistentEnding(lambda: self._left(situation), lambda: len(situation.context.process.history)),
         )
         try:
             return (await loop.run([UserMessage(_task(situation.context))])).output
@@ -145,6 +148,18 @@ class _Lead:
         tools = [CurriedAction(action, situation) for action in actions]
         tools.sort(key=lambda tool: (tool.missing, len(tool.blocked)))
         return Toolbox(tools)
+
+    def _left(self, situation: Situation) -> str | None:
+        """What the model has to do before it may stop; `None` when it need not, or cannot do anything at once."""
+        process = situation.context.process
+        names = {goal.name for goal in process.agent.goals}
+        tools = [CurriedAction(action, situation) for action in filter(situation.may_run, self._spec.actions)]
+        ready = [tool for tool in tools if not (tool.missing or process.has_run(tool.action.name))]
+        if not ready or _reached(situation.context) is not None or any(tool.action.name in names for tool in ready):
+            return None
+        calls = " or ".join(tool.name for tool in ready)
+        lacking = (f"{tool.name} needs {tool.obstacle}." for tool in tools if tool.action.name in names)
+        return f"The goal is not reached yet: {' '.join(lacking)} Call a tool: {calls}."
 
     async def _finished(self, situation: Situation) -> GoalSpec | None:
         """The goal whose action could be run although the model did not call it."""

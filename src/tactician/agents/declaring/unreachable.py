@@ -1,0 +1,105 @@
+"""What can never come true: conditions that need themselves, and names that nothing has."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from difflib import get_close_matches
+
+from tactician.agents.declaring.evaluation import names_of, snake_case
+from tactician.agents.declaring.expressions import Expression, is_expression
+from tactician.agents.declaring.fields import fields_of, lacks
+from tactician.agents.declaring.hints import descendants, is_class
+from tactician.agents.declaring.methods import ActionMethod, Declarations, Source
+from tactician.agents.declaring.words import Words
+from tactician.process import DEFAULT_BINDING, UserInput
+
+
+def unreachable(declared: Declarations, words: Words) -> Iterator[str]:
+    """A sentence for each: where it is, why it is never so, and what to do."""
+    yield from _circles(declared)
+    yield from _unbound(declared, words)
+    if object not in words.kinds:  # then anything may be there
+        named = _named(declared, words)
+        for action in declared.actions:
+            for text in filter(declared.expressions.__contains__, action.pre):
+                known = {**_visible(action.source), **named}
+                for problem in _unknown(declared.expressions[text], known):
+                    yield f"{action.name}: {text!r}: {problem}"
+
+
+def similar(name: str, known: Collection[str]) -> str | None:
+    """The name that was meant, as a question."""
+    close = get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]!r}?" if close else None
+
+
+def _circles(declared: Declarations) -> Iterator[str]:
+    """Conditions that only such actions make true as need them first."""
+    left, held = list(declared.actions), set(declared.conditions)
+    posted = {name for action in declared.actions for name in action.post}
+
+    def missing(action: ActionMethod) -> list[str]:
+        return [name for name in action.pre if name in posted and name not in held and not is_expression(name)]
+
+    while ready := [action for action in left if not missing(action)]:
+        held.update(name for action in ready for name in action.post)
+        left = [action for action in left if action not in ready]
+    for action in left:
+        for name in missing(action):
+            others = [other.name for other in left if name in other.post and other is not action]
+            who = f"only {' and '.join(others)}, which can never run either," if others else "only itself"
+            yield (
+                f"{action.name}: it can never run, as {who} makes {name!r} true; give another action {name!r} in "
+                "`post`, or declare a @condition"
+            )
+
+
+def _unbound(declared: Declarations, words: Words) -> Iterator[str]:
+    """Names that nothing is bound to, and that were meant for others: what is left may come from outside."""
+    given = {str(thing.binding) for action in declared.actions for thing in words.bound(action)}
+    taken = {parameter.binding for method in declared.methods for parameter in method.signature.needs}
+    taken |= {name for expression in declared.expressions.values() for name in expression.names}
+    for method in declared.methods:
+        for parameter in method.signature.needs:
+            hint = similar(parameter.binding, given - taken)
+            if parameter.binding not in (DEFAULT_BINDING, *given) and hint is not None:
+                yield f"{method.name}: no action binds anything to {parameter.binding!r}; {hint}"
+
+
+def _named(declared: Declarations, words: Words) -> dict[str, list[type]]:
+    """What expressions can name, and of which types it may be."""
+    named: dict[str, list[type]] = {DEFAULT_BINDING: [object]}
+    for root in (UserInput, *words.kinds):
+        for kind in descendants(root):
+            for name in names_of(kind):
+                named.setdefault(name, []).append(kind)
+    for thing in words.things.values():
+        if thing.binding != DEFAULT_BINDING:
+            named.setdefault(thing.binding, []).extend(descendants(thing.type))
+    return named
+
+
+def _visible(source: Source) -> dict[str, list[type]]:
+    """The classes where the expression is written: somebody may start a process with an object of one."""
+    module = getattr(sys.modules.get(source.kind.__module__), "__dict__", {})
+    seen = {**module, **source.namespace}.values()
+    return {snake_case(kind.__name__): list(descendants(kind)) for kind in seen if is_class(kind)}
+
+
+def _unknown(expression: Expression, named: Mapping[str, Collection[type]]) -> Iterator[str]:
+    """Objects that there never are, and fields that they do not have."""
+    for name in sorted(expression.names - named.keys()):
+        hint = similar(name, named) or "objects are called by their class, as in `bill` for a `Bill`, or by a binding"
+        yield f"nothing is called {name!r}; {hint}"
+    nodes = list(ast.walk(expression.tree))
+    loops = (node.target for node in nodes if isinstance(node, ast.comprehension))
+    local = {target.id for target in loops if isinstance(target, ast.Name)}
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id not in local:
+            kinds = named.get(node.value.id, ())
+            if kinds and all(lacks(kind, node.attr) for kind in kinds):
+                known = frozenset(field for kind in kinds for field in fields_of(kind))
+                hint = similar(node.attr, known) or "declare it as a field"
+                yield f"{node.value.id!r} has no {node.attr!r}; {hint}"

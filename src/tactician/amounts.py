@@ -1,0 +1,27 @@
+"""Numbers in settings: checked where a setting is made, not where it is used."""
+
+from __future__ import annotations
+
+from math import inf
+
+from tactician.errors import ConfigurationError
+
+
+def need_amount(place: str, value: object, *, least: float = 0, most: float = inf, whole: bool = False) -> None:
+    """Nothing, for a number in the range.
+
+    Args:
+        place: what the number is, as in `Budget.cost`.
+        value: it, whatever somebody wrote.
+        least: the least that it may be.
+        most: the most that it may be.
+        whole: whether it has to be a whole number.
+
+    Raises:
+        ConfigurationError: when it is no number, or out of the range.
+    """
+    fits = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+    if not (fits and isinstance(value, int | float) and least <= value <= most):
+        kind = "a whole number" if whole else "a number"
+        span = f"from {least:g} up" if most == inf else f"from {least:g} to {most:g}"
+        raise ConfigurationError(f"{place} is {value!r}; it has to be {kind} {span}")

@@ -1,0 +1,229 @@
+"""`tactician blueprint`: checks, runs, draws and compares blueprints."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.tree import Tree
+
+from tactician.agents import BaseRunnable
+from tactician.blueprint import Blueprint
+from tactician.blueprint.differences import Difference, differences_between
+from tactician.blueprint.following import Followed, followed
+from tactician.blueprint.outline import Outline, outline_of
+from tactician.blueprint.schema import json_schema
+from tactician.cli.asking import Asker
+from tactician.cli.console import Debug, ModelName, NoInput, PersonalityName, err, out
+from tactician.cli.outcomes import Outcome, answered, begun, conclude, print_pending
+from tactician.cli.personalities import personality
+from tactician.cli.progress import ProgressView
+from tactician.cli.running import platform_with, terminal_asker
+from tactician.cli.words import short
+from tactician.errors import BlueprintError, ConfigurationError, Problem
+from tactician.names import allowed_by
+
+blueprints = typer.Typer(name="blueprint", help="Agents and constellations in JSON and YAML.", no_args_is_help=True)
+
+_WAITING = 3
+_MARKS = {"added": ("+", "green"), "removed": ("-", "red"), "changed": ("~", "yellow"), "moved": ("~", "yellow")}
+_File = Annotated[Path, typer.Argument(help="A blueprint: a file that ends in .json, .yaml or .yml.")]
+_Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Blueprints.")]
+_Allow = Annotated[
+    list[str] | None,
+    typer.Option("--allow", help="A package in which names are looked up, beside those in TACTICIAN_ALLOW."),
+]
+_Modules = Annotated[
+    list[str] | None, typer.Option("--module", help="A module to import first: one that registers guardrails.")
+]
+_NoFollow = Annotated[
+    bool, typer.Option("--no-follow", help="Compare what the files say alone, not what is in the files that they name.")
+]
+
+
+@blueprints.command()
+def check(
+    files: _Files,
+    allow: _Allow = None,
+    modules: _Modules = None,
+    no_build: Annotated[bool, typer.Option("--no-build", help="Check the structure only.")] = False,
+    debug: Debug = False,
+) -> None:
+    """Say what is wrong with blueprints: names, keys, guardrails, files. Exit code 1 when something is."""
+    _import(modules, allow)
+    found = dict.fromkeys(line for file in files for line in _mistakes(file, allow or (), builds=not no_build))
+    for line in found:
+        out.print(line, markup=False, highlight=False, soft_wrap=True)
+    if found:
+        raise typer.Exit(1)
+    err.print(f"[green]{_count(len(files), 'blueprint')}, nothing is wrong[/green]")
+
+
+@blueprints.command()
+def run(
+    file: _File,
+    input: Annotated[str, typer.Argument(help="What the agent is asked to do.")],
+    allow: _Allow = None,
+    modules: _Modules = None,
+    model: ModelName = None,
+    no_input: NoInput = False,
+    prompts: Annotated[bool, typer.Option("-p", "--prompts", help="Show what models are sent.")] = False,
+    responses: Annotated[bool, typer.Option("-r", "--responses", help="Show what models answer.")] = False,
+    voice: PersonalityName = None,
+    debug: Debug = False,
+) -> None:
+    """Run a blueprint: progress goes to stderr, the result to stdout. Exit code 3: it waits for somebody."""
+    view = ProgressView(err, prompts, responses, voice=personality(voice))
+    _import(modules, allow)
+    made = Blueprint.from_file(file).build(allow=allow or ())
+    outcome = asyncio.run(_run(view, made, input, terminal_asker(no_input), model))
+    if outcome.pending:
+        print_pending(err, outcome.pending)
+        err.print("It waits, and is not kept: run it in a terminal, to answer there.")
+        raise typer.Exit(_WAITING)
+    conclude(outcome, None)
+
+
+@blueprints.command()
+def schema(modules: _Modules = None, debug: Debug = False) -> None:
+    """Print the JSON Schema of blueprints, with which editors complete and check them."""
+    _import(modules, ())
+    print(json.dumps(json_schema(), indent=2))
+
+
+@blueprints.command()
+def show(file: _File, debug: Debug = False) -> None:
+    """Draw a constellation: who is in it, their models, tools, guardrails and handoffs. Other files are followed."""
+    found = followed(Blueprint.from_file(file), texts=False)
+    out.print(_drawn(outline_of(found.blueprint)))
+    if found.problems:
+        raise BlueprintError(f"{file} cannot be followed everywhere", found.problems)
+
+
+@blueprints.command()
+def diff(
+    before: _File,
+    after: _File,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    no_follow: _NoFollow = False,
+    debug: Debug = False,
+) -> None:
+    """Say what differs in behaviour between two blueprints. Exit code 1 when something does."""
+    found = differences_between(*(_whole(file, follows=not no_follow) for file in (before, after)))
+    if as_json:
+        print(json.dumps([one.to_data() for one in found], indent=2, ensure_ascii=False))
+    else:
+        for one in found:
+            _print_difference(one)
+    if found:
+        raise typer.Exit(1)
+
+
+def _import(modules: Sequence[str] | None, allow: Sequence[str] | None) -> None:
+    """Imports modules, those in the working directory too, once the user trusts any code."""
+    if modules or allow or allowed_by(os.environ):
+        sys.path.insert(0, str(Path.cwd()))
+    for name in modules or ():
+        try:
+            import_module(name)
+        except Exception as error:
+            raise ConfigurationError(f"The module {name!r} cannot be imported: {error}") from error
+
+
+def _mistakes(file: Path, allow: Sequence[str], *, builds: bool) -> Iterable[str]:
+    """What is wrong with a file, one line each."""
+    try:
+        blueprint = Blueprint.from_file(file)
+        if builds:
+            blueprint.build(allow=allow)
+    except BlueprintError as error:
+        return [_placed(problem, file) for problem in error.problems]
+    return ()
+
+
+def _placed(problem: Problem, file: Path) -> str:
+    return str(replace(problem, file=_from_here(file if problem.file is None else Path(problem.file))))
+
+
+def _from_here(file: Path) -> str:
+    """A file as one would name it in the working directory."""
+    here = Path.cwd()
+    return str(file.relative_to(here) if file.is_relative_to(here) else file)
+
+
+async def _run(
+    view: ProgressView, made: BaseRunnable[object], input: str, asker: Asker | None, model: str | None
+) -> Outcome:
+    platform = platform_with({made.name: made}, view, None, model)
+    return await answered(platform, await begun(platform, made, input), asker)
+
+
+def _whole(file: Path, *, follows: bool) -> Blueprint:
+    """The blueprint in a file, with what is in the files that it names."""
+    blueprint = Blueprint.from_file(file)
+    found = followed(blueprint) if follows else Followed(blueprint, (), ())
+    if found.problems:
+        raise BlueprintError(f"{file} names files that cannot be read; --no-follow leaves them out", found.problems)
+    return found.blueprint
+
+
+def _drawn(one: Outline) -> Tree:
+    tree = Tree(_heading(one), highlight=False)
+    for label, told in one.facts:
+        tree.add(f"[dim]{escape(label)}[/dim] {escape(told)}")
+    for inner in one.inner:
+        tree.children.append(_drawn(inner))
+    return tree
+
+
+def _heading(one: Outline) -> str:
+    name = f"[bold]{escape(one.name)}[/bold]"
+    named = [
+        f"[{colour}]{escape(part)}[/{colour}]" for colour, part in (("yellow", one.role), ("cyan", one.type)) if part
+    ]
+    told = [one.model, short(one.about), _from_here(one.file) if one.role and one.file else ""]
+    return " ".join([*named, name]) + "".join(f"  [dim]{escape(part)}[/dim]" for part in told if part)
+
+
+def _print_difference(one: Difference) -> None:
+    mark, colour = _MARKS[one.change]
+    told = f"[{colour}]{mark} {escape(one.path)}[/{colour}]{_told(one)}"
+    out.print(told, highlight=False, soft_wrap=True)
+    for line in one.lines:
+        colour = {"+": "green", "-": "red"}.get(line[:1], "dim")
+        out.print(f"    [{colour}]{escape(line)}[/{colour}]", highlight=False, soft_wrap=True)
+
+
+def _told(one: Difference) -> str:
+    """What was there, and what is there now."""
+    match one.change:
+        case "added":
+            return _named(one.path, one.after)
+        case "removed":
+            return _named(one.path, one.before)
+        case "moved":
+            return f": in another order: {_said(one.before)} → {_said(one.after)}"
+        case "changed":
+            return ":" if one.lines else f": {_said(one.before)} → {_said(one.after)}"
+
+
+def _named(path: str, value: object) -> str:
+    """What is said, unless its name in the path is all of it."""
+    return "" if path.endswith(f"[{value}]") else f": {_said(value)}"
+
+
+def _said(value: object) -> str:
+    return escape(short(json.dumps(value, ensure_ascii=False)))
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,150 @@
+"""Prompts made of Jinja templates."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
+from traceback import extract_tb
+from typing import TYPE_CHECKING
+
+from tactician.config import load_settings
+from tactician.errors import ConfigurationError, MissingTemplateVariables, TacticianError, TemplateError
+from tactician.prompts.texts import file_in, text_in
+
+if TYPE_CHECKING:
+    from jinja2 import Environment, Template
+
+_DEFAULT_FOLDER = "prompts"
+_ENDINGS = (".jinja", "")
+_NOT_GIVEN = re.compile(r"'(\w+)' is undefined")
+
+
+class Templates:
+    """Jinja templates in folders: `stories/brief` is the file `stories/brief.jinja`.
+
+    Files are read when they are needed, and again when they have changed. A template can read the values that it is
+    given and change nothing: it runs in Jinja's sandbox. A value goes into the prompt as it is, nothing is escaped.
+
+    Args:
+        folders: where they are; the first folder that has a template counts. Nothing outside of them is read.
+    """
+
+    def __init__(self, *folders: str | Path) -> None:
+        self.folders = tuple(map(Path, folders))
+        self._files: set[str] = set()
+
+    def __repr__(self) -> str:
+        return f"Templates({', '.join(repr(str(folder)) for folder in self.folders)})"
+
+    async def render(self, name: str, values: Mapping[str, object]) -> str:
+        """The text of a template, with values for its variables.
+
+        Raises:
+            MissingTemplateVariables: when the template needs values that are not there; it names them all.
+            TemplateError: when there is no such template, or it is not correct, or fails.
+            ConfigurationError: when its file cannot be read.
+        """
+        try:
+            template = await asyncio.to_thread(self._load, name)
+            return template.render(values)
+        except TacticianError:
+            raise
+        except Exception as error:
+            raise self._failure(name, values, error) from error
+
+    def _load(self, name: str) -> Template:
+        return self._environment.get_template(name)
+
+    def _failure(self, name: str, values: Mapping[str, object], error: Exception) -> TemplateError:
+        from jinja2 import TemplateNotFound, UndefinedError
+
+        if isinstance(error, UndefinedError) and (missing := _missing(self._load(name), values)):
+            return MissingTemplateVariables(name, missing, tuple(values))
+        problem = str(error) or type(error).__name__
+        if isinstance(error, TemplateNotFound):
+            problem = f"there is no file {error.name}.jinja in {', '.join(map(str, self.folders))}"
+        lines = [line for line in extract_tb(error.__traceback__) if line.filename in self._files]
+        where = f"{lines[-1].filename}, line {lines[-1].lineno}: " if lines else ""
+        return TemplateError(name, f"{where}{problem}")
+
+    @cached_property
+    def _environment(self) -> Environment:
+        from jinja2 import FunctionLoader, StrictUndefined
+        from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+        return ImmutableSandboxedEnvironment(
+            loader=FunctionLoader(self._read), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        )
+
+    def _read(self, name: str) -> tuple[str, str, Callable[[], bool]] | None:
+        file = next((found for folder in self.folders if (found := file_in(folder, name, _ENDINGS))), None)
+        if file is None:
+            return None
+        changed = _changed(file)
+        self._files.add(str(file))
+        return text_in(file, f"The template {name!r}"), str(file), lambda: _changed(file) == changed
+
+
+async def template_text(template: str | Path, values: object) -> str:
+    """The text of a template of the program, or of the file that a path names.
+
+    Raises:
+        ConfigurationError: when there are no values by name, or no prompt can be made of the template.
+    """
+    if not isinstance(values, Mapping):
+        raise ConfigurationError(
+            f"The template {str(template)!r} needs values by name, such as {{'topic': ...}}, where a prompt would be; "
+            f"it was given a {type(values).__name__}."
+        )
+    if isinstance(template, Path):
+        return await _templates_in(template.parent).render(template.name, values)
+    return await default_templates().render(template, values)
+
+
+@cache
+def default_templates() -> Templates:
+    """The templates of this program: in the folder that `tactician.toml` names under `[templates]`.
+
+    Where it names none, in the folder `prompts` beside the program, and in that of the working directory.
+    """
+    if (folder := load_settings().templates.folder) is not None:
+        return Templates(folder)
+    program: object = getattr(sys.modules["__main__"], "__file__", None)
+    beside = (Path(program).parent / _DEFAULT_FOLDER,) if isinstance(program, str) else ()
+    return Templates(*beside, _DEFAULT_FOLDER)
+
+
+@lru_cache(maxsize=128)
+def _templates_in(folder: Path) -> Templates:
+    return Templates(folder)
+
+
+def _changed(file: Path) -> int | None:
+    try:
+        return file.stat().st_mtime_ns
+    except OSError:
+        return None
+
+
+def _missing(template: Template, values: Mapping[str, object]) -> tuple[str, ...]:
+    """The variables that a template needs on its way through these values: each is left empty once it is found."""
+    from jinja2 import ChainableUndefined, UndefinedError
+
+    missing: dict[str, object] = {}
+    while True:
+        try:
+            template.render({**values, **missing})
+        except UndefinedError as error:
+            found = _NOT_GIVEN.fullmatch(str(error))
+            if found is None or found[1] in missing:
+                break
+            missing[found[1]] = ChainableUndefined(name=found[1])
+        except Exception:
+            break
+        else:
+            break
+    return tuple(missing)

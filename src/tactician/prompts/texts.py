@@ -1,0 +1,45 @@
+"""Texts in files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tactician.errors import ConfigurationError
+
+_LONGEST = 1_000_000
+
+
+def file_in(folder: Path, name: str, endings: Sequence[str]) -> Path | None:
+    """The file of that name, with one of the endings, in a folder or below it; never one outside of it."""
+    try:
+        root = folder.resolve()
+        files = ((root / f"{name}{ending}").resolve() for ending in endings)
+        return next((file for file in files if file.is_relative_to(root) and file.is_file()), None)
+    except (OSError, ValueError, RuntimeError):  # too long, a NUL, links in a circle: no file has such a name
+        return None
+
+
+def text_in(file: Path, subject: str) -> str:
+    """The text of a file in UTF-8, with or without a byte order mark.
+
+    Args:
+        file: where it is.
+        subject: what errors call it.
+
+    Raises:
+        ConfigurationError: when it cannot be read, or is longer than a million characters.
+    """
+    try:
+        if file.exists() and not file.is_file():  # whoever opens a pipe waits
+            raise OSError("it is not a file")
+        with file.open(encoding="utf-8-sig") as opened:
+            text = opened.read(_LONGEST + 1)
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"{subject} cannot be read: the file is not UTF-8.") from error
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise ConfigurationError(f"{subject} cannot be read: {why}.") from error
+    if len(text) > _LONGEST:
+        raise ConfigurationError(f"{subject} cannot be read: the file has more than {_LONGEST:,} characters.")
+    return text

@@ -1,0 +1,52 @@
+"""A Runnable as a tool."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from tactician.errors import InvalidArgumentsError
+from tactician.llm import ToolSpec
+from tactician.runs import RunContext, Runnable
+from tactician.tools.function import problems_of
+from tactician.tools.tool import Tool, as_text, snake_case
+
+
+class RunnableTool(Tool):
+    """A Runnable that a model can call."""
+
+    def __init__(self, runnable: Runnable, name: str | None = None, description: str | None = None) -> None:
+        self._runnable = runnable
+        schema = {
+            "type": "object",
+            "properties": {"request": {"type": "string", "description": "what is to be done, in full"}},
+            "required": ["request"],
+            "additionalProperties": False,
+        }
+        self._spec = ToolSpec(name or snake_case(runnable.name), description or runnable.description, schema)
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool as a model sees it."""
+        return self._spec
+
+    @property
+    def runnable(self) -> Runnable:
+        """What is run."""
+        return self._runnable
+
+    async def call(self, arguments: str, context: RunContext) -> str:
+        """Runs the Runnable, as a child of the run that calls it.
+
+        Raises:
+            InvalidArgumentsError: when `request` is missing.
+        """
+        try:
+            request = _Request.model_validate_json(arguments).request
+        except ValidationError as error:
+            raise InvalidArgumentsError(f"The arguments are not valid: {problems_of(error)}") from error
+        return as_text((await self._runnable.run(request, context=context)).output)
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    request: str

@@ -1,0 +1,300 @@
+"""`tactician blueprint` as a user sees it."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.blueprint.test_examples import ROUTER, agent
+from tests.cli.support import Done, tactician
+from tests.support.chat_server import ChatServer, answers, call, completion
+
+KEY = {"OPENROUTER_API_KEY": "key-one"}
+ACME = """
+from tactician import guardrails, tool
+from tactician.guardrails import passed
+
+@tool
+def search(text: str) -> str:
+    \"\"\"Search.\"\"\"
+    return text
+
+@tool(needs_approval=True)
+def pay(amount: int) -> str:
+    \"\"\"Pay.\"\"\"
+    return "paid"
+
+@guardrails.input_guardrail("acme_cli_short")
+def short(text: str):
+    return passed()
+"""
+WRONG = "type: agent\nname: Wrong\nmodle: m\ninstructions: i\nmaxTurns: no\n"
+BUILT_WRONG = """
+type: agent
+name: Support
+model: m
+instructions: {source: file, path: gone.md}
+maxTurns: 3
+responder: {provider: OPEN_ROUTER}
+toolClassNames: [acme.search]
+inputGuardrails: [{registryId: acme_cli_short}]
+"""
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path) -> None:
+    put(tmp_path / "acme.py", ACME)
+    put(tmp_path / "good.json", json.dumps(ROUTER))
+    put(tmp_path / "wrong.yaml", WRONG)
+
+
+def put(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+
+
+def blueprint(folder: Path, *arguments: str, **env: str) -> Done:
+    done = tactician("blueprint", *arguments, cwd=folder, env=env)
+    assert "Traceback" not in done.err
+    return done
+
+
+class TestCheck:
+    def test_what_is_right_is_quiet(self, tmp_path: Path) -> None:
+        done = blueprint(tmp_path, "check", "good.json", "good.json", **KEY)
+        assert (done.code, done.out, done.err) == (0, "", "2 blueprints, nothing is wrong\n")
+
+    def test_every_mistake_of_every_file_is_a_line(self, tmp_path: Path) -> None:
+        done = blueprint(
+            tmp_path, "check", "wrong.yaml", "good.json", "gone.json", "acme.py", str(tmp_path / "wrong.yaml")
+        )
+        assert done.code == 1
+        assert done.out.splitlines() == [
+            "wrong.yaml:1: model: Field required",
+            "wrong.yaml:5: maxTurns: Input should be a valid integer",
+            "wrong.yaml:3: modle: there is no such field; did you mean 'model'?",
+            *(line for line in done.out.splitlines() if line.startswith("good.json:1: ")),
+            "gone.json: it cannot be read: No such file or directory",
+            "acme.py: a blueprint is a file that ends in .json, .yaml, .yml",
+        ]
+        assert "OPENROUTER_API_KEY is not set" in done.out
+
+    def test_names_keys_guardrails_and_files_are_looked_up(self, tmp_path: Path) -> None:
+        put(tmp_path / "support.yaml", BUILT_WRONG)
+        done = blueprint(tmp_path, "check", "support.yaml")
+        assert done.code == 1
+        assert [line.split(": ")[:2] for line in sorted(done.out.splitlines())] == [
+            ["support.yaml:5", "instructions"],
+            ["support.yaml:7", "responder"],
+            ["support.yaml:8", "toolClassNames[0]"],
+            ["support.yaml:9", "inputGuardrails[0]"],
+        ]
+        assert blueprint(tmp_path, "check", "--no-build", "support.yaml").code == 0
+
+    def test_modules_and_packages_of_the_working_directory_are_found(self, tmp_path: Path) -> None:
+        put(tmp_path / "support.yaml", BUILT_WRONG)
+        put(tmp_path / "gone.md", "Help.")
+        done = blueprint(tmp_path, "check", "--module", "acme", "--allow", "acme", "support.yaml", **KEY)
+        assert (done.code, done.out) == (0, "")
+        done = blueprint(tmp_path, "check", "--module", "acme", "support.yaml", **KEY, TACTICIAN_ALLOW="acme")
+        assert (done.code, done.out) == (0, "")
+        done = blueprint(tmp_path, "check", "--module", "acme", "support.yaml", **KEY)
+        assert "toolClassNames[0]" in done.out
+
+    def test_nothing_of_the_working_directory_is_imported_before_it_is_trusted(self, tmp_path: Path) -> None:
+        put(tmp_path / "xllamacpp.py", "raise SystemExit('imported')")
+        put(tmp_path / "acme_bad.py", "raise SystemExit('imported')")
+        put(tmp_path / "a.json", json.dumps(agent("A", toolClassNames=["acme_bad.run"])))
+        done = blueprint(tmp_path, "check", "a.json", **KEY)
+        assert done.code == 1
+        assert "imported" not in done.out + done.err
+
+    def test_a_module_that_cannot_be_imported(self, tmp_path: Path) -> None:
+        put(tmp_path / "broken.py", "1 / 0")
+        for name, why in {
+            "broken": "division by zero",
+            "nowhere": "No module named 'nowhere'",
+            "..": "relative",
+        }.items():
+            done = blueprint(tmp_path, "check", "--module", name, "good.json")
+            assert done.code == 2
+            assert f"The module {name!r} cannot be imported" in done.err
+            assert why in done.err
+
+    def test_mistakes_in_files_that_are_named_have_their_file(self, tmp_path: Path) -> None:
+        put(tmp_path / "inner/a.json", json.dumps(agent("A", toolClassNames=["acme.nothing"])))
+        put(tmp_path / "outer.yaml", "$ref: inner/a.json\n")
+        done = blueprint(tmp_path, "check", "outer.yaml", "inner/a.json", **KEY)
+        assert [line.split(": ")[:2] for line in done.out.splitlines()] == [["inner/a.json:1", "toolClassNames[0]"]]
+
+    def test_nothing_in_a_file_ends_in_a_traceback(self, tmp_path: Path) -> None:
+        odd = "", "[", "[]", "null", "{}", '{"type": 1}', '"' * 3, "a: b: c", "\0", "[" * 5_000, "- " * 5_000
+        files = [f"{place}.{ending}" for place in range(len(odd)) for ending in ("json", "yaml")]
+        for file in files:
+            put(tmp_path / file, odd[int(file.partition(".")[0])])
+        done = blueprint(tmp_path, "check", *files)
+        assert done.code == 1
+        assert dict.fromkeys(line.partition(":")[0] for line in done.out.splitlines()) == dict.fromkeys(files)
+
+    def test_a_file_that_is_no_text(self, tmp_path: Path) -> None:
+        (tmp_path / "odd.json").write_bytes(b"\xff\xfe\x00")
+        (tmp_path / "folder.json").mkdir()
+        done = blueprint(tmp_path, "check", "odd.json", "folder.json")
+        assert done.out.splitlines() == [
+            "odd.json: it is not UTF-8",
+            "folder.json: it cannot be read: Is a directory",
+        ]
+
+
+class TestRun:
+    async def test_progress_goes_to_stderr_and_the_result_to_stdout(self, tmp_path: Path) -> None:
+        put(tmp_path / "support.json", json.dumps(agent("Support", responder=None, toolClassNames=["acme.search"])))
+        replies = completion(None, call("1", "search", '{"text": "bills"}')), completion("Done.")
+        done = await self.ran(tmp_path, *replies, more=("-p", "-r"))
+        assert (done.code, done.out) == (0, "Done.\n"), done.err
+        assert "· search(" in done.err
+        assert "Help me" in done.err
+        assert "response of" in done.err
+
+    async def test_one_that_waits_says_so(self, tmp_path: Path) -> None:
+        put(tmp_path / "support.json", json.dumps(agent("Support", responder=None, toolClassNames=["acme.pay"])))
+        done = await self.ran(tmp_path, completion(None, call("1", "pay", '{"amount": 3}')))
+        assert (done.code, done.out) == (3, "")
+        assert "pay" in done.err
+        assert "It waits, and is not kept: run it in a terminal, to answer there." in done.err
+
+    async def ran(self, folder: Path, *replies: dict[str, object], more: tuple[str, ...] = ()) -> Done:
+        arguments = "run", "support.json", "Help me", "--allow", "acme", "--model", "openai:m", *more
+        async with ChatServer(*map(answers, replies)) as server:
+            return await asyncio.to_thread(blueprint, folder, *arguments, OPENAI_BASE_URL=server.url)
+
+    def test_a_wrong_one_is_told(self, tmp_path: Path) -> None:
+        done = blueprint(tmp_path, "run", "wrong.yaml", "Help me")
+        assert (done.code, done.out) == (2, "")
+        assert "error: The blueprint wrong.yaml is wrong:" in done.err
+        assert "line 3: modle" in done.err
+
+
+def test_the_schema_has_the_types_of_modules_that_are_imported(tmp_path: Path) -> None:
+    put(
+        tmp_path / "acme_types.py",
+        "from typing import Literal\nfrom tactician.blueprint import Blueprint, blueprint_type\n"
+        "@blueprint_type('ensemble')\nclass Ensemble(Blueprint):\n"
+        "    'Several tasks.'\n    type: Literal['ensemble'] = 'ensemble'\n",
+    )
+    done = blueprint(tmp_path, "schema", "--module", "acme_types")
+    assert json.loads(done.out)["$defs"]["Ensemble"]["required"] == ["type"]
+
+
+class TestShow:
+    def test_a_constellation_and_what_it_refers_to(self, tmp_path: Path) -> None:
+        put(
+            tmp_path / "desk.yaml",
+            """
+type: router
+name: Desk
+model: small
+routes:
+- {description: "Bills [and refunds]", target: {$ref: inner/billing.json}}
+- description: Development
+  target:
+    type: hierarchical
+    maxTurns: 3
+    executive: {type: agent, name: CEO, model: large, instructions: i, maxTurns: 3}
+    departments:
+      Engineering:
+        manager: {type: agent, name: VP, model: large, instructions: i, maxTurns: 3}
+        workers: [{type: planned, className: acme.Coder}]
+""",
+        )
+        target = agent("Billing", toolClassNames=["acme.search"], outputGuardrails=[{"registryId": "no_pii"}])
+        put(tmp_path / "inner/billing.json", json.dumps(target))
+        done = blueprint(tmp_path, "show", "desk.yaml")
+        assert (done.code, done.err) == (0, "")
+        assert [line.rstrip() for line in done.out.splitlines()] == [
+            "router Desk  small",
+            "├── route agent Billing  openai/gpt-4o at OPEN_ROUTER  Bills [and refunds]  inner/billing.json",
+            "│   ├── tools acme.search",
+            "│   └── output guardrails no_pii",
+            "└── route hierarchical CEO_Hierarchy  Development",
+            "    ├── executive agent CEO  large",
+            "    └── department Engineering",
+            "        ├── manager agent VP  large",
+            "        └── worker planned Coder",
+            "            └── className acme.Coder",
+        ]
+
+    def test_what_cannot_be_followed_is_drawn_as_it_is_and_told(self, tmp_path: Path) -> None:
+        put(tmp_path / "group.yaml", "type: parallel\nname: G\nmembers:\n- $ref: gone.json\n")
+        done = blueprint(tmp_path, "show", "group.yaml")
+        assert done.code == 2
+        assert "member $ref gone.json" in done.out
+        assert "line 4: members[0].$ref: gone.json: it cannot be read" in done.err
+
+
+class TestDiff:
+    def test_what_differs_is_told_by_its_path(self, tmp_path: Path) -> None:
+        steps = "\n".join(map(str, range(6)))
+        before = agent("Support", model="small", toolClassNames=["acme.old"], temperature=0.5, instructions=steps)
+        handoff = {"name": "up", "description": "When [angry]", "target": agent("Boss")}
+        after = agent("Support", model="large", handoffs=[handoff], instructions=steps.replace("5", "five"))
+        put(tmp_path / "a.json", json.dumps(before))
+        put(tmp_path / "b.json", json.dumps(after))
+        done = blueprint(tmp_path, "diff", "a.json", "b.json")
+        assert (done.code, done.err) == (1, "")
+        assert [line for line in done.out.splitlines() if not line.startswith("+ handoffs")] == [
+            '~ model: "small" → "large"',
+            "~ instructions:",
+            *("    @@ -4,3 +4,3 @@", "     3", "     4", "    -5", "    +five"),
+            "- temperature: 0.5",
+            "- toolClassNames[acme.old]",
+        ]
+        assert '+ handoffs[up]: {"name": "up", "description": "When [angry]", ' in done.out
+
+    def test_another_order_is_told(self, tmp_path: Path) -> None:
+        for name, members in {"a": [agent("A"), agent("B")], "b": [agent("B"), agent("A")]}.items():
+            put(tmp_path / f"{name}.json", json.dumps({"type": "parallel", "name": "P", "members": members}))
+        done = blueprint(tmp_path, "diff", "a.json", "b.json")
+        assert (done.code, done.out) == (1, '~ members: in another order: ["A", "B"] → ["B", "A"]\n')
+
+    def test_as_json(self, tmp_path: Path) -> None:
+        put(tmp_path / "a.json", json.dumps(agent("Äh")))
+        put(tmp_path / "b.json", json.dumps(agent("Öh", temperature=1.5)))
+        done = blueprint(tmp_path, "diff", "--json", "a.json", "b.json")
+        assert done.code == 1
+        assert json.loads(done.out) == [
+            {"path": "name", "change": "changed", "before": "Äh", "after": "Öh"},
+            {"path": "instructions", "change": "changed", "before": "You are Äh.", "after": "You are Öh."},
+            {"path": "temperature", "change": "added", "after": 1.5},
+        ]
+        done = blueprint(tmp_path, "diff", "--json", "a.json", "a.json")
+        assert (done.code, done.out) == (0, "[]\n")
+
+    def test_where_something_is_written_does_not_matter(self, tmp_path: Path) -> None:
+        put(tmp_path / "one.json", json.dumps({**ROUTER, "fallback": agent("General", instructions="Help.\n")}))
+        put(tmp_path / "two.json", json.dumps({**ROUTER, "fallback": {"$ref": "inner/general.json"}}))
+        general = agent("General", instructions={"source": "file", "path": "general.md"})
+        put(tmp_path / "inner/general.json", json.dumps(general))
+        put(tmp_path / "inner/general.md", "Help.\n")
+        assert blueprint(tmp_path, "diff", "one.json", "two.json") == Done(0, "", "")
+        assert blueprint(tmp_path, "diff", "--no-follow", "one.json", "two.json").code == 1
+
+    def test_files_that_cannot_be_followed_are_told(self, tmp_path: Path) -> None:
+        put(tmp_path / "ref.yaml", "$ref: gone.json\n")
+        done = blueprint(tmp_path, "diff", "ref.yaml", "good.json")
+        assert (done.code, done.out) == (2, "")
+        assert "--no-follow" in done.err
+        assert "line 1: $ref: gone.json: it cannot be read" in done.err
+        assert blueprint(tmp_path, "diff", "--no-follow", "ref.yaml", "ref.yaml").code == 0
+
+    @pytest.mark.parametrize("files", [("wrong.yaml", "good.json"), ("good.json", "gone.json")])
+    def test_bad_files_are_trouble_not_a_difference(self, files: tuple[str, str], tmp_path: Path) -> None:
+        done = blueprint(tmp_path, "diff", *files)
+        assert (done.code, done.out) == (2, "")
+        assert "is wrong" in done.err
+
+
+def test_the_commands_are_listed(tmp_path: Path) -> None:
+    done = blueprint(tmp_path, "--help")
+    assert all(name in done.out for name in ("check", "run", "schema", "show", "diff"))

@@ -1,0 +1,71 @@
+"""Contexts: what one process has found out on its way is there for the next one, whatever that one is to give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tactician import Platform, ProcessOptions, ProcessStatus, UserInput, achieves_goal, action, planned_agent
+from tactician.testing import ScriptedModel
+from tests.agents.running import steps
+
+
+@dataclass
+class Facts:
+    number: int
+
+
+@dataclass
+class Article:
+    number: int
+
+
+@planned_agent(description="finds facts on its way to an article")
+class Writer:
+    @action
+    def find(self, user_input: UserInput) -> Facts:
+        return Facts(1)
+
+    @achieves_goal("written")
+    @action
+    def write(self, facts: Facts) -> Article:
+        return Article(facts.number)
+
+
+@planned_agent(description="finds facts")
+class Finder:
+    @achieves_goal("found")
+    @action
+    def find(self, user_input: UserInput) -> Facts:
+        return Facts(2)
+
+
+@planned_agent(description="makes facts better")
+class Improver:
+    @achieves_goal("improved")
+    @action
+    def improve(self, facts: Facts) -> Facts:
+        return Facts(facts.number + 10)
+
+
+OPTIONS = ProcessOptions(context_id="c")
+
+
+async def test_what_another_agent_found_on_its_way_is_no_result_of_this_one() -> None:
+    platform = Platform(ScriptedModel()).register(Writer(), Finder())
+    assert (await platform.start("Writer", "x", options=OPTIONS)).status is ProcessStatus.COMPLETED
+    process = await platform.start("Finder", "x", options=OPTIONS)
+    assert process.result == Facts(2), process.failure
+    assert steps(process) == ["find"]
+
+
+async def test_a_goal_that_makes_something_better_has_it() -> None:
+    platform = Platform(ScriptedModel()).register(Writer(), Improver())
+    await platform.start("Writer", "x", options=OPTIONS)
+    assert (await platform.start("Improver", options=OPTIONS)).result == Facts(11)
+
+
+async def test_what_it_is_started_with_stays() -> None:
+    platform = Platform(ScriptedModel()).register(Writer())
+    await platform.start("Writer", "x", options=OPTIONS)
+    process = await platform.start("Writer", "x", Facts(50), options=OPTIONS)
+    assert process.result == Article(50)

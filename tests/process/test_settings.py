@@ -1,0 +1,60 @@
+"""A setting that cannot be is told where it is made, with its name and what it may be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import nan
+
+import pytest
+
+from tactician import Autonomy, Budget, Platform, ProcessOptions
+from tactician.errors import ConfigurationError
+from tactician.process import RetryPolicy
+from tactician.testing import ScriptedModel
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: Budget(actions="x"), "Budget.actions is 'x'; it has to be a whole number from 0 up"),  # type: ignore[arg-type]
+        (lambda: Budget(turns=1.5), "Budget.turns is 1.5; it has to be a whole number from 0 up"),  # type: ignore[arg-type]
+        (lambda: Budget(tokens=True), "Budget.tokens is True; it has to be a whole number from 0 up"),
+        (lambda: Budget(cost=-1), "Budget.cost is -1; it has to be a number from 0 up"),
+        (lambda: Budget(seconds=nan), "Budget.seconds is nan; it has to be a number from 0 up"),
+        (
+            lambda: ProcessOptions(max_parallel=0),
+            "ProcessOptions.max_parallel is 0; it has to be a whole number from 1",
+        ),
+        (lambda: ProcessOptions(delay=-1), "ProcessOptions.delay is -1; it has to be a number from 0 up"),
+        (lambda: ProcessOptions(tool_delay=-1), "ProcessOptions.tool_delay is -1; it has to be a number from 0 up"),
+        (lambda: ProcessOptions(budget=3), "ProcessOptions.budget is 3; write budget=Budget(actions=50)"),  # type: ignore[arg-type]
+        (lambda: ProcessOptions(retry=3), "ProcessOptions.retry is 3; write retry=RetryPolicy(attempts=3)"),  # type: ignore[arg-type]
+        (lambda: RetryPolicy(attempts=0), "RetryPolicy.attempts is 0; it has to be a whole number from 1 up"),
+        (lambda: RetryPolicy(delay=-1), "RetryPolicy.delay is -1; it has to be a number from 0 up"),
+        (lambda: RetryPolicy(max_delay="1"), "RetryPolicy.max_delay is '1'; it has to be a number from 0 up"),  # type: ignore[arg-type]
+        (lambda: RetryPolicy(on=KeyError), "RetryPolicy.on is <class 'KeyError'>; write a tuple of exceptions"),  # type: ignore[arg-type]
+        (lambda: RetryPolicy(on=("x",)), "RetryPolicy.on is ('x',); write a tuple of exceptions"),  # type: ignore[arg-type]
+        (lambda: autonomy(agent_cutoff=3), "Autonomy.agent_cutoff is 3; it has to be a number from 0 to 1"),
+        (lambda: autonomy(goal_cutoff=-0.1), "Autonomy.goal_cutoff is -0.1; it has to be a number from 0 to 1"),
+    ],
+)
+def test_a_value_that_cannot_be(make: Callable[[], object], told: str) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        make()
+    assert str(raised.value).startswith(told)
+
+
+def autonomy(*, agent_cutoff: float = 0.5, goal_cutoff: float = 0.5) -> Autonomy:
+    return Autonomy(Platform(ScriptedModel()), agent_cutoff=agent_cutoff, goal_cutoff=goal_cutoff)
+
+
+async def test_a_mode_that_is_none() -> None:
+    with pytest.raises(ConfigurationError, match=r"^The mode is 'ajar'; it has to be 'closed' or 'open'$"):
+        await autonomy().run("x", mode="ajar")  # type: ignore[arg-type]
+
+
+def test_the_bounds_themselves_are_fine() -> None:
+    Budget(actions=0, cost=0)
+    ProcessOptions(max_parallel=1, delay=0)
+    RetryPolicy(attempts=1, delay=0, on=(KeyError,))
+    autonomy(agent_cutoff=0, goal_cutoff=1)
