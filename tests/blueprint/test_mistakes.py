@@ -212,6 +212,20 @@ class TestBuilding:
         assert "may be a secret" in str(caught.value)
         assert "key-two" not in str(caught.value)
 
+    @pytest.mark.parametrize(
+        ("name", "why"),
+        [
+            ("tests.blueprint.acme.Stars", "has no JSON form"),
+            ("list[tests.blueprint.acme.Stars]", "has no JSON form"),
+            ("tests.blueprint.acme.look_up", "is no class"),
+            ("dict[...]", "dict"),
+            ("...", "has no JSON form"),
+            ("int[str]", "subscriptable"),
+        ],
+    )
+    def test_types_that_no_answer_has(self, name: str, why: str) -> None:
+        assert why in told(Blueprint.from_data(agent("Mini", outputType=name)))["outputType"]
+
     def test_tools_of_one_name(self) -> None:
         names = ["tests.blueprint.acme.look_up", "tests.blueprint.acme.look_up"]
 

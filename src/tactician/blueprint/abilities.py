@@ -11,6 +11,7 @@ from typing import Annotated, Self, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from tactician.blueprint.blueprint import Node
 from tactician.blueprint.building import Builder
@@ -19,7 +20,7 @@ from tactician.blueprint.snapshot import Snapshot
 from tactician.blueprint.texts import Data
 from tactician.blueprint.type_names import TypeName
 from tactician.guardrails import AnyGuardrail, GuardrailLike
-from tactician.loop import Handoff, handoff
+from tactician.loop import Handoff, handoff, output_type
 from tactician.names import NameProblem, path_of
 from tactician.tools import FunctionTool, RunnableTool, Tool, ToolLike, as_tool
 from tactician.tools import tools_of as methods_of
@@ -157,7 +158,15 @@ def type_of(name: str | None, builder: Builder, field: str) -> type[object] | No
             raise NameProblem(f"{one!r} is no class")
         return found
 
-    return None if name is None else builder.tried(lambda: TypeName.of(name).resolved(find), field)
+    def made(text: str) -> type[object]:
+        kind = TypeName.of(text).resolved(find)
+        try:
+            output_type(kind)
+        except (PydanticSchemaGenerationError, PydanticUserError) as error:
+            raise NameProblem(f"{text!r} has no JSON form: {str(error).splitlines()[0]}") from error
+        return kind
+
+    return None if name is None else builder.tried(lambda: made(name), field)
 
 
 def _tools_named(name: str, builder: Builder) -> Sequence[Tool]:

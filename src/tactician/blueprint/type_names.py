@@ -18,12 +18,12 @@ from tactician.names import path_of
 
 _LONGEST = 1_000
 _DEEPEST = 20
-_TOKEN = re.compile(r"\s*([^\W\d][\w.$]*|[\[\]<>,|])")
+_TOKEN = re.compile(r"\s*([^\W\d][\w.$]*|\.\.\.|[\[\]<>,|])")
 _SIGNS: Final = frozenset("[]<>,|")
 _KNOWN: Final = MappingProxyType(
     {kind.__name__: kind for kind in (str, int, float, bool, list, dict, set, frozenset, tuple)}
     | {f"{kind.__module__}.{kind.__name__}": kind for kind in (date, datetime, Decimal, UUID)}
-    | {"None": NoneType}
+    | {"None": NoneType, "...": ...}
 )
 _JAVA: Final = MappingProxyType(
     {
