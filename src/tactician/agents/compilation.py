@@ -118,7 +118,7 @@ class _Compiler:
             declared.tool_groups,
             tuple(parameter.type for parameter in action.signature.needs if not parameter.required),
             _is_serial(action) or bool(words.promised(action)),
-            set(needed).isdisjoint(self._flow.hoped(action)),
+            set(needed).isdisjoint(self._flow.hoped(action, effects)),
         )
 
     def _goal(self, action: ActionMethod) -> GoalSpec:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tactician.agents.declaring.evaluation import names_of
 from tactician.agents.declaring.hints import descendants
@@ -53,9 +53,9 @@ class Flow:
         effects.update(dict.fromkeys(self._hoped(action, effects), True))
         return effects
 
-    def hoped(self, action: ActionMethod) -> Iterator[str]:
-        """Those effects that an action may turn out not to have, though it gives something."""
-        effects, words = self.effects(action), self._words
+    def hoped(self, action: ActionMethod, effects: Mapping[str, bool]) -> Iterator[str]:
+        """Those of its effects that an action may turn out not to have, though it gives something."""
+        words = self._words
         things = {**words.things, **{words.newest(kind): Parameter("", kind) for kind in words.triggers}}
         yield from (label for label, thing in things.items() if effects.get(label) and not surely_gives(action, thing))
         yield from (name for name in (*self._declared.conditions, *self._declared.expressions) if effects.get(name))
