@@ -86,7 +86,7 @@ class TestCheck:
         assert done.code == 1
         assert [line.split(": ")[:2] for line in sorted(done.out.splitlines())] == [
             ["support.yaml:5", "instructions"],
-            ["support.yaml:7", "responder"],
+            ["support.yaml:7", "responder.apiKeyEnvVar"],
             ["support.yaml:8", "toolClassNames[0]"],
             ["support.yaml:9", "inputGuardrails[0]"],
         ]

@@ -181,7 +181,7 @@ class TestBuilding:
             "toolClassNames[2]",
             "inputGuardrails[0]",
             "outputType",
-            "responder",
+            "responder.provider",
             "instructions",
             "handoffs[0].target.instructions",
             "contextManagement.tokenCounterClassName",
@@ -189,17 +189,17 @@ class TestBuilding:
         assert "Did you mean 'tests.blueprint.acme.look_up'?" in found["toolClassNames[0]"]
         assert "address" in found["toolClassNames[2]"]
         assert "Did you mean 'acme_short'?" in found["inputGuardrails[0]"]
-        assert "OPEN_ROUTER" in found["responder"]
+        assert "OPEN_ROUTER" in found["responder.provider"]
         assert "the environment variable HOMELESS is not set" in found["name"]
 
     def test_a_key_that_is_not_there(self) -> None:
         found = told(Blueprint.from_data(ROUTER), environment={})
 
         assert found.keys() == {
-            "responder",
-            "routes[0].target.responder",
-            "routes[1].target.responder",
-            "fallback.responder",
+            "responder.apiKeyEnvVar",
+            "routes[0].target.responder.apiKeyEnvVar",
+            "routes[1].target.responder.apiKeyEnvVar",
+            "fallback.responder.apiKeyEnvVar",
         }
         assert all("OPENROUTER_API_KEY" in message for message in found.values())
 

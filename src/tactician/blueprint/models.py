@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pydantic.alias_generators import to_camel
+
 from tactician.agents.base import BaseRunnable
 from tactician.agents.tempering import Tempered
 from tactician.blueprint.parts import Part
@@ -27,6 +29,12 @@ if TYPE_CHECKING:
     from tactician.blueprint.snapshot import Snapshot
 
 R = TypeVar("R", bound=BaseRunnable[object])
+_NAMES = {
+    "api_key_env": "apiKeyEnvVar",
+    "base_url": "baseUrl",
+    "api_format": "apiFormat",
+    "retry.": "retryPolicy.",
+}
 DEFAULT = "default"
 """In place of a model's name: the default model of wherever the agent runs."""
 
@@ -48,7 +56,7 @@ class ModelParts:
             responder, name = responder_of(self.responder), self.model
             if problems := responder.problems(builder.environment):
                 for problem in problems:
-                    builder.problem(problem, "responder")
+                    _tell(problem, builder.at("responder"))
                 return None
             return builder.tried(lambda: responder.model(name, options, builder.environment), "responder")
         if options == NO_OPTIONS:
@@ -79,6 +87,18 @@ class ModelParts:
         if self.temperature is not None:
             given["temperature"] = self.temperature
         return replace(NO_OPTIONS, **given) if given else NO_OPTIONS
+
+
+def _tell(problem: str, builder: Builder) -> None:
+    """A problem of a responder, at its place and in the words of a blueprint."""
+    for plain, name in _NAMES.items():
+        problem = problem.replace(plain, name)
+    place, colon, message = problem.partition(": ")
+    steps = [to_camel(step) for step in place.split(".")]
+    if colon and all(map(str.isidentifier, steps)):
+        builder.problem(message, *steps)
+    else:
+        builder.problem(problem)
 
 
 def said(part: Part | None) -> dict[str, Any]:
