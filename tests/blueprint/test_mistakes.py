@@ -350,7 +350,10 @@ class TestVariables:
     def test_the_place_of_a_key_holds_its_name(self) -> None:
         data = agent("Mini", responder={"provider": "OPENAI", "apiKeyEnvVar": "${OPENAI_API_KEY}"})
 
-        assert "write OPENAI_API_KEY, without ${}" in told(Blueprint.from_data(data))["responder.apiKeyEnvVar"]
+        first, *_ = problems_of(Blueprint.from_data(data))
+
+        assert first.path == "responder.apiKeyEnvVar"
+        assert "write OPENAI_API_KEY, without ${}" in first.message
 
 
 class TestReferences:
