@@ -50,8 +50,8 @@ PUBLIC = {
     "tactician.platform": "Autonomy Platform Ranked SupervisorInvocation Worker",
     "tactician.prompts": """
         CurrentDate FolderPrompts InstructionFile InstructionSource LangfusePrompts LlmReference Persona Place
-        PromptContributor PromptProvider PromptProviders ProvidedInstructions Reference RoleGoalBackstory Templates
-        default_templates prompt_providers rendered template_text variables_of
+        PromptContributor PromptProvider PromptProviders ProvidedInstructions Reference ReferenceKind RoleGoalBackstory
+        Templates default_templates prompt_providers references_in rendered template_text variables_of
     """,
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.stores": "SqlRunStore SqliteProcessStore",

@@ -87,6 +87,24 @@ class ProcessSettings(BaseModel):
     store: str | None = None
 
 
+class PlatformSettings(BaseModel):
+    """The `[platform]` table.
+
+    Attributes:
+        personality: how the command line tells progress where nobody says so: see `tactician run --personality`.
+        ranking_model: whom `Autonomy` asks; the default model, when `None`.
+        agent_cutoff: how sure it has to be of an agent, from 0 to 1.
+        goal_cutoff: how sure it has to be of a goal, from 0 to 1.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    personality: str | None = None
+    ranking_model: str | None = None
+    agent_cutoff: float = Field(default=0.6, ge=0, le=1)
+    goal_cutoff: float = Field(default=0.6, ge=0, le=1)
+
+
 class ToolGroupSettings(BaseModel):
     """A table `[tool_groups.<name>]`: a tool group that is made of tools of others.
 
@@ -147,6 +165,7 @@ class Settings(BaseModel):
 
     models: ModelSettings = Field(default_factory=ModelSettings)
     process: ProcessSettings = Field(default_factory=ProcessSettings)
+    platform: PlatformSettings = Field(default_factory=PlatformSettings)
     tool_groups: dict[str, ToolGroupSettings] = Field(default_factory=dict)
     prompts: dict[str, PromptSettings] = Field(default_factory=dict)
     templates: TemplateSettings = Field(default_factory=TemplateSettings)

@@ -244,7 +244,8 @@ async def test_an_agent_that_has_done_all_says_so_in_plain_words() -> None:
     @planned_agent(description="reacts", planner=Planner.UTILITY)
     class Reacting:
         @action(value=0.5)
-        def find(self, ticket: Ticket) -> Part: ...
+        def find(self, ticket: Ticket) -> Part:
+            raise AssertionError("there is one already")
 
         @action(value=0.9)
         def resolve(self, ticket: Ticket) -> Resolved:

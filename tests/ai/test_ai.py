@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
 
-from tactician import Ai, AssistantMessage, Image, LlmOptions, UserMessage, tool
+from tactician import Agent, Ai, AssistantMessage, Image, LlmOptions, ToolGroup, UserMessage, tool
 from tactician.config import ModelSettings, Settings
+from tactician.context import Conversation
 from tactician.errors import ConfigurationError, DeclarationError, ModelServerError, OutputError, TurnLimitError
 from tactician.llm import (
     EmbeddingModel,
@@ -28,6 +30,7 @@ from tactician.llm import (
     Usage,
     UsageTally,
 )
+from tactician.prompts import CurrentDate, Persona, Reference
 from tactician.runs import RunContext
 from tactician.testing import ScriptedModel, ToolCall
 
@@ -154,6 +157,17 @@ class TestAnswers:
         assert scripted_model.calls[0].messages == (SystemMessage("Be brief"), *conversation)
         assert len(conversation) == 3
 
+    async def test_a_kept_conversation_stays_as_it_is(self, scripted_model: ScriptedModel) -> None:
+        conversation = Conversation([UserMessage("hi"), AssistantMessage((Text("ho"),)), UserMessage("and?")])
+        scripted_model.script("so", "so")
+
+        await scripted_model.ai().respond(conversation)
+        await scripted_model.ai().respond(conversation.messages)
+
+        for call in scripted_model.calls:
+            assert call.messages == tuple(conversation.messages)
+        assert len(conversation) == 3
+
     async def test_errors_of_the_model_are_passed_on(self, scripted_model: ScriptedModel) -> None:
         scripted_model.script(ModelServerError("down"), ModelServerError("down"))
 
@@ -196,6 +210,11 @@ class Shop:
         return len(product)
 
 
+def search(word: str) -> str:
+    """Searches."""
+    return word
+
+
 def shout(text: str) -> str:
     """Says it loudly."""
     return text.upper()
@@ -211,12 +230,14 @@ class TestWhatGoesIntoTheRequest:
         assert system_of(scripted_model) == ('Be brief.\n\nBe kind.\n\nExample (a boy):\n{"name":"Tom","age":7}')
 
     async def test_pictures(self, scripted_model: ScriptedModel) -> None:
-        scripted_model.script("A cat")
+        scripted_model.script("A cat", "A cat")
         first, second = Image(url="https://example.com/a.png"), Image.from_bytes(b"x")
 
         await scripted_model.ai().with_image(first).with_image(second).generate_text("What is it?")
+        await scripted_model.ai().with_images(first, second).generate_text("What is it?")
 
-        assert scripted_model.calls[0].messages == (UserMessage((Text("What is it?"), first, second)),)
+        for call in scripted_model.calls:
+            assert call.messages == (UserMessage((Text("What is it?"), first, second)),)
 
     async def test_pictures_join_the_last_user_message(self, scripted_model: ScriptedModel) -> None:
         scripted_model.script("x", "y")
@@ -295,6 +316,17 @@ class TestModels:
         assert await Ai.over(scripted_model).with_llm("whatever").generate_text("hi") == "a"
         assert await Ai.over(OneModel(scripted_model)).generate_text("hi") == "b"
 
+    async def test_a_model_in_the_place_of_a_name(self, scripted_model: ScriptedModel) -> None:
+        other = ScriptedModel("a", "b")
+        scripted_model.script("c")
+        ai = scripted_model.ai().with_llm(LlmOptions(model="x", temperature=0.1)).with_llm(other)
+
+        assert await ai.generate_text("hi") == "a"
+        assert await ai.with_llm(LlmOptions(max_tokens=5)).generate_text("hi") == "b"
+        assert await ai.with_llm("named").generate_text("hi") == "c"
+        assert other.calls[1].options == LlmOptions(temperature=0.1, max_tokens=5)
+        assert scripted_model.calls[0].options == LlmOptions(model="named", temperature=0.1)
+
     async def test_usage_is_counted_in_its_context(self, scripted_model: ScriptedModel) -> None:
         scripted_model.script("a", "b")
         tally = UsageTally()
@@ -320,6 +352,12 @@ class TestModels:
             with pytest.raises(ConfigurationError, match="OneModel has no embeddings and no images; use a Model"):
                 await call
 
+    def test_without_an_event_loop(self, scripted_model: ScriptedModel) -> None:
+        scripted_model.script("a", ADA)
+
+        assert scripted_model.ai().generate_text_sync("hi") == "a"
+        assert scripted_model.ai().create_sync(Person, "Who?") == ADA
+
     def test_the_default_comes_from_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
         from tactician.runs import default_models
 
@@ -330,6 +368,35 @@ class TestModels:
             assert Ai.default().context.models.resolve(LlmOptions()).name == "ollama:mine"
         finally:
             default_models.cache_clear()
+
+
+async def test_all_of_it_at_once(tmp_path: Path) -> None:
+    model = ScriptedModel([ToolCall("price_of", product="tea"), ToolCall("search", word="sea")], Story("Waves."))
+    catalog = ModelCatalog(Settings(models=ModelSettings(roles={"writer": "local"})), {})
+    brief = tmp_path / "brief.jinja"
+    brief.write_text("Write about {{ topic }}.")
+    ai = (
+        Ai.over(catalog)
+        .with_llm_by_role("writer")
+        .with_llm(model)
+        .with_tool_group(ToolGroup("web", [search]))
+        .with_tool_object(Shop())
+        .with_prompt_contributor(Persona("Bo", "A poet"))
+        .with_reference(Reference("Rules", "What poets do", "No rhymes."))
+        .with_image(Image(url="u"))
+        .with_example("a short one", Story("So."))
+        .with_template(brief)
+    )
+
+    assert await ai.create(Story, {"topic": "the sea"}) == Story("Waves.")
+
+    system, asked = model.calls[0].messages
+    assert isinstance(system, SystemMessage)
+    assert [part.partition("\n")[0] for part in system.text.split("\n\n")] == [
+        "You are Bo.", "Reference: Rules", "Example (a short one):",
+    ]  # fmt: skip
+    assert asked == UserMessage((Text("Write about the sea."), Image(url="u")))
+    assert [one.name for one in model.calls[0].tools] == ["price_of", "search"]
 
 
 def test_every_with_gives_a_changed_copy() -> None:
@@ -343,7 +410,14 @@ def test_every_with_gives_a_changed_copy() -> None:
         ai.with_tool_object(Shop()),
         ai.with_image(Image(url="u")),
         ai.with_example("x", ADA),
+        ai.with_generated_example(),
         ai.with_max_attempts(1),
+        ai.with_llm(ScriptedModel()),
+        ai.with_subagents(Agent("Helper")),
+        ai.with_tool_group("web"),
+        ai.with_prompt_contributor(CurrentDate()),
+        ai.with_reference(Reference("Rules", "What guests do")),
+        ai.with_template("x"),
     ]
 
     assert ai == Ai(ai.context)

@@ -197,7 +197,6 @@ class TestMistakes:
             ("int str", "'int str' is no name of a type: 'str' is not expected"),
             ("3d", "'3d' is no name of a type"),
             ("a-b", "'a-b' is no name of a type"),
-            ("tuple[int, ...]", "'tuple[int, ...]' is no name of a type"),
             ("__import__('os')", "is no name of a type"),
             ("java.util.List<? extends com.acme.Order>", "is no name of a type"),
             ("a" * 1_001, "the name of a type has more than 1,000 characters"),

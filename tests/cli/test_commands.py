@@ -88,6 +88,38 @@ def test_an_agent_with_tools_runs_too(tmp_path: Path) -> None:
     assert "→ 7" in done.err
 
 
+GROUPS = """
+from tactician import Ai, Platform, ToolGroup, UserInput, achieves_goal, action, planned_agent
+from tactician.testing import ScriptedModel, ToolCall
+
+def add(a: int, b: int) -> int:
+    return a + b
+
+@planned_agent(description="Adds")
+class Adder:
+    @achieves_goal("added")
+    @action(tool_groups=["math"])
+    async def add(self, user_input: UserInput, ai: Ai) -> str:
+        model = ScriptedModel(ToolCall("add", a=3, b=4), "It is 7.")
+        return await Ai.over(model).with_tool_group(ai.context.tool_groups["math"]).generate_text("3 + 4?")
+
+"""
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        'math = ToolGroup("math", [add])',
+        'platform = Platform(ScriptedModel(), tool_groups=[ToolGroup("math", [add])])',
+        'math = ToolGroup("math", [add])\nplatform = Platform(ScriptedModel()).register(math, Adder())',
+    ],
+    ids=["in the module", "on a platform", "both"],
+)
+def test_the_tool_groups_of_a_file_are_there(tmp_path: Path, how: str) -> None:
+    done = tactician("run", written(tmp_path, GROUPS + how), "What is 3 + 4?")
+    assert (done.code, done.out) == (0, "It is 7.\n"), done.err
+
+
 def test_plan_draws_actions_goals_and_plan() -> None:
     done = tactician("plan", STAR_NEWS)
     assert done.code == 0

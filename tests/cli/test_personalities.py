@@ -1,6 +1,7 @@
 """The voices in which progress is told."""
 
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -61,3 +62,11 @@ def test_without_a_name_it_is_plain() -> None:
 def test_an_unknown_voice_is_an_error_that_names_the_others() -> None:
     with pytest.raises(ConfigurationError, match="There are: plain, starwars, severance, colossus, hitchhiker, mont"):
         personality("pirate")
+
+
+def test_the_project_may_name_the_voice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "tactician.toml"
+    file.write_text('[platform]\npersonality = "colossus"\n', encoding="utf-8")
+    monkeypatch.setenv("TACTICIAN_CONFIG", str(file))
+    assert personality(None) is PERSONALITIES["colossus"]
+    assert personality("starwars") is PERSONALITIES["starwars"]

@@ -218,6 +218,19 @@ def test_resuming_what_waits_says_again_what_it_waits_for(writer: Desk) -> None:
     assert "? How is 'about frogs'?" in done.err
 
 
+def test_a_file_without_the_agent_keeps_nobody_from_answering(writer: Desk) -> None:
+    (writer.folder / "other.py").write_text(WRITER.replace("Writer", "Author"))
+    process = writer.waiting()
+    wrong = writer("respond", process, GOOD, "other.py")
+    assert wrong.code == 2
+    assert "No agent is registered as 'Writer'" in wrong.err
+    assert "No agent is registered as 'Writer'" in writer("resume", process, "other.py").err
+
+    done = writer("respond", process, GOOD, writer.file)
+    assert done.code == 3, done.err
+    assert "? Print it?" in done.err
+
+
 def test_a_run_that_needs_an_approval_is_answered_too(payer: Desk) -> None:
     run = payer.waiting("the bill")
     assert [row["kind"] for row in payer.listed()] == ["run"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -159,6 +160,18 @@ class TestClosed:
         with pytest.raises(OutputError, match="Ranker: no valid Ranking in"):
             await Autonomy(platform, retries=retries).run("x")
         model.assert_exhausted()
+
+    async def test_the_project_may_say_who_ranks_and_how_sure_it_has_to_be(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        file = tmp_path / "tactician.toml"
+        file.write_text('[platform]\nranking_model = "ranker"\nagent_cutoff = 0.3\n', encoding="utf-8")
+        monkeypatch.setenv("TACTICIAN_CONFIG", str(file))
+        platform, model = platform_of(ranking({"Researcher": 0.4}), ranking({"Researcher": 0.4}))
+        assert (await Autonomy(platform).run("x")).delegation_path == ("Researcher",)
+        assert model.calls[0].options.model == "ranker"
+        with pytest.raises(NoAgentFitsError, match=r"a confidence of 0\.5 or more"):
+            await Autonomy(platform, agent_cutoff=0.5).run("x")
 
     async def test_a_platform_without_agents_says_what_to_do(self) -> None:
         platform, model = platform_of(agents=[])

@@ -25,6 +25,7 @@ from tactician.errors import (
     RunNotFoundError,
     StoredStateError,
 )
+from tactician.events import Event, ProcessStarted
 from tactician.platform import Worker
 from tactician.process import AgentProcess, Blackboard
 from tactician.runs import MemoryRuns
@@ -256,12 +257,10 @@ class TestFailures:
     async def test_where_the_agent_is_not_registered(self, store: MemoryRuns) -> None:
         platform = platform_over(store, Asker())
         process = await platform.start("Asker", "Who?")
-        for attempt in (
-            lambda: platform_over(store).respond(process.id, process.pending[0].id, "Bob"),
-            lambda: platform_over(store).resume(process.id),
-        ):
-            with pytest.raises(AgentNotFoundError):
-                await attempt()
+        with pytest.raises(AgentNotFoundError):
+            await platform_over(store).respond(process.id, process.pending[0].id, "Bob")
+        with pytest.raises(AgentNotFoundError):
+            await platform_over(store).resume(process.id)
 
         assert (await platform.respond(process.id, process.pending[0].id, "Lynda")).result == "Lynda"
 
@@ -385,6 +384,27 @@ class TestEnding:
         await store.delete(process.id)
 
         assert await platform.processes() == []
+
+
+async def test_a_listener_that_breaks_ends_no_worker(store: MemoryRuns, caplog: pytest.LogCaptureFixture) -> None:
+    broken: list[str] = []
+
+    def listen(event: Event) -> None:
+        if isinstance(event, ProcessStarted) and event.agent == "Traveller" and len(broken) < 2:
+            broken.append(event.run_id)
+            raise SystemExit(3)
+
+    platform = Platform(ScriptedModel(), store=store, on_event=listen).register(Traveller(), Asker())
+    process_id = await platform.enqueue("Traveller", "Rome", Money(40))
+    stop = asyncio.Event()
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        group.create_task(Worker(platform, poll=0.01).run(stop))
+        while (await platform.process(process_id)).status is not ProcessStatus.COMPLETED:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        stop.set()
+
+    assert broken == [process_id] * 2, "it is tried again"
+    assert caplog.text.count(f"the process {process_id} cannot go on") == 2
 
 
 async def test_a_process_that_is_killed_before_it_has_begun_does_not_begin(store: MemoryRuns) -> None:

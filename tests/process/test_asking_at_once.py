@@ -8,9 +8,12 @@ from dataclasses import dataclass
 import pytest
 
 from tactician import (
+    Agent,
     PlannedAgent,
     Platform,
     ProcessStatus,
+    RunContext,
+    RunStatus,
     UserInput,
     achieves_goal,
     action,
@@ -18,11 +21,13 @@ from tactician import (
     condition,
     planned_agent,
     reject,
+    simple_agent,
+    tool,
 )
 from tactician.platform import Worker
 from tactician.process import AgentProcess, OperationContext, Rejection
 from tactician.runs import MemoryRuns
-from tactician.testing import ScriptedModel
+from tactician.testing import ScriptedModel, ToolCall
 
 
 @dataclass
@@ -148,6 +153,47 @@ async def test_processes_inside_that_ask_in_a_group() -> None:
     process = await answered(platform, await platform.process(record.run_id), last_first=False)
 
     assert process.result == "Pair(text='one') Pair(text='two')"
+
+
+async def test_a_tool_whose_tasks_ask() -> None:
+    @tool
+    async def ask_both(context: RunContext) -> str:
+        """Asks two others."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(PlannedAgent(Asker()).run(UserInput(text), context=context))
+                for text in ("one?", "two?")
+            ]
+        return " ".join(str(task.result().output) for task in tasks)
+
+    @planned_agent(description="has a model use the tool")
+    class Using:
+        @achieves_goal("asked")
+        @action
+        async def use(self, topic: UserInput, context: OperationContext) -> Pair:
+            agent = Agent("User", tools=[ask_both], parallel_tools=False)
+            return Pair((await agent.run("go", context=context.run)).output)
+
+    platform = Platform(ScriptedModel(ToolCall("ask_both"), "asked")).register(Using())
+    process = await platform.start("Using", "x")
+    assert process.status is ProcessStatus.WAITING, process.failure
+
+    assert (await answered(platform, process, last_first=False)).result == Pair("asked")
+
+
+async def test_a_flow_whose_step_has_tasks_that_ask() -> None:
+    async def both(text: str) -> str:
+        async with asyncio.TaskGroup() as group:
+            one, two = group.create_task(ask_human(str, "one?")), group.create_task(ask_human(str, "two?"))
+        return f"{one.result()} {two.result()}"
+
+    flow = simple_agent(str, both)
+    result = await flow.run("x")
+    while result.status is RunStatus.WAITING:
+        answers = {request.id: request.prompt.removesuffix("?") for request in result.pending}
+        result = await flow.resume(str(result.run_id), answers)
+
+    assert result.output == "one two"
 
 
 async def test_where_one_task_asks_and_another_fails_the_action_has_failed() -> None:

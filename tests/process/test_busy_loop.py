@@ -71,9 +71,7 @@ def store() -> Counting:
     return Counting()
 
 
-async def test_who_holds_up_the_event_loop_keeps_its_process(
-    store: Counting, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_who_holds_up_the_event_loop_keeps_its_process(store: Counting, caplog: pytest.LogCaptureFixture) -> None:
     agent = Busy(store)
     platform = Platform(ScriptedModel(), store=store).register(agent)
     process_id = await platform.enqueue("Busy", "x")

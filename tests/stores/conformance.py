@@ -102,6 +102,26 @@ class RunStoreConformance:
         assert {type(error) for error in refused} == {RunConflictError}
         assert await stores[1].load("r") == saved[0]
 
+    async def test_a_new_run_is_its_owners_from_the_beginning(self, store: RunStore, other: RunStore) -> None:
+        added, lease = await store.add(record(), "w", HOUR)
+
+        assert await other.load("r") == added == replace(record(), version=1)
+        assert (lease.run_id, lease.owner, lease.fence) == ("r", "w", 1)
+        assert await other.claim("x", HOUR) is None
+        assert await other.claim("x", HOUR, run_id="r") is None
+        saved = await store.save(replace(added, state="[1]"), lease)
+        with pytest.raises(RunConflictError):
+            await other.add(record(), "x", HOUR)
+        await store.release(lease)
+        claimed, newer = await taken(other, "x")
+        assert (claimed, newer.fence) == (saved, 2)
+
+    async def test_of_many_who_add_a_run_one_succeeds(self, stores: list[RunStore]) -> None:
+        added, raised = await outcomes(stores[n % 4].add(record(), f"w{n}", HOUR) for n in range(40))
+
+        assert len(added) == 1
+        assert {type(error) for error in raised} == {RunConflictError}
+
     async def test_a_deleted_record_is_gone(self, store: RunStore, other: RunStore) -> None:
         saved = await store.save(record())
         claimed, lease = await taken(store)

@@ -1,4 +1,4 @@
-"""A Runnable that says what it gives, as a planned agent of one action: so it has processes, and is found by its goal."""
+"""A Runnable that says what it gives, as a planned agent of one action: it has processes, and is found by its goal."""
 
 from __future__ import annotations
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Self, TypeVar, cast
 
-from pydantic_core import to_json
-
 from tactician.ai.items import ItemReader
+from tactician.ai.telling import Example, generated_example, instructions, told, with_pictures
+from tactician.context import Conversation
 from tactician.errors import ConfigurationError, OutputError
 from tactician.llm import (
     AssistantMessage,
@@ -20,12 +21,13 @@ from tactician.llm import (
     ServiceSource,
     Text,
     Thinking,
-    UserMessage,
     Vector,
+    source_of,
 )
 from tactician.loop import DEFAULT_POLICY, OutputType, TurnLoop, TurnPolicy, output_type
-from tactician.runs import Input, RunContext, RunResult, messages_of, run_blocking, stream_events
-from tactician.tools import Toolbox, ToolGroup, ToolLike, as_tool, tools_in, tools_of
+from tactician.prompts import LlmReference, PromptContributor, template_text
+from tactician.runs import Input, RunContext, Runnable, RunResult, messages_of, run_blocking, stream_events
+from tactician.tools import RunnableTool, Toolbox, ToolGroup, ToolLike, as_tool, tools_in, tools_of
 
 T = TypeVar("T")
 
@@ -43,8 +45,12 @@ class Ai:
     _system: tuple[str, ...] = ()
     _tools: tuple[ToolLike, ...] = ()
     _images: tuple[Image, ...] = ()
-    _examples: tuple[tuple[str, object], ...] = ()
+    _examples: tuple[Example, ...] = ()
     _groups: tuple[str | ToolGroup, ...] = ()
+    _contributors: tuple[PromptContributor, ...] = ()
+    _template: str | Path | None = None
+    _has_generated_example: bool = False
+    _models: ModelSource | None = field(default=None, repr=False)
 
     @classmethod
     def default(cls) -> Ai:
@@ -56,10 +62,13 @@ class Ai:
         """Exactly these models, or this one model whatever name is asked for."""
         return cls(RunContext.over(models))
 
-    def with_llm(self, llm: str | LlmOptions) -> Self:
+    def with_llm(self, llm: str | LlmOptions | LanguageModel) -> Self:
         """Another model, other hyperparameters, or both."""
+        if not isinstance(llm, str | LlmOptions):
+            return replace(self, options=replace(self.options, model=None, role=None), _models=source_of(llm))
         options = LlmOptions(model=llm) if isinstance(llm, str) else llm
-        return replace(self, options=options.over(self.options))
+        models = self._models if options.wanted is None else None
+        return replace(self, options=options.over(self.options), _models=models)
 
     def with_llm_by_role(self, role: str) -> Self:
         """The model that `[models.roles]` in `tactician.toml` names for the role."""
@@ -85,13 +94,53 @@ class Ai:
         """The tools of several groups."""
         return replace(self, _groups=(*self._groups, *groups))
 
+    def with_subagents(self, *agents: Runnable) -> Self:
+        """Agents, or any Runnables, that the model may give work to: each is a tool."""
+        return self.with_tools(*map(RunnableTool, agents))
+
+    def with_prompt_contributor(self, contributor: PromptContributor) -> Self:
+        """A part of the instructions that an object has to give, such as a `Persona`."""
+        return self.with_prompt_contributors(contributor)
+
+    def with_prompt_contributors(self, *contributors: PromptContributor) -> Self:
+        """Several parts of the instructions; they, and those of several calls, keep their order."""
+        return replace(self, _contributors=(*self._contributors, *contributors))
+
+    def with_reference(self, reference: LlmReference) -> Self:
+        """Something to look things up in: the model is told of it, and may use its tools."""
+        return self.with_references(reference)
+
+    def with_references(self, *references: LlmReference) -> Self:
+        """Several things to look things up in."""
+        return self.with_prompt_contributors(*references)
+
+    def with_template(self, template: str | Path) -> Self:
+        """The prompt is made of a Jinja template: what is given as the prompt then are values for its variables.
+
+        Args:
+            template: its name in the folder of templates, such as `stories/brief`; or, as a `Path`, a file.
+        """
+        return replace(self, _template=template)
+
     def with_image(self, image: Image) -> Self:
         """A picture beside the prompt; several calls add up."""
-        return replace(self, _images=(*self._images, image))
+        return self.with_images(image)
+
+    def with_images(self, *images: Image) -> Self:
+        """Several pictures beside the prompt."""
+        return replace(self, _images=(*self._images, *images))
 
     def with_example(self, description: str, value: object) -> Self:
         """An example of the output, shown to the model as JSON."""
-        return replace(self, _examples=(*self._examples, (description, value)))
+        return self.with_examples({description: value})
+
+    def with_examples(self, examples: Mapping[str, object]) -> Self:
+        """Several examples of the output, by what each is an example of."""
+        return replace(self, _examples=(*self._examples, *examples.items()))
+
+    def with_generated_example(self, wanted: bool = True) -> Self:
+        """An example of the form of the output, with made-up values, where it has no other example."""
+        return replace(self, _has_generated_example=wanted)
 
     def with_max_attempts(self, attempts: int) -> Self:
         """How often an answer may fail to be a valid object; 3 by default."""
@@ -167,13 +216,14 @@ class Ai:
 
         return ItemReader(output_type(wanted), self.context.run_id).read(stream_events(run, self.context))
 
-    async def respond(self, conversation: Sequence[Message]) -> AssistantMessage:
-        """The next message of a conversation.
+    async def respond(self, conversation: Sequence[Message] | Conversation) -> AssistantMessage:
+        """The next message of a conversation, which stays as it is.
 
         Raises:
             ModelError: when the model cannot be called.
         """
-        text = (await self._run(output_type(str), conversation)).output
+        said = conversation.messages if isinstance(conversation, Conversation) else conversation
+        text = (await self._run(output_type(str), list(said))).output
         return AssistantMessage((Text(text),))
 
     async def embed(self, text: str, *, model: str | None = None) -> Vector:
@@ -217,29 +267,26 @@ class Ai:
         )
 
     async def _run(self, output: OutputType[T], prompt: Input) -> RunResult[T]:
-        more = await tools_in(self._groups, self.context) if self._groups else ()
+        asked = prompt if self._template is None else await template_text(self._template, prompt)
+        models = self.context.models if self._models is None else self._models
         loop = TurnLoop(
-            self.context.models.resolve(self.options),
+            models.resolve(self.options),
             output,
             self.context.step("ai"),
-            instructions="\n\n".join((*self._system, *map(_as_instruction, self._examples))),
-            tools=Toolbox(map(as_tool, (*self._tools, *more))),
+            instructions=instructions(self._system, self._contributors, self._shown(output)),
+            tools=await self._toolbox(),
             options=self.options,
             policy=self.policy,
         )
-        return await loop.run(self._with_images(messages_of(prompt)))
+        return await loop.run(with_pictures(messages_of(asked), self._images))
 
-    def _with_images(self, messages: list[Message]) -> list[Message]:
-        """The pictures join the last user message; without one, they are one."""
-        if not self._images:
-            return messages
-        for position in reversed(range(len(messages))):
-            if isinstance(asked := messages[position], UserMessage):
-                messages[position] = UserMessage((*asked.parts, *self._images))
-                return messages
-        return [*messages, UserMessage(self._images)]
+    async def _toolbox(self) -> Toolbox:
+        grouped = await tools_in(self._groups, self.context) if self._groups else ()
+        references = (one for one in self._contributors if isinstance(one, LlmReference))
+        looked_up = (tool for one in references for tool in one.named_tools)
+        return Toolbox(map(as_tool, (*self._tools, *looked_up, *grouped)))
 
-
-def _as_instruction(example: tuple[str, object]) -> str:
-    description, value = example
-    return f"Example ({description}):\n{to_json(value).decode()}"
+    def _shown(self, output: OutputType[T]) -> Sequence[str]:
+        if self._examples or not self._has_generated_example:
+            return tuple(map(told, self._examples))
+        return generated_example(output)

@@ -15,11 +15,26 @@ from tactician.agents import PlannedAgent, is_planned
 from tactician.agents.planned import DECLARED
 from tactician.errors import AgentNotFoundError, ConfigurationError, DeclarationError
 from tactician.platform import Platform
+from tactician.platform.publishing import GOALS
 from tactician.runs import Runnable
+from tactician.tools import ToolGroup, ToolGroups
 
 
-def load_agents(path: Path) -> dict[str, Runnable]:
-    """The agents that a file declares, by name: its module-level Runnables and instances of planned agents.
+class Loaded(dict[str, Runnable]):
+    """The agents of a file, by name.
+
+    Attributes:
+        tool_groups: the tool groups there, which agents may name.
+    """
+
+    def __init__(self, tool_groups: tuple[ToolGroup, ...]) -> None:
+        super().__init__()
+        self.tool_groups = tool_groups
+
+
+def load_agents(path: Path) -> Loaded:
+    """The agents that a file declares, by name: its module-level Runnables and instances of planned agents; and its
+    tool groups, also those that are registered on a platform there.
 
     A `@planned_agent` class without an instance counts too, when it can be made without arguments.
 
@@ -32,7 +47,7 @@ def load_agents(path: Path) -> dict[str, Runnable]:
     values = list(_candidates(module))
     made = {type(value) for value in values}
     values += [value() for value in vars(module).values() if _is_own_class(value, module) and value not in made]
-    agents: dict[str, Runnable] = {}
+    agents = Loaded(_tool_groups(module))
     for value in values:
         agent = PlannedAgent(value) if is_planned(value) else value
         if isinstance(agent, Runnable):
@@ -69,6 +84,15 @@ def _candidates(module: ModuleType) -> Iterable[object]:
             yield from value.agents.values()
         elif not isinstance(value, type) and (is_planned(value) or isinstance(value, Runnable)):
             yield value
+
+
+def _tool_groups(module: ModuleType) -> tuple[ToolGroup, ...]:
+    found: dict[int, ToolGroup] = {}
+    for value in vars(module).values():
+        known = value.tool_groups if isinstance(value, Platform) else value
+        groups = known.registered if isinstance(known, ToolGroups) else (known,)
+        found.update((id(group), group) for group in groups if isinstance(group, ToolGroup) and group.name != GOALS)
+    return tuple(found.values())
 
 
 def _is_own_class(value: object, module: ModuleType) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from tactician.config import load_settings
 from tactician.errors import ConfigurationError
 
 
@@ -109,11 +110,12 @@ PERSONALITIES: Final[Mapping[str, Personality]] = {
 
 
 def personality(name: str | None) -> Personality:
-    """The personality of that name; the plain one without a name.
+    """The personality of that name; without a name, that of `tactician.toml`, else the plain one.
 
     Raises:
         ConfigurationError: when there is none.
     """
+    name = name or load_settings().platform.personality
     if not name:
         return PLAIN
     if (found := PERSONALITIES.get(name)) is None:

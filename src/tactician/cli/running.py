@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +15,7 @@ import typer
 from tactician.agents import PlannedAgent
 from tactician.cli.asking import Asker
 from tactician.cli.console import AgentName, Debug, File, ModelName, NoInput, PersonalityName, StoreUrl, err
-from tactician.cli.loading import choose, load_agents
+from tactician.cli.loading import Loaded, choose, load_agents
 from tactician.cli.outcomes import Outcome, answered, begun, conclude
 from tactician.cli.personalities import personality
 from tactician.cli.progress import ProgressView
@@ -23,6 +24,7 @@ from tactician.llm import ModelCatalog
 from tactician.llm.catalog import MODEL_VARIABLE
 from tactician.platform import Platform
 from tactician.runs import Runnable, RunStore
+from tactician.tools import ToolGroup
 
 
 def run(
@@ -49,12 +51,16 @@ def run(
 
 
 def platform_with(
-    agents: dict[str, Runnable], view: ProgressView, store: RunStore | None, model: str | None = None
+    agents: Mapping[str, Runnable],
+    view: ProgressView,
+    store: RunStore | None,
+    model: str | None = None,
+    tool_groups: Iterable[ToolGroup] = (),
 ) -> Platform:
-    """A platform with the agents of a file."""
+    """A platform with the agents and tool groups of a file."""
     environment = {**os.environ, MODEL_VARIABLE: model} if model else os.environ
     platform = Platform(models=ModelCatalog(environment=environment), on_event=view, store=store)
-    return platform.register(*agents.values())
+    return platform.register(*agents.values(), *tool_groups)
 
 
 def terminal_asker(no_input: bool) -> Asker | None:
@@ -69,7 +75,7 @@ def again(file: Path, store: str | None) -> str:
 
 async def _run(
     view: ProgressView,
-    agents: dict[str, Runnable],
+    agents: Loaded,
     chosen: Runnable,
     input: str,
     store: str | None,
@@ -78,5 +84,5 @@ async def _run(
 ) -> Outcome:
     async with AsyncExitStack() as stack:
         kept = None if store is None else await stack.enter_async_context(opened(store))
-        platform = platform_with(agents, view, kept, model)
+        platform = platform_with(agents, view, kept, model, agents.tool_groups)
         return await answered(platform, await begun(platform, chosen, input), asker)

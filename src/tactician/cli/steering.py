@@ -97,7 +97,7 @@ async def _on_platform(
     view = ProgressView(err, voice=personality(voice))
     agents = load_agents(file)
     async with opened(needed_store(store)) as kept:
-        return await work(platform_with(agents, view, kept, model), await found(kept, id))
+        return await work(platform_with(agents, view, kept, model, agents.tool_groups), await found(kept, id))
 
 
 async def _resumed(platform: Platform, kept: Kept) -> Outcome:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+from collections.abc import Callable
+from functools import partial
 from types import FrameType
 from typing import Annotated
 
@@ -20,7 +22,7 @@ from tactician.cli.running import platform_with
 from tactician.cli.stores import needed_store, opened
 from tactician.errors import AgentNotFoundError
 from tactician.platform import Platform, Worker
-from tactician.runs import Runnable
+from tactician.runs import Runnable, RunStore
 
 
 def worker(
@@ -33,19 +35,19 @@ def worker(
     debug: Debug = False,
 ) -> None:
     """Go on with whatever process in a store can go on. Ctrl-C finishes what runs, a second one interrupts it."""
-    agents: dict[str, Runnable] = {n: one for n, one in load_agents(file).items() if isinstance(one, PlannedAgent)}
+    loaded = load_agents(file)
+    agents: dict[str, Runnable] = {name: one for name, one in loaded.items() if isinstance(one, PlannedAgent)}
     if not agents:
         raise AgentNotFoundError(f"{file}: there is no planned agent in this file; a worker runs processes only.")
     view = ProgressView(err, voice=personality(voice), shows_ids=True)
     logging.getLogger("tactician.platform.worker").addHandler(_Lines(debug))
-    asyncio.run(_work(agents, view, needed_store(store), model, name, parallel))
+    make = partial(platform_with, agents, view, model=model, tool_groups=loaded.tool_groups)
+    asyncio.run(_work(make, needed_store(store), name, parallel))
 
 
-async def _work(
-    agents: dict[str, Runnable], view: ProgressView, store: str, model: str | None, name: str | None, parallel: int
-) -> None:
+async def _work(make: Callable[[RunStore], Platform], store: str, name: str | None, parallel: int) -> None:
     async with opened(store) as kept:
-        platform = platform_with(agents, view, kept, model)
+        platform = make(kept)
         await _until_interrupted(platform, Worker(platform, name=name, max_parallel=parallel))
 
 

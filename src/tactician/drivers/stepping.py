@@ -101,7 +101,7 @@ class Stepper:
             StoredStateError: when what is kept cannot be read.
         """
         record = await self._record(process_id)
-        process = self._restored(record, None)
+        process = self._restored(record, StoreKeeper(self._store, record, self._owner))
         if record.status == ProcessStatus.KILLED:  # whoever killed it knew the record only
             await process.kill()
         return process

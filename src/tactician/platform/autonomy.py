@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias, get_args
 
 from tactician.agents import PlannedAgent, raise_unless_completed
 from tactician.amounts import need_amount
+from tactician.config import load_settings
 from tactician.errors import ConfigurationError, NoAgentFitsError, Ranked
 from tactician.events import RouteChosen
 from tactician.llm import LanguageModel, LlmOptions
@@ -18,7 +19,6 @@ from tactician.process import ProcessOptions, ProcessStatus
 from tactician.runs import Input, RunContext, Runnable, RunResult, RunStatus, run_blocking
 
 Mode: TypeAlias = Literal["closed", "open"]
-DEFAULT_CUTOFF = 0.6
 DEFAULT_RETRIES = 2
 
 
@@ -31,9 +31,9 @@ class Autonomy:
 
     Args:
         platform: whose agents there are.
-        model: who is asked; the default model of the platform, when `None`.
-        agent_cutoff: how sure it has to be of an agent, from 0 to 1.
-        goal_cutoff: how sure it has to be of a goal, from 0 to 1.
+        model: who is asked; that of `tactician.toml`, else the default model of the platform, when `None`.
+        agent_cutoff: how sure it has to be of an agent, from 0 to 1; as `tactician.toml` says, else 0.6, when `None`.
+        goal_cutoff: how sure it has to be of a goal, likewise.
         retries: how often it is asked again when its ranking is not valid.
 
     Raises:
@@ -45,18 +45,19 @@ class Autonomy:
         platform: Platform,
         *,
         model: str | LlmOptions | LanguageModel | None = None,
-        agent_cutoff: float = DEFAULT_CUTOFF,
-        goal_cutoff: float = DEFAULT_CUTOFF,
+        agent_cutoff: float | None = None,
+        goal_cutoff: float | None = None,
         retries: int = DEFAULT_RETRIES,
     ) -> None:
-        need_amount("Autonomy.agent_cutoff", agent_cutoff, most=1)
-        need_amount("Autonomy.goal_cutoff", goal_cutoff, most=1)
-        need_amount("Autonomy.retries", retries, whole=True)
+        settings = load_settings().platform
         self._platform = platform
-        self._model = model
-        self._agent_cutoff = agent_cutoff
-        self._goal_cutoff = goal_cutoff
+        self._model = settings.ranking_model if model is None else model
+        self._agent_cutoff = settings.agent_cutoff if agent_cutoff is None else agent_cutoff
+        self._goal_cutoff = settings.goal_cutoff if goal_cutoff is None else goal_cutoff
         self._retries = retries
+        need_amount("Autonomy.agent_cutoff", self._agent_cutoff, most=1)
+        need_amount("Autonomy.goal_cutoff", self._goal_cutoff, most=1)
+        need_amount("Autonomy.retries", retries, whole=True)
 
     async def run(
         self, request: Input, *, mode: Mode = "closed", options: ProcessOptions | None = None

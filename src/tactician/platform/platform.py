@@ -29,6 +29,7 @@ from tactician.runs import (
     default_models,
     run_blocking,
 )
+from tactician.runs.context import use_tool_groups
 from tactician.tools import Tool, ToolGroup, ToolGroups
 
 T = TypeVar("T")
@@ -63,7 +64,8 @@ class Platform:
 
     @staticmethod
     def default() -> Platform:
-        """The platform of this process, with the models of `tactician.toml` and the environment."""
+        """The platform of this process, with the models of `tactician.toml` and the environment. What is run without
+        a platform has its tool groups."""
         return _default()
 
     @property
@@ -128,7 +130,7 @@ class Platform:
             AgentNotFoundError: when no planned agent has the name.
             DeclarationError: when the agent is not declared correctly.
             ConfigurationError: when a tool group is missing that an action uses; or when the platform has a store, and
-                the options cannot be kept there.
+                the options cannot be kept there. For an object that cannot, this is a `StoredStateError`.
         """
         return await self._runner.start(self._ready(agent), with_named(objects, named), options)
 
@@ -254,7 +256,6 @@ class Platform:
 
         Raises:
             RunNotFoundError: when there is no such process.
-            RunConflictError: when it changes too fast.
         """
         return await self._runner.kill(process_id, reason)
 
@@ -294,4 +295,6 @@ class Platform:
 
 @cache
 def _default() -> Platform:
-    return Platform()
+    platform = Platform()
+    use_tool_groups(platform.tool_groups)
+    return platform

@@ -113,21 +113,22 @@ class StoreKeeper:
         except StoreError as error:
             self._failure = error
             raise
-        if self._lease is None and not process.status.is_terminal:
-            claimed = await self._store.claim(self._owner, self._seconds, run_id=process.id)
-            if claimed is None:
-                raise LeaseLostError(f"{process!r} was taken by another worker before it began here")
-            self._record, lease = claimed
-            self._hold(lease)
 
     async def _save(self, changed: RunRecord) -> None:
-        """Saves the record, and knows that it has, even when it is cancelled meanwhile."""
-        saving = asyncio.ensure_future(self._store.save(changed, self._lease and self._lease.lease))
+        """Saves the record, and knows that it has, even when it is cancelled meanwhile. A new one is ours from then on."""
+        saving = asyncio.ensure_future(self._saved(changed))
         try:
             self._record = await asyncio.shield(saving)
         except asyncio.CancelledError:
             self._record = await saving
             raise
+
+    async def _saved(self, changed: RunRecord) -> RunRecord:
+        if self._lease is not None or changed.version or changed.status in ENDED:
+            return await self._store.save(changed, None if self._lease is None else self._lease.lease)
+        saved, lease = await self._store.add(changed, self._owner, self._seconds)
+        self._hold(lease)
+        return saved
 
     def _state_of(self, process: AgentProcess) -> str:
         """The process as JSON; for one that has failed because it has none, what was kept of it last."""

@@ -135,7 +135,7 @@ class AgentProcess(ProcessView):
         await self._go_on(self._driver.step)
 
     async def finished(self) -> AgentProcess:
-        """Waits until the process has run as far as it can: has ended, is stuck, waits or is paused. It is not run here.
+        """Waits until the process has run as far as it can: has ended, is stuck, waits or is paused. It runs elsewhere.
 
         Raises:
             TacticianError: what keeps one that was spawned from being kept in its store.

@@ -231,7 +231,7 @@ def _object_of(saved: SavedObject, agent: AgentSpec) -> object:
         )
     value = upgraded_object(kind, saved.get("version", 1), saved["value"])
     try:
-        return _type_adapter(cast(Hashable, agent.generics.get(kind, kind))).validate_json(to_json(value))
+        return _type_adapter(agent.generics.get(kind, kind)).validate_json(to_json(value))
     except ValidationError as error:
         raise StoredStateError(f"The snapshot holds a {name} that is not valid: {error}") from error
 

@@ -4,6 +4,7 @@ from tactician.prompts.contributors import CurrentDate, Persona, Place, PromptCo
 from tactician.prompts.folder import FolderPrompts
 from tactician.prompts.langfuse import LangfusePrompts
 from tactician.prompts.providers import PromptProvider, PromptProviders, prompt_providers
+from tactician.prompts.reference_files import ReferenceKind, references_in
 from tactician.prompts.references import LlmReference, Reference
 from tactician.prompts.sources import InstructionFile, InstructionSource, ProvidedInstructions
 from tactician.prompts.templates import Templates, default_templates, template_text
@@ -27,6 +28,8 @@ __all__ = [
     "CurrentDate",
     "LlmReference",
     "Reference",
+    "ReferenceKind",
+    "references_in",
     "Templates",
     "default_templates",
     "template_text",

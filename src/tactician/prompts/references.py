@@ -49,7 +49,7 @@ class LlmReference(PromptContributor):
             f"Reference: {self.name}",
             f"What it is: {self.description}",
             tools and f"Its tools: {tools}",
-            self.notes,
+            self.notes.strip(),
         )
         return "\n".join(line for line in lines if line)
 

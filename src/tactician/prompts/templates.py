@@ -41,7 +41,7 @@ class Templates:
         return f"Templates({', '.join(repr(str(folder)) for folder in self.folders)})"
 
     async def render(self, name: str, values: Mapping[str, object]) -> str:
-        """The text of a template, with values for its variables.
+        """The text of a template, with values for its variables, and without blanks around it.
 
         Raises:
             MissingTemplateVariables: when the template needs values that are not there; it names them all.
@@ -50,7 +50,7 @@ class Templates:
         """
         try:
             template = await asyncio.to_thread(self._load, name)
-            return template.render(values)
+            return template.render(values).strip()
         except TacticianError:
             raise
         except Exception as error:
@@ -132,19 +132,22 @@ def _changed(file: Path) -> int | None:
 
 def _missing(template: Template, values: Mapping[str, object]) -> tuple[str, ...]:
     """The variables that a template needs on its way through these values: each is left empty once it is found."""
-    from jinja2 import ChainableUndefined, UndefinedError
+    from jinja2 import ChainableUndefined
 
     missing: dict[str, object] = {}
-    while True:
-        try:
-            template.render({**values, **missing})
-        except UndefinedError as error:
-            found = _NOT_GIVEN.fullmatch(str(error))
-            if found is None or found[1] in missing:
-                break
-            missing[found[1]] = ChainableUndefined(name=found[1])
-        except Exception:
-            break
-        else:
-            break
+    while (name := _first_missing(template, {**values, **missing})) is not None and name not in missing:
+        missing[name] = ChainableUndefined(name=name)
     return tuple(missing)
+
+
+def _first_missing(template: Template, values: Mapping[str, object]) -> str | None:
+    from jinja2 import UndefinedError
+
+    try:
+        template.render(values)
+    except UndefinedError as error:
+        found = _NOT_GIVEN.fullmatch(str(error))
+        return found and found[1]
+    except Exception:  # values that are empty lead elsewhere; what is missing is all that is of interest
+        return None
+    return None

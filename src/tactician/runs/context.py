@@ -68,8 +68,9 @@ class RunContext:
 
     @classmethod
     def default(cls) -> RunContext:
-        """A context with the models of `tactician.toml` and the environment, read once."""
-        return cls(default_models())
+        """A context with the models of `tactician.toml` and the environment, read once, and the tool groups of the
+        default platform, once there is one."""
+        return cls(default_models(), tool_groups=_default_groups[-1])
 
     @classmethod
     def over(cls, models: ModelSource | LanguageModel, sink: EventSink | None = None) -> RunContext:
@@ -149,3 +150,11 @@ class RunContext:
 def default_models() -> ModelCatalog:
     """The models of this process: from `tactician.toml` and the environment."""
     return ModelCatalog()
+
+
+_default_groups: list[Mapping[str, ToolGroup]] = [{}]
+
+
+def use_tool_groups(groups: Mapping[str, ToolGroup]) -> None:
+    """Lets runs without a platform have these groups of tools."""
+    _default_groups.append(groups)

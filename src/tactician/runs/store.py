@@ -66,6 +66,14 @@ class RunStore(Protocol):
         """
         ...
 
+    async def add(self, record: RunRecord, owner: str, seconds: float) -> tuple[RunRecord, Lease]:
+        """Keeps a new record, and takes its run at once: nobody can come in between.
+
+        Raises:
+            RunConflictError: when there is a record of the run.
+        """
+        ...
+
     async def delete(self, run_id: str) -> None:
         """Drops the record of a run, if there is one."""
         ...
@@ -142,6 +150,13 @@ class MemoryRuns:
             raise run_changed(record.run_id)
         saved = self._records[record.run_id] = replace(record, version=record.version + 1)
         return saved
+
+    async def add(self, record: RunRecord, owner: str, seconds: float) -> tuple[RunRecord, Lease]:
+        """Keeps a new record, and takes its run at once."""
+        saved = await self.save(replace(record, version=0))
+        with self._claiming:
+            lease = self._leases[record.run_id] = Lease(record.run_id, owner, 1, self._time() + seconds)
+        return saved, lease
 
     async def delete(self, run_id: str) -> None:
         """Drops the record of a run, if there is one."""

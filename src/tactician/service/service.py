@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import cast
@@ -12,11 +12,7 @@ from typing_extensions import TypeVar, Unpack
 from tactician.agents import Agent
 from tactician.context import Conversation, ConversationStore, MemoryConversations
 from tactician.events import Event, EventSink
-from tactician.llm import (
-    LanguageModel,
-    ModelSource,
-    source_of,
-)
+from tactician.llm import LanguageModel, ModelSource, source_of
 from tactician.prompts import rendered, variables_of
 from tactician.runs import (
     Input,
@@ -37,7 +33,7 @@ from tactician.service.names import AgentFileNames
 from tactician.service.registry import Registry
 from tactician.service.requests import AgentOptions, ModelOptions, model_options, request_for
 from tactician.service.waiting import WaitingRuns
-from tactician.tools import ToolExecutor, ToolLike
+from tactician.tools import ToolExecutor, ToolGroup, ToolGroups, ToolLike
 
 T = TypeVar("T", default=str)
 _NOTHING: Mapping[str, object] = MappingProxyType({})
@@ -54,6 +50,7 @@ class AgentService(MediaService):
         conversations: where conversations are kept; in memory by default.
         runs: where runs that wait are kept; in memory by default.
         on_event: called with every event of every request.
+        tool_groups: groups of tools that agents may name.
 
     Raises:
         AgentFileError: with every mistake in all files of the folder.
@@ -70,6 +67,7 @@ class AgentService(MediaService):
         conversations: ConversationStore | None = None,
         runs: RunStore | None = None,
         on_event: EventSink | None = None,
+        tool_groups: Iterable[ToolGroup] = (),
     ) -> None:
         super().__init__(default_models() if models is None else source_of(models))
         self._registry = Registry(
@@ -78,6 +76,8 @@ class AgentService(MediaService):
         self._conversations = Conversations(MemoryConversations() if conversations is None else conversations)
         self._runs = default_store() if runs is None else runs
         self._on_event = on_event
+        self._tool_groups = ToolGroups()
+        self._tool_groups.add(tool_groups)
         self._answering = Answering(self._conversations, self._registry.find)
 
     @property
@@ -87,7 +87,7 @@ class AgentService(MediaService):
 
     def context(self) -> RunContext:
         """A context for runs beside the service, with its models: `await agent.run(..., context=service.context())`."""
-        return RunContext(self._models, sink=self._on_event, store=self._runs)
+        return RunContext(self._models, sink=self._on_event, store=self._runs, tool_groups=self._tool_groups)
 
     def register(self, *agents: object, replace: bool = False) -> AgentService:
         """Registers Runnables and instances of `@planned_agent` classes, by their `id`, else their name in snake case.

@@ -59,6 +59,14 @@ class SqlRunStore:
             raise await self._refusal(record.run_id, lease)
         return replace(record, version=record.version + 1)
 
+    async def add(self, record: RunRecord, owner: str, seconds: float) -> tuple[RunRecord, Lease]:
+        """Keeps a new record, and takes its run at once; see `RunStore.add`."""
+        values = _values(record) | {"run_id": record.run_id, "by": owner, "seconds": seconds}
+        rows = await self._rows(tables.ADD_HELD, values)
+        if not rows:
+            raise run_changed(record.run_id)
+        return replace(record, version=1), Lease(record.run_id, owner, rows[0].fence, rows[0].expires_at)
+
     async def delete(self, run_id: str) -> None:
         """Drops the record of a run, if there is one."""
         await self._rows(tables.DELETE, {"of_run": run_id})

@@ -116,6 +116,9 @@ _IS_HELD = runs.c.fence == bindparam("of_fence", type_=Integer)
 LOAD: Final[Select[Any]] = select(*_RECORD).where(_IS_RUN)
 FENCE: Final[Select[Any]] = select(runs.c.fence).where(_IS_RUN)
 ADD: Final[Insert] = insert(runs).values(version=1, due=case((_RUNS, _NOW), else_=_WAKES)).returning(runs.c.number)
+ADD_HELD: Final[Insert] = ADD.values(owner=bindparam("by"), fence=1, expires_at=_NOW + _SECONDS).returning(
+    runs.c.fence, runs.c.expires_at
+)
 # A run that could be claimed before keeps its place among those that wait for a worker.
 SAVE: Final[Update] = (
     update(runs)
@@ -129,7 +132,10 @@ SAVE: Final[Update] = (
 SAVE_HELD: Final[Update] = SAVE.where(_IS_HELD)
 DELETE: Final[ReturningDelete[Any]] = delete(runs).where(_IS_RUN).returning(runs.c.number)
 RENEW: Final[Update] = (
-    update(runs).where(_IS_RUN, _IS_HELD, runs.c.expires_at > 0).values(expires_at=_NOW + _SECONDS).returning(runs.c.expires_at)
+    update(runs)
+    .where(_IS_RUN, _IS_HELD, runs.c.expires_at > 0)
+    .values(expires_at=_NOW + _SECONDS)
+    .returning(runs.c.expires_at)
 )
 RELEASE: Final[Update] = update(runs).where(_IS_RUN, _IS_HELD).values(expires_at=0.0).returning(runs.c.number)
 

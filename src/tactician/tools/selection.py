@@ -28,6 +28,11 @@ class ToolGroups(Mapping[str, ToolGroup]):
     def __len__(self) -> int:
         return len(self._all())
 
+    @property
+    def registered(self) -> tuple[ToolGroup, ...]:
+        """Those that were registered."""
+        return tuple(self._registered.values())
+
     def add(self, groups: Iterable[ToolGroup]) -> None:
         """Registers groups, all or none.
 

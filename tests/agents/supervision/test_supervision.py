@@ -22,6 +22,7 @@ from tactician import (
     by_name,
     condition,
     planned_agent,
+    state,
 )
 from tactician.agents import PlannedAgent, Planner
 from tactician.agents.supervision import supervised
@@ -205,8 +206,7 @@ class TestItsWork:
         process, model = await led(Supervised(), GATHER, "All done!", ToolCall("analyze"), "Now.", given=given)
         assert process.result == Report("Clouds: clouds")
         assert model.calls[2].prompt.endswith(
-            "The goal is not reached yet: compile_report needs Analysis (from analyze). "
-            "Call a tool: analyze."
+            "The goal is not reached yet: compile_report needs Analysis (from analyze). Call a tool: analyze."
         )
 
     async def test_it_is_told_so_twice_in_a_row_at_most(self) -> None:
@@ -421,3 +421,25 @@ class TestMore:
     async def test_usage_is_counted_once(self) -> None:
         process, model = await led(Editor(), ToolCall("draft"), "once", "no")
         assert process.usage.requests == len(model.calls) == 3
+
+
+@state
+@dataclass(frozen=True)
+class Draft:
+    topic: str
+
+    @achieves_goal("finished")
+    @action
+    def finish(self) -> Report:
+        return Report(self.topic)
+
+
+async def test_a_model_leads_in_a_state_too() -> None:
+    @planned_agent(planner=Planner.SUPERVISOR, description="writes in phases")
+    class Phased:
+        @action
+        def begin(self, request: DataRequest) -> Draft:
+            return Draft(request.topic)
+
+    process, _ = await led(Phased(), ToolCall("finish"), given=Draft("clouds"))
+    assert process.result == Report("clouds"), process.failure

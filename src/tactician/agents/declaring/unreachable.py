@@ -20,7 +20,7 @@ def unreachable(declared: Declarations, words: Words) -> Iterator[str]:
     """A sentence for each: where it is, why it is never so, and what to do."""
     yield from _circles(declared)
     yield from _unbound(declared, words)
-    if object not in words.kinds:  # then anything may be there
+    if declared.expressions and object not in words.kinds:  # else anything may be there
         named = _named(declared, words)
         for action in declared.actions:
             for text in filter(declared.expressions.__contains__, action.pre):
@@ -44,8 +44,8 @@ def _circles(declared: Declarations) -> Iterator[str]:
         return [name for name in action.pre if name in posted and name not in held and not is_expression(name)]
 
     while ready := [action for action in left if not missing(action)]:
+        left = [action for action in left if missing(action)]
         held.update(name for action in ready for name in action.post)
-        left = [action for action in left if action not in ready]
     for action in left:
         for name in missing(action):
             others = [other.name for other in left if name in other.post and other is not action]
@@ -59,13 +59,12 @@ def _circles(declared: Declarations) -> Iterator[str]:
 def _unbound(declared: Declarations, words: Words) -> Iterator[str]:
     """Names that nothing is bound to, and that were meant for others: what is left may come from outside."""
     given = {str(thing.binding) for action in declared.actions for thing in words.bound(action)}
-    taken = {parameter.binding for method in declared.methods for parameter in method.signature.needs}
-    taken |= {name for expression in declared.expressions.values() for name in expression.names}
-    for method in declared.methods:
-        for parameter in method.signature.needs:
-            hint = similar(parameter.binding, given - taken)
-            if parameter.binding not in (DEFAULT_BINDING, *given) and hint is not None:
-                yield f"{method.name}: no action binds anything to {parameter.binding!r}; {hint}"
+    wanted = {(method.name, one.binding) for method in declared.methods for one in method.signature.needs}
+    taken = {name for expression in declared.expressions.values() for name in expression.names}
+    orphans = given.difference(taken, (name for _, name in wanted))
+    for method, name in sorted(wanted) if orphans else ():
+        if name not in (DEFAULT_BINDING, *given) and (hint := similar(name, orphans)) is not None:
+            yield f"{method}: no action binds anything to {name!r}; {hint}"
 
 
 def _named(declared: Declarations, words: Words) -> dict[str, list[type]]:

@@ -75,8 +75,8 @@ class Words:
 
     def may_give(self, action: ActionMethod, thing: Parameter) -> bool:
         """Whether it may turn out that the action gave it, or bound it itself."""
-        kept = (one for one in self.promised(action) if thing.binding in (DEFAULT_BINDING, one.binding))
-        return may_give(action, thing) or any(_may_be(one.type, thing) for one in kept)
+        bound = (one.type for one in self.promised(action) if thing.binding in (DEFAULT_BINDING, one.binding))
+        return may_give(action, thing) or any(_may_be(kind, thing) for kind in bound)
 
     def output_label(self, kind: type, action: ActionMethod) -> str:
         """The condition that there is what an action gives, when it is of that type."""

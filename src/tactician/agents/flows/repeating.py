@@ -89,7 +89,8 @@ def repeat_until(
     namespace = caller_namespace(1)
     repeated = step_of(step, returning, "attempt", namespace, most=3)
     done = step_of(until, bool, "until", namespace, most=2)
-    return RepeatUntil(repeated, done, returning, label, description or f"gives a {label} as it should be", max_iterations)
+    told = description or f"gives a {label} as it should be"
+    return RepeatUntil(repeated, done, returning, label, told, max_iterations)
 
 
 def again(input: Input, last: object | None, objections: Sequence[str] = ()) -> Input:

@@ -1,0 +1,154 @@
+"""References that a YAML file lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from tactician import tool
+from tactician.errors import ConfigurationError
+from tactician.llm import SystemMessage
+from tactician.prompts import LlmReference, Reference, references_in
+from tactician.testing import ScriptedModel
+
+
+@dataclass
+class Repository(LlmReference):
+    url: str
+    description: str
+    branch: str = "main"
+
+    def __post_init__(self) -> None:
+        if not self.url.startswith("https://"):
+            raise ValueError(f"{self.url} is no address")
+        self.name = self.url.rpartition("/")[2]
+
+    @tool
+    def read(self, path: str) -> str:
+        """A file."""
+        return f"{self.branch}/{path}"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "references.yml"
+
+
+def written(file: Path, text: str) -> Path:
+    file.write_text(dedent(text), encoding="utf-8")
+    return file
+
+
+GOOD = """\
+    - name: House rules
+      description: What guests do
+      notes: >
+        No shoes.
+        No phones.
+    - kind: file
+      name: Handbook
+      description: What Acme promises
+      path: texts/handbook.md
+    - kind: git
+      url: https://example.com/agents
+      description: Examples
+    """
+
+
+async def test_texts_files_and_kinds_of_a_program(scripted_model: ScriptedModel, file: Path) -> None:
+    written(file, GOOD)
+    (file.parent / "texts").mkdir()
+    (file.parent / "texts" / "handbook.md").write_text("30 days of holidays")
+    scripted_model.script("x")
+
+    await scripted_model.ai().with_references(*references_in(file, {"git": Repository})).generate_text("hi")
+
+    system = scripted_model.calls[0].messages[0]
+    assert isinstance(system, SystemMessage)
+    assert system.text.split("\n\n") == [
+        "Reference: House rules\nWhat it is: What guests do\nNo shoes. No phones.",
+        "Reference: Handbook\nWhat it is: What Acme promises\n30 days of holidays",
+        "Reference: agents\nWhat it is: Examples\nIts tools: agents_read",
+    ]
+
+
+def test_every_mistake_is_told_with_its_entry(file: Path) -> None:
+    written(
+        file,
+        """\
+        - name: Right
+          description: Nothing is wrong
+        - kind: wiki
+          name: x
+        - name: 7
+          notes: no description
+        - name: x
+          description: y
+          note: misspelt
+        - kind: file
+          name: x
+          description: y
+          path: ../secret
+        - kind: git
+          url: ftp://example.com
+          description: x
+        - kind: git
+          description: x
+        - kind: nothing
+        - only a text
+        - kind: [text]
+        - 1: x
+        """,
+    )
+    (file.parent.parent / "secret").write_text("secret")
+
+    with pytest.raises(ConfigurationError) as raised:
+        references_in(file, {"git": Repository, "nothing": lambda: None})  # type: ignore[return-value]
+
+    first, *problems = str(raised.value).splitlines()
+    assert first == f"{file}:"
+    assert problems == [
+        "  - entry 2: there is no kind 'wiki' of references; known: text, file, git, nothing",
+        "  - entry 3: missing a required argument: 'description'",
+        "  - entry 4: got an unexpected keyword argument 'note'",
+        f"  - entry 5: there is no file '../secret' in {file.parent}, where the references are",
+        "  - entry 6: ftp://example.com is no address",
+        "  - entry 7: missing a required argument: 'url'",
+        "  - entry 8: the kind 'nothing' has to give an LlmReference, not a NoneType",
+        "  - entry 9: it has to be a mapping, such as `name: ...` with `description: ...` below it",
+        "  - entry 10: there is no kind ['text'] of references; known: text, file, git, nothing",
+        "  - entry 11: it has to be a mapping, such as `name: ...` with `description: ...` below it",
+    ]
+
+
+def test_a_value_of_another_type(file: Path) -> None:
+    with pytest.raises(ConfigurationError, match="entry 1: name: Input should be a valid string"):
+        references_in(written(file, "- name: 7\n  description: x"))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("name: x", "it has to be a list of references"),
+        ("", "it has to be a list of references"),
+        ("- [", "(?s)it is no YAML: .*line 1"),
+        ("- !!python/object/apply:os.getcwd []", "it is no YAML: could not determine a constructor"),
+        ("[" * 5000, "it is no YAML: maximum recursion"),
+    ],
+)
+def test_what_is_no_list_of_references(file: Path, text: str, problem: str) -> None:
+    with pytest.raises(ConfigurationError, match=problem):
+        references_in(written(file, text))
+
+
+def test_a_file_that_is_not_there(file: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"The references in .*references\.yml cannot be read: No such file"):
+        references_in(str(file))
+
+
+def test_an_empty_list(file: Path) -> None:
+    assert references_in(written(file, "[]")) == ()
+    assert references_in(written(file, "- {name: a, description: b}")) == (Reference("a", "b"),)

@@ -1,0 +1,254 @@
+"""Prompts made of Jinja templates."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from tactician import Ai, AssistantMessage, Image, UserMessage
+from tactician.errors import ConfigurationError, MissingTemplateVariables, TemplateError
+from tactician.llm import SystemMessage, Text
+from tactician.prompts import Templates, default_templates
+from tactician.testing import ScriptedModel
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder `prompts` of the working directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TACTICIAN_CONFIG", raising=False)
+    default_templates.cache_clear()
+    yield tmp_path / "prompts"
+    default_templates.cache_clear()
+
+
+def write(file: Path, text: str) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(dedent(text), encoding="utf-8")
+    return file
+
+
+async def asked(model: ScriptedModel, ai: Ai, values: object) -> str:
+    """The prompt of a call."""
+    model.script("x")
+    await ai.generate_text(values)
+    return model.calls[-1].prompt
+
+
+BRIEF = """\
+    Write about {{ topic }}:
+    {% for point in points %}
+    - {{ point }}
+    {% endfor %}
+    """
+
+
+async def test_the_values_are_given_where_a_prompt_would_be(scripted_model: ScriptedModel, folder: Path) -> None:
+    write(folder / "stories" / "brief.jinja", BRIEF)
+    scripted_model.script({"value": 7})
+    ai = scripted_model.ai().with_template("stories/brief")
+
+    assert await ai.create(int, {"topic": "the sea", "points": ["salt", "wind"]}) == 7
+    assert scripted_model.calls[0].prompt == "Write about the sea:\n- salt\n- wind"
+
+
+async def test_every_call_with_a_prompt_takes_values(scripted_model: ScriptedModel, folder: Path) -> None:
+    write(folder / "t.jinja", "About {{ topic }}")
+    ai = scripted_model.ai().with_template("t")
+    scripted_model.script("text", {"value": None}, {"value": [1, 2]})
+
+    assert await ai.generate_text({"topic": "a"}) == "text"
+    assert await ai.create_if_possible(int, {"topic": "b"}) is None
+    assert [item async for item in ai.stream_objects(int, {"topic": "c"})] == [1, 2]
+    assert [call.prompt.splitlines()[-1] for call in scripted_model.calls] == ["About a", "About b", "About c"]
+
+
+async def test_pictures_and_instructions_stay(scripted_model: ScriptedModel, folder: Path) -> None:
+    write(folder / "t.jinja", "What is it?")
+    picture = Image(url="u")
+    ai = scripted_model.ai().with_template("t").with_image(picture).with_system_prompt("Be brief.")
+
+    await asked(scripted_model, ai, {})
+    expected = (SystemMessage("Be brief."), UserMessage((Text("What is it?"), picture)))
+    assert scripted_model.calls[0].messages == expected
+
+
+async def test_missing_values_are_all_named(scripted_model: ScriptedModel, folder: Path) -> None:
+    write(folder / "t.jinja", "{{ topic }} {% if mood is defined %}{{ mood }}{% endif %}{{ words + 1 }}{{ size }}")
+
+    with pytest.raises(MissingTemplateVariables) as raised:
+        await scripted_model.ai().with_template("t").generate_text({"size": 1, "more": 2})
+
+    assert raised.value.variables == ("topic", "words")
+    assert raised.value.provided_keys == ("size", "more")
+    assert raised.value.template == "t"
+    assert str(raised.value) == (
+        "The template 't': it needs values for 'topic', 'words' (given: 'size', 'more'); pass them by these names"
+    )
+    assert not scripted_model.calls
+
+
+async def test_missing_values_of_a_part_are_named_as_well(scripted_model: ScriptedModel, folder: Path) -> None:
+    write(folder / "whole.jinja", "{{ a }}{% include 'part' %}")
+    write(folder / "part.jinja", "{% for one in b %}{{ one }}{% endfor %}")
+
+    with pytest.raises(MissingTemplateVariables, match="'a', 'b' \\(given: none\\)"):
+        await scripted_model.ai().with_template("whole").generate_text({})
+
+
+async def test_what_fails_only_without_a_value_does_not_hide_what_is_missing(folder: Path) -> None:
+    write(folder / "t.jinja", "{{ a }}{{ 1 // (b | default(0)) }}")
+
+    with pytest.raises(MissingTemplateVariables, match="values for 'a' "):
+        await Templates(folder).render("t", {})
+
+
+async def test_a_missing_part_of_a_value_is_said_with_its_line(scripted_model: ScriptedModel, folder: Path) -> None:
+    file = write(folder / "t.jinja", "Hello\n{{ person.name }}")
+
+    with pytest.raises(TemplateError) as raised:
+        await scripted_model.ai().with_template("t").generate_text({"person": {}})
+
+    assert str(raised.value) == f"The template 't': {file}, line 2: 'dict object' has no attribute 'name'"
+    assert not isinstance(raised.value, MissingTemplateVariables)
+
+
+async def test_what_a_value_raises_is_said_with_its_line(folder: Path) -> None:
+    write(folder / "outer.jinja", "{% include 'inner' %}")
+    inner = write(folder / "inner.jinja", "one\ntwo\n{{ 1 // zero }}")
+
+    with pytest.raises(TemplateError, match=f"{inner}, line 3: .*zero") as raised:
+        await Templates(folder).render("outer", {"zero": 0})
+
+    assert isinstance(raised.value.__cause__, ZeroDivisionError)
+
+
+async def test_a_template_that_is_not_correct_is_said_with_its_line(folder: Path) -> None:
+    file = write(folder / "t.jinja", "one\n{% for %}")
+
+    with pytest.raises(TemplateError, match=f"{file}, line 2: Expected"):
+        await Templates(folder).render("t", {})
+
+
+@pytest.mark.parametrize("name", ["nope", "../secret", "/etc/hostname", "stories"])
+async def test_a_template_that_is_not_there(scripted_model: ScriptedModel, folder: Path, name: str) -> None:
+    write(folder / "stories" / "brief.jinja", "x")
+    write(folder.parent / "secret.jinja", "x")
+
+    with pytest.raises(TemplateError, match=f"there is no file {name}.jinja in .*prompts"):
+        await scripted_model.ai().with_template(name).generate_text({})
+
+
+async def test_a_part_that_is_not_there(folder: Path) -> None:
+    file = write(folder / "t.jinja", "one\n{% include 'part' %}")
+
+    with pytest.raises(TemplateError, match=f"{file}, line 2: there is no file part.jinja in {folder}"):
+        await Templates(folder).render("t", {})
+
+
+async def test_a_file_that_is_no_text(scripted_model: ScriptedModel, folder: Path) -> None:
+    write(folder / "t.jinja", "").write_bytes(b"\xff\xfe")
+
+    with pytest.raises(ConfigurationError, match="The template 't' cannot be read: the file is not UTF-8"):
+        await scripted_model.ai().with_template("t").generate_text({})
+
+
+@pytest.mark.parametrize("prompt", ["a text", ["a", "list"], UserMessage("x"), 7])
+async def test_a_prompt_in_the_place_of_values_is_refused(scripted_model: ScriptedModel, prompt: object) -> None:
+    with pytest.raises(ConfigurationError, match=f"needs values by name.* given a {type(prompt).__name__}"):
+        await scripted_model.ai().with_template("t").generate_text(prompt)
+
+
+async def test_a_value_is_text_whatever_it_looks_like(scripted_model: ScriptedModel, folder: Path) -> None:
+    write(folder / "t.jinja", "{{ text }}")
+    text = "<b>{{ 7 * 7 }}</b> & {% raw %}"
+
+    assert await asked(scripted_model, scripted_model.ai().with_template("t"), {"text": text}) == text
+
+
+@pytest.mark.parametrize(
+    "attack", ["values.append(1)", "''.__class__.__mro__", "f.__globals__", "'{0.__class__}'.format(f)"]
+)
+async def test_a_template_can_only_make_text(folder: Path, attack: str) -> None:
+    write(folder / "t.jinja", f"{{{{ {attack} }}}}")
+    values: list[int] = []
+
+    with pytest.raises(TemplateError, match=r"unsafe|not safely callable"):
+        await Templates(folder).render("t", {"values": values, "f": test_a_template_can_only_make_text})
+    assert values == []
+
+
+async def test_a_file_that_has_changed_is_read_again(scripted_model: ScriptedModel, folder: Path) -> None:
+    file, ai = write(folder / "t.jinja", "one"), scripted_model.ai().with_template("t")
+    first = await asked(scripted_model, ai, {})
+    write(file, "two")
+    os.utime(file, ns=(1, 1))
+    second = await asked(scripted_model, ai, {})
+    file.unlink()
+
+    assert (first, second) == ("one", "two")
+    with pytest.raises(TemplateError, match="there is no file"):
+        await ai.generate_text({})
+
+
+async def test_a_file_by_its_whole_name_or_its_path(
+    scripted_model: ScriptedModel, folder: Path, tmp_path: Path
+) -> None:
+    write(folder / "a.md", "inside")
+    elsewhere = write(tmp_path / "elsewhere" / "b.jinja", "outside, {% include 'c' %}")
+    write(tmp_path / "elsewhere" / "c.jinja", "beside {{ it }}")
+    ai = scripted_model.ai()
+
+    assert await asked(scripted_model, ai.with_template("a.md"), {}) == "inside"
+    assert await asked(scripted_model, ai.with_template(elsewhere), {"it": "it"}) == "outside, beside it"
+
+
+async def test_the_first_folder_that_has_a_template_counts(tmp_path: Path) -> None:
+    write(tmp_path / "one" / "a.jinja", "one")
+    write(tmp_path / "two" / "a.jinja", "two")
+    write(tmp_path / "two" / "b.jinja", "two")
+    templates = Templates(tmp_path / "one", str(tmp_path / "two"))
+
+    assert [await templates.render(name, {}) for name in "ab"] == ["one", "two"]
+    assert repr(Templates("one", "two")) == "Templates('one', 'two')"
+
+
+async def test_the_configuration_names_the_folder(scripted_model: ScriptedModel, folder: Path) -> None:
+    write(folder / "t.jinja", "usual")
+    write(folder.parent / "tactician.toml", '[templates]\nfolder = "words"')
+    write(folder.parent / "words" / "t.jinja", "configured")
+
+    assert await asked(scripted_model, scripted_model.ai().with_template("t"), {}) == "configured"
+
+
+def test_templates_are_found_beside_the_program(tmp_path: Path) -> None:
+    write(tmp_path / "program" / "prompts" / "t.jinja", "beside {{ it }}")
+    program = write(
+        tmp_path / "program" / "main.py",
+        """\
+        from tactician.testing import ScriptedModel
+
+        model = ScriptedModel("x")
+        model.ai().with_template("t").generate_text_sync({"it": "the program"})
+        print(model.calls[0].prompt)
+        """,
+    )
+    done = subprocess.run([sys.executable, str(program)], cwd=tmp_path, capture_output=True, text=True, check=True)
+
+    assert done.stdout == "beside the program\n"
+
+
+async def test_a_conversation_has_no_template(scripted_model: ScriptedModel, folder: Path) -> None:
+    write(folder / "t.jinja", "x")
+    ai = scripted_model.ai().with_template("t")
+
+    with pytest.raises(ConfigurationError, match="needs values by name"):
+        await ai.respond([UserMessage("a"), AssistantMessage((Text("b"),)), UserMessage("c")])
+    with pytest.raises(ConfigurationError, match="needs values by name"):
+        await ai.evaluate_condition("it is polite", "Go away")
