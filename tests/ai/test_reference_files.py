@@ -106,7 +106,7 @@ def test_every_mistake_is_told_with_its_entry(file: Path) -> None:
     (file.parent.parent / "secret").write_text("secret")
 
     with pytest.raises(ConfigurationError) as raised:
-        references_in(file, {"git": Repository, "nothing": lambda: None})  # type: ignore[return-value]
+        references_in(file, {"git": Repository, "nothing": lambda: None})  # type: ignore[dict-item,return-value]
 
     first, *problems = str(raised.value).splitlines()
     assert first == f"{file}:"

@@ -58,8 +58,7 @@ class Platform:
         self._store = store if store is not None else MemoryRuns()
         self.is_durable = store is not None
         self._registry = Registry()
-        self._tool_groups = ToolGroups()
-        self._tool_groups.add((local_goals(lambda: self.goal_tools(remote=False)), *tool_groups))
+        self._tool_groups = ToolGroups((local_goals(lambda: self.goal_tools(remote=False)), *tool_groups))
         self._runner = Runner(self._registry, self.context, self._store, is_durable=self.is_durable)
 
     @staticmethod

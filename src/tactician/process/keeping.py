@@ -115,7 +115,7 @@ class StoreKeeper:
             raise
 
     async def _save(self, changed: RunRecord) -> None:
-        """Saves the record, and knows that it has, even when it is cancelled meanwhile. A new one is ours from then on."""
+        """Saves the record, and knows that it has, even when it is cancelled meanwhile. A new one is ours then."""
         saving = asyncio.ensure_future(self._saved(changed))
         try:
             self._record = await asyncio.shield(saving)

@@ -76,8 +76,7 @@ class AgentService(MediaService):
         self._conversations = Conversations(MemoryConversations() if conversations is None else conversations)
         self._runs = default_store() if runs is None else runs
         self._on_event = on_event
-        self._tool_groups = ToolGroups()
-        self._tool_groups.add(tool_groups)
+        self._tool_groups = ToolGroups(tool_groups)
         self._answering = Answering(self._conversations, self._registry.find)
 
     @property

@@ -15,9 +15,10 @@ from tactician.tools.tool import Tool
 class ToolGroups(Mapping[str, ToolGroup]):
     """Tool groups by name. `tactician.toml` is read when one is looked for the first time."""
 
-    def __init__(self) -> None:
+    def __init__(self, groups: Iterable[ToolGroup] = ()) -> None:
         self._registered: dict[str, ToolGroup] = {}
         self._selected: dict[str, ToolGroup] | None = None
+        self.add(groups)
 
     def __getitem__(self, name: str) -> ToolGroup:
         return self._all()[name]

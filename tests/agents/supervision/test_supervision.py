@@ -425,7 +425,7 @@ class TestMore:
 
 @state
 @dataclass(frozen=True)
-class Draft:
+class Phase:
     topic: str
 
     @achieves_goal("finished")
@@ -438,8 +438,8 @@ async def test_a_model_leads_in_a_state_too() -> None:
     @planned_agent(planner=Planner.SUPERVISOR, description="writes in phases")
     class Phased:
         @action
-        def begin(self, request: DataRequest) -> Draft:
-            return Draft(request.topic)
+        def begin(self, request: DataRequest) -> Phase:
+            return Phase(request.topic)
 
-    process, _ = await led(Phased(), ToolCall("finish"), given=Draft("clouds"))
+    process, _ = await led(Phased(), ToolCall("finish"), given=Phase("clouds"))
     assert process.result == Report("clouds"), process.failure
