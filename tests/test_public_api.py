@@ -65,7 +65,21 @@ def test_a_package_exports_exactly_its_public_names(package: str) -> None:
 
 
 PACKAGES = [
-    *("agents", "ai", "blueprint", "cli", "llm", "loop", "planning", "platform", "process", "prompts", "runs", "service", "testing"),
+    *(
+        "agents",
+        "ai",
+        "blueprint",
+        "cli",
+        "llm",
+        "loop",
+        "planning",
+        "platform",
+        "process",
+        "prompts",
+        "runs",
+        "service",
+        "testing",
+    ),
     "tools",
 ]
 
