@@ -74,6 +74,27 @@ class NeedsAddress:
         return self.address
 
 
+class Boom:
+    def __init__(self) -> None:
+        raise RuntimeError("boom")
+
+
+class Quits:
+    def __init__(self) -> None:
+        raise SystemExit(3)
+
+
+@planned_agent(description="Explodes")
+class Explodes:
+    def __init__(self) -> None:
+        raise KeyError("no such star")
+
+    @achieves_goal("a fortune")
+    @action
+    def tell(self, question: UserInput) -> Order:
+        return Order(number=1)
+
+
 @guardrails.input_guardrail("acme_short", concurrent=True)
 def short(text: str) -> GuardrailResult:
     return guardrails.passed() if len(text) < 1_000 else guardrails.failed("too long")

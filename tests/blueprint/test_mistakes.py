@@ -119,7 +119,8 @@ class TestStructure:
             ("[" * 100_000, "nested more than 128 deep"),
             ("- " * 100_000, "nested more than 128 deep"),
             ("a: 1\na: 2", "'a' is said twice"),
-            ("a: !!python/object/apply:os.system [ls]", "type"),
+            ("a: !!python/object/apply:os.system [ls]", "means nothing here"),
+            ("!evil\na: 1", "means nothing here"),
             ("a: !!python/name:os.system x", "means nothing here"),
             ("a: !foo 1", "means nothing here"),
             ("a: &x [*x]", "repeats what is not there"),
@@ -180,6 +181,7 @@ class TestBuilding:
             "toolClassNames[1]",
             "toolClassNames[2]",
             "inputGuardrails[0]",
+            "outputGuardrails[0]",
             "outputType",
             "responder.provider",
             "instructions",
@@ -246,6 +248,40 @@ class TestBuilding:
 
     def test_how_much_is_built_is_limited(self) -> None:
         assert "more than 2 agents" in told(Blueprint.from_data(ROUTER), limits=Limits(nodes=2))["routes[1].target"]
+
+    def test_whatever_the_code_of_others_raises_is_a_mistake(self) -> None:
+        data = agent(
+            "Mini",
+            toolClassNames=["tests.blueprint.acme.Boom", "tests.blueprint.acme.Quits"],
+            outputGuardrails=[{"className": "tests.blueprint.acme.Boom"}],
+        )
+
+        found = told(Blueprint.from_data(data))
+
+        assert found.keys() == {"toolClassNames[0]", "toolClassNames[1]", "outputGuardrails[0]"}
+        assert "boom" in found["toolClassNames[0]"]
+        planned = Blueprint.from_data({"type": "planned", "className": "tests.blueprint.acme.Explodes"})
+        assert told(planned) == {"": "KeyError: 'no such star'"}
+
+    def test_they_are_in_the_order_of_their_lines(self) -> None:
+        data = agent("Mini", outputType="no.Type", toolClassNames=["no.tool"], inputGuardrails=[{"registryId": "no"}])
+        blueprint = Blueprint.from_json(json.dumps(data, indent=1))
+
+        lines = [one.line for one in problems_of(blueprint)]
+
+        assert len(lines) == 3
+        assert lines == sorted(lines, key=lambda line: line or 0)
+
+    def test_a_list_with_mistakes_in_it_is_not_too_short(self) -> None:
+        data = {"type": "network", "name": "N", "maxRounds": 1, "peers": [agent("A"), {**agent("B"), "modle": "x"}]}
+
+        assert [one.path for one in refused(json.dumps(data))] == ["peers[1].modle"]
+
+    @pytest.mark.parametrize("name", ["\U0001f600", "\x7f", "k" * 2_000, "\u2028"])
+    def test_lines_of_json_with_strange_texts(self, name: str) -> None:
+        text = json.dumps({"type": "agent", name: 1, "maxTurns": 0}, indent=1)
+
+        assert {one.path: one.line for one in refused(text)}["maxTurns"] == 4
 
 
 class TestTrust:
@@ -376,6 +412,9 @@ class TestReferences:
 
         assert blueprint.to_data()["routes"] == routes
         assert isinstance(whole["routes"], list)
+        assert "'path': 'sub/one.txt'" in str(whole)
+        (tmp_path / "whole.json").write_text(json.dumps(whole))
+        assert not problems_of(Blueprint.from_file(tmp_path / "whole.json"))
         assert "'name': 'P', 'members': [{'type': 'agent', 'name': 'One'" in str(whole["routes"][0])
 
     def test_a_circle(self, tmp_path: Path) -> None:

@@ -332,6 +332,12 @@ class TestTypesOfOnesOwn:
         assert [(one.path, one.message) for one in wrong.problems()] == [("members[0].name", "that is no name")]
 
 
+def undefined(blueprint: Blueprint) -> dict[str, str]:
+    with pytest.raises(BlueprintError) as caught:
+        AgentDefinition.of_blueprint(blueprint, tools=[acme.look_up])
+    return {one.path: one.message for one in caught.value.problems}
+
+
 class TestDefinitions:
     definition = AgentDefinition(
         name="Front",
@@ -357,6 +363,17 @@ class TestDefinitions:
         assert blueprint.tool_class_names == ("tests.blueprint.acme.look_up",)
         assert not blueprint.problems(allow=ALLOW, environment=KEYS)
         assert AgentDefinition.of_blueprint(blueprint, tools=[acme.look_up]) == front
+
+    def test_texts_stay_as_they_are(self) -> None:
+        costly = self.definition.model_copy(update={"instructions": "It costs ${PRICE}, or $${x}."})
+
+        blueprint = costly.to_blueprint(tools=[acme.look_up])
+
+        assert AgentDefinition.of_blueprint(blueprint, tools=[acme.look_up]) == costly
+        assert "variables" in undefined(blueprint.model_copy(update={"instructions": "of ${TOWN}"}))["instructions"]
+
+    def test_only_agents_have_one(self) -> None:
+        assert undefined(RouterAgent("R", routes={"x": Agent("B")}).to_blueprint()) == {"": "only agents have one"}
 
     def test_without_a_responder_the_model_is_found_by_its_name(self) -> None:
         blueprint = self.definition.to_blueprint(tools=[acme.look_up])
@@ -393,7 +410,7 @@ class TestDefinitions:
 
         assert [one.path for one in caught.value.problems] == [
             "instructions",
-            "",
+            "toolInputGuardrails",
             "toolClassNames[0]",
             "inputGuardrails[0]",
             "handoffs[0].target",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import FunctionType
 from typing import Annotated, Self, TypeAlias, TypeVar, cast
@@ -19,7 +19,19 @@ from tactician.blueprint.parts import Name, Part, needing
 from tactician.blueprint.snapshot import Snapshot
 from tactician.blueprint.texts import Data
 from tactician.blueprint.type_names import TypeName
-from tactician.guardrails import AnyGuardrail, GuardrailLike
+from tactician.guardrails import (
+    AnyGuardrail,
+    GuardrailLike,
+    InputGuardrail,
+    OutputGuardrail,
+    ToolInputGuardrail,
+    ToolOutputGuardrail,
+    as_input_guardrail,
+    as_output_guardrail,
+    as_tool_input_guardrail,
+    as_tool_output_guardrail,
+    registry,
+)
 from tactician.loop import Handoff, handoff, output_type
 from tactician.names import NameProblem, path_of
 from tactician.tools import FunctionTool, RunnableTool, Tool, ToolLike, as_tool
@@ -28,6 +40,12 @@ from tactician.tools import tools_of as methods_of
 G = TypeVar("G", bound=AnyGuardrail)
 TypeText: TypeAlias = Annotated[str, AfterValidator(lambda text: str(TypeName.of(text)))]
 _tools: WeakKeyDictionary[FunctionType, Tool] = WeakKeyDictionary()
+_GUARDRAILS: Mapping[str, tuple[type[AnyGuardrail], Callable[[GuardrailLike], AnyGuardrail]]] = {
+    "inputGuardrails": (InputGuardrail, as_input_guardrail),
+    "outputGuardrails": (OutputGuardrail, as_output_guardrail),
+    "toolInputGuardrails": (ToolInputGuardrail, as_tool_input_guardrail),
+    "toolOutputGuardrails": (ToolOutputGuardrail, as_tool_output_guardrail),
+}
 _AWARENESS = inspect.signature(Handoff).parameters["awareness"].default
 
 
@@ -124,17 +142,17 @@ def handoff_parts(handoffs: Iterable[Handoff[object]], snapshot: Snapshot) -> tu
     return tuple(parts)
 
 
-def guardrails_of(
-    parts: Sequence[GuardrailPart] | None, registered: Callable[[str], GuardrailLike], builder: Builder, field: str
-) -> list[GuardrailLike]:
-    """The guardrails that parts name."""
-    made: list[GuardrailLike] = []
-    for place, part in enumerate(parts or ()):
-        known, named = part.registry_id, part.class_name or ""
-        find = partial(builder.names.find, named) if known is None else partial(registered, known)
-        if (found := builder.tried(find, field, place)) is not None:
-            made.append(cast("GuardrailLike", found))
-    return made
+def guardrails_of(parts: Sequence[GuardrailPart] | None, builder: Builder, field: str) -> list[GuardrailLike]:
+    """The guardrails that the parts of this field name."""
+    kind, as_guardrail = _GUARDRAILS[field]
+
+    def found(part: GuardrailPart) -> AnyGuardrail:
+        if part.registry_id is not None:
+            return registry.find(kind, part.registry_id)
+        return as_guardrail(cast("GuardrailLike", builder.names.find(part.class_name or "")))
+
+    tried = (builder.tried(partial(found, part), field, place) for place, part in enumerate(parts or ()))
+    return [one for one in tried if one is not None]
 
 
 def guardrail_parts(used: Iterable[AnyGuardrail], snapshot: Snapshot, field: str) -> tuple[GuardrailPart, ...]:

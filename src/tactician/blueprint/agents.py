@@ -31,10 +31,6 @@ from tactician.blueprint.models import ModelParts, trace_part, traced
 from tactician.blueprint.parts import Flag, Name, Number, Part, Positive, Seconds
 from tactician.blueprint.settings import AutonomyPart, ContextPart, OptionsPart, ResponderPart, TracePart
 from tactician.blueprint.snapshot import Snapshot
-from tactician.guardrails import input as input_named
-from tactician.guardrails import output as output_named
-from tactician.guardrails import tool_input as tool_input_named
-from tactician.guardrails import tool_output as tool_output_named
 from tactician.llm import LanguageModel, LlmOptions, TraceMetadata
 from tactician.loop import DEFAULT_MAX_ATTEMPTS, Handoff, TurnPolicy
 from tactician.prompts import InstructionSource
@@ -60,7 +56,7 @@ class AgentFields(Blueprint):
     output_type: TypeText | None = None
     trace_metadata: TracePart | None = None
     context_management: ContextPart | None = None
-    # What the source does not have.
+    # What agentle4j does not have.
     id: Name | None = None
     description: str | None = None
     options: OptionsPart | None = None
@@ -81,14 +77,10 @@ class AgentFields(Blueprint):
             "handoffs": handoffs_of(self.handoffs or (), builder),
             "id": self.id,
             "description": self.description,
-            "input_guardrails": guardrails_of(self.input_guardrails, input_named, builder, "inputGuardrails"),
-            "output_guardrails": guardrails_of(self.output_guardrails, output_named, builder, "outputGuardrails"),
-            "tool_input_guardrails": guardrails_of(
-                self.tool_input_guardrails, tool_input_named, builder, "toolInputGuardrails"
-            ),
-            "tool_output_guardrails": guardrails_of(
-                self.tool_output_guardrails, tool_output_named, builder, "toolOutputGuardrails"
-            ),
+            "input_guardrails": guardrails_of(self.input_guardrails, builder, "inputGuardrails"),
+            "output_guardrails": guardrails_of(self.output_guardrails, builder, "outputGuardrails"),
+            "tool_input_guardrails": guardrails_of(self.tool_input_guardrails, builder, "toolInputGuardrails"),
+            "tool_output_guardrails": guardrails_of(self.tool_output_guardrails, builder, "toolOutputGuardrails"),
             "tool_groups": self.tool_groups or (),
             "max_turns": self.max_turns,
             "max_attempts": self.max_attempts or DEFAULT_MAX_ATTEMPTS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path as File
@@ -91,7 +92,10 @@ class Builder:
         return [
             problem
             for origin, found in by_origin.values()
-            for problem in origin.problems(found, self.limits, str(origin.file) if named and origin.file else None)
+            for problem in sorted(
+                origin.problems(found, self.limits, str(origin.file) if named and origin.file else None),
+                key=lambda problem: problem.line or 0,
+            )
         ]
 
     def at(self, *steps: str | int) -> Builder:
@@ -130,6 +134,11 @@ class Builder:
         made = (self.node(one, step, place) for place, one in enumerate(blueprints))
         return [one for one in made if one is not None]
 
+    def beside(self, file: File) -> str:
+        """How the file is named beside the outermost blueprint, where a snapshot will be."""
+        outermost = self.files[0].parent if self.files else File.cwd()
+        return os.path.relpath(file, outermost)
+
     def file(self, name: str, *steps: str | int) -> File | None:
         """A file beside that of the blueprint; `None` when it is outside of where files may be read."""
         root, beside = self._shared.root, self.origin.file
@@ -154,7 +163,9 @@ class Builder:
             for problem in error.problems:
                 here.problem(problem)
         except (NameProblem, ConfigurationError, TypeError, ValueError) as error:
-            here.problem(str(error))
+            here.problem(str(error).partition("\n")[0])
+        except (Exception, SystemExit) as error:  # somebody else's code runs here
+            here.problem(f"{type(error).__name__}: {error}")
         return None
 
 

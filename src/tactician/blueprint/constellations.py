@@ -42,7 +42,7 @@ class RouterBlueprint(Blueprint):
     routes: Annotated[tuple[RoutePart, ...], Field(min_length=1)]
     fallback: Node | None = None
     trace_metadata: TracePart | None = None
-    # What the source does not have.
+    # What agentle4j does not have.
     description: str | None = None
     instructions: str | None = None
     temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
@@ -104,7 +104,7 @@ class NetworkBlueprint(Blueprint):
     max_rounds: Positive
     synthesizer: Node | None = None
     trace_metadata: TracePart | None = None
-    # What the source does not have.
+    # What agentle4j does not have.
     description: str | None = None
     concurrent: Flag | None = None
     mode: Literal["discuss", "broadcast"] | None = None
@@ -154,7 +154,7 @@ class ParallelBlueprint(Blueprint):
     name: Name
     members: Annotated[tuple[Node, ...], Field(min_length=1)]
     trace_metadata: TracePart | None = None
-    # What the source does not have.
+    # What agentle4j does not have.
     description: str | None = None
     mode: Literal["all", "first"] | None = None
     synthesizer: Node | None = None

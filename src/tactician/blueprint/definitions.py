@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tactician.agents.definition import AgentDefinition, ContextDefinition, HandoffDefinition
+from pydantic.alias_generators import to_camel
+
+from tactician.agents.context_definition import ContextDefinition
+from tactician.agents.definition import AgentDefinition, HandoffDefinition
 from tactician.blueprint.abilities import GuardrailPart, tool_parts
 from tactician.blueprint.agents import AgentBlueprint
+from tactician.blueprint.blueprint import Blueprint
 from tactician.blueprint.models import responder_part
 from tactician.blueprint.places import written
+from tactician.blueprint.references import Reference
 from tactician.blueprint.settings import ContextPart, ResponderPart, SlidingPart, SummarizationPart
 from tactician.blueprint.snapshot import Snapshot
 from tactician.errors import BlueprintError, Problem
 from tactician.llm import Responder
 from tactician.tools import ToolLike, as_tool
+
+_UNSAID = (
+    *("tool_input_guardrails", "tool_output_guardrails", "agent_tools", "tool_groups"),
+    *("autonomy", "max_attempts", "max_tool_calls", "max_tool_output_tokens", "tool_timeout"),
+)
 
 
 def blueprint_of(
@@ -30,12 +40,14 @@ def blueprint_of(
     return blueprint if responder is None else _reached(blueprint, responder_part(responder))
 
 
-def definition_of(blueprint: AgentBlueprint, tools: Sequence[ToolLike]) -> AgentDefinition:
+def definition_of(blueprint: Blueprint, tools: Sequence[ToolLike]) -> AgentDefinition:
     """What the agent of a blueprint does. Its model and output type are not a part of that.
 
     Raises:
         BlueprintError: with everything that a definition cannot say.
     """
+    if not isinstance(blueprint, AgentBlueprint):
+        raise BlueprintError(f"{blueprint.label} has no definition", [Problem("", "only agents have one")])
     reader = _Reader({name: tool.name for tool in map(as_tool, tools) for name in _paths(tool)})
     definition = reader.definition(blueprint, ())
     if reader.problems:
@@ -66,15 +78,13 @@ class _Reader:
 
     def definition(self, blueprint: AgentBlueprint, path: tuple[str | int, ...]) -> AgentDefinition:
         """The definition of the agent and of those to which it hands over."""
-        text = blueprint.instructions
-        if not isinstance(text, str):
-            self._problem(path, "instructions", "a definition has them in itself, not in a file or a provider")
-        if blueprint.tool_input_guardrails or blueprint.tool_output_guardrails:
-            self._problem(path, "", "a definition cannot name guardrails of tools")
-        context = blueprint.context_management
+        context, text = blueprint.context_management, self._text(blueprint.instructions, (*path, "instructions"))
+        for field in _UNSAID:
+            if getattr(blueprint, field):
+                self._problem(path, to_camel(field), "a definition cannot say that")
         return AgentDefinition(
-            name=blueprint.name,
-            instructions=text if isinstance(text, str) else "",
+            name=self._text(blueprint.name, (*path, "name")),
+            instructions=text,
             max_turns=blueprint.max_turns,
             temperature=blueprint.temperature,
             tool_names=self._tool_names(blueprint.tool_class_names, path),
@@ -84,12 +94,22 @@ class _Reader:
             context_management=None if context is None else self._context(context, path),
         )
 
+    def _text(self, said: object, path: tuple[str | int, ...]) -> str:
+        if not isinstance(said, str):
+            self._problem(path, "", "a definition has them in itself, not in a file or a provider")
+            return ""
+        parts = said.split("$${")
+        if any("${" in part for part in parts):
+            self._problem(path, "", "a definition has no variables: write what they stand for")
+        return "${".join(parts)
+
     def _handoffs(self, blueprint: AgentBlueprint, path: tuple[str | int, ...]) -> tuple[HandoffDefinition, ...]:
         made: list[HandoffDefinition] = []
         for place, one in enumerate(blueprint.handoffs):
             here = (*path, "handoffs", place, "target")
             if not isinstance(one.target, AgentBlueprint):
-                self._problem(here, "", "a definition hands over to agents only")
+                what = "build it, and take its blueprint whole" if isinstance(one.target, Reference) else "agents only"
+                self._problem(here, "", f"a definition hands over to agents that it holds: {what}")
                 continue
             target = self.definition(one.target, here)
             made.append(HandoffDefinition(name=one.name, description=one.description, target=target))

@@ -34,7 +34,7 @@ class HierarchicalBlueprint(Blueprint):
     departments: Annotated[dict[str, DepartmentPart], Field(min_length=1)]
     max_turns: Positive
     trace_metadata: TracePart | None = None
-    # What the source does not have.
+    # What agentle4j does not have.
     name: Name | None = None
     description: str | None = None
 

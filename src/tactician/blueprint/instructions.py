@@ -55,7 +55,10 @@ def instructions_of(part: str | FilePart | ProviderPart, builder: Builder) -> st
         return part
     if isinstance(part, FilePart):
         file = builder.file(part.path, "instructions", "path")
-        return None if file is None else builder.tried(lambda: InstructionFile(part.path, file), "instructions")
+        if file is None:
+            return None
+        name = part.path if len(builder.files) <= 1 else builder.beside(file)  # one that a $ref names is elsewhere
+        return builder.tried(lambda: InstructionFile(name, file), "instructions")
     source = ProvidedInstructions(part.provider_id, part.prompt_id, part.filters or {})
     return None if builder.tried(source.check, "instructions") is None else source
 

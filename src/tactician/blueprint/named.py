@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from typing import Final, Literal, cast
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -19,6 +18,7 @@ from tactician.blueprint.parts import Name
 from tactician.blueprint.snapshot import Snapshot
 from tactician.names import NameProblem, path_of
 from tactician.runs import Runnable
+from tactician.suggestions import closest
 from tactician.tools import problems_of, resolved_hints
 
 _MANY: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -108,8 +108,8 @@ def _arguments(kind: type, given: Mapping[str, JsonValue], builder: Builder) -> 
     parameters = inspect.signature(kind).parameters
     hints = builder.tried(lambda: resolved_hints(vars(kind).get("__init__", kind), {})) or {}
     for name in given.keys() - parameters.keys():
-        close = get_close_matches(name, parameters, n=1)
-        builder.problem(f"there is no such argument{f'; did you mean {close[0]!r}?' if close else ''}", name)
+        meant = closest(name, parameters)
+        builder.problem(f"there is no such argument{f'; did you mean {meant!r}?' if meant else ''}", name)
     made: dict[str, object] = {}
     for name, parameter in parameters.items():
         if name in given:

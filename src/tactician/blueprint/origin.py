@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as File
 from typing import Literal, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 
+from tactician.blueprint.json_lines import lines_of_json
 from tactician.blueprint.limits import Limits
 from tactician.blueprint.places import Path, line_of, written
 from tactician.blueprint.texts import Data, Unreadable, from_json
@@ -68,8 +69,11 @@ class Origin:
 
     def problems(self, found: Iterable[tuple[Path, str]], limits: Limits, file: str | None = None) -> list[Problem]:
         """What was found at these paths, with its lines."""
-        lines = lines_of(self.text, limits) if self.has_lines else {}
+        lines = self._lines(limits) if self.has_lines else {}
         return [Problem(written(path), message, file, line_of(path, lines)) for path, message in found]
+
+    def _lines(self, limits: Limits) -> Mapping[Path, int]:
+        return lines_of_json(self.text) if self.format == "json" else lines_of(self.text, limits)
 
 
 NOWHERE = Origin("", "json")

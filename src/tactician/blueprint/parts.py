@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Annotated, Self, TypeAlias
 
 from pydantic import (
@@ -21,6 +19,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from tactician.blueprint.texts import Data
+from tactician.suggestions import closest, closest_spelling
 
 _CLOSE = 0.7
 Count: TypeAlias = Annotated[int, Field(strict=True, ge=0)]
@@ -54,7 +53,12 @@ class Part(BaseModel):
             return handler(value)
         except ValidationError as error:
             told = error.errors(include_url=False, include_context=False)
-            raise ValidationError.from_exception_data(cls.__name__, [cls._told(one) for one in told]) from error
+            # In a list, those with mistakes in them are not counted: so it need not be too short.
+            wrong = [one["loc"] for one in told]
+            real = [
+                one for one in told if one["type"] != "too_short" or not any(_is_in(at, one["loc"]) for at in wrong)
+            ]
+            raise ValidationError.from_exception_data(cls.__name__, [cls._told(one) for one in real]) from error
 
     @classmethod
     def _told(cls, error: Mapping[str, object]) -> InitErrorDetails:
@@ -68,9 +72,8 @@ class Part(BaseModel):
 
     @classmethod
     def _unknown(cls, name: str) -> str:
-        plain = {_plain(field.alias or label): field.alias or label for label, field in cls.model_fields.items()}
-        close = get_close_matches(_plain(name), plain, n=1, cutoff=_CLOSE)
-        return f"there is no such field{f'; did you mean {plain[close[0]]!r}?' if close else ''}"
+        meant = closest_spelling(name, (field.alias or label for label, field in cls.model_fields.items()), _CLOSE)
+        return f"there is no such field{f'; did you mean {meant!r}?' if meant else ''}"
 
     def to_data(self) -> dict[str, Data]:
         """This as JSON has it: without what says nothing."""
@@ -79,6 +82,10 @@ class Part(BaseModel):
             if not field.exclude and (value := getattr(self, name)) is not None:
                 found[field.serialization_alias or field.alias or name] = as_data(value)
         return found
+
+
+def _is_in(place: tuple[int | str, ...], around: tuple[int | str, ...]) -> bool:
+    return len(place) > len(around) and place[: len(around)] == around
 
 
 def one_of(field: str, kinds: Mapping[str, type[Part]], what: str, *, or_text: bool = False) -> BeforeValidator:
@@ -104,8 +111,8 @@ def _unlike(field: str, named: object, known: Iterable[str]) -> str:
     names = list(known)
     if named is None:
         return f"needs the field {field!r}, one of: {', '.join(names)}"
-    close = get_close_matches(str(named), names, n=1)
-    hint = f" did you mean {close[0]!r}?" if close else f" known: {', '.join(names)}"
+    meant = closest(str(named), names)
+    hint = f" did you mean {meant!r}?" if meant else f" known: {', '.join(names)}"
     return f"cannot have the {field} {str(named)[:80]!r};{hint}"
 
 
@@ -124,7 +131,3 @@ def as_data(value: object) -> Data:
         return [as_data(one) for one in value]
     assert value is None or isinstance(value, str | int | float)
     return value
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())

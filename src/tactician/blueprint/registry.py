@@ -6,7 +6,6 @@ import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from threading import Lock, RLock
 from typing import Final, TypeAlias
@@ -18,6 +17,7 @@ from tactician.blueprint.limits import DEFAULT_LIMITS, Limits
 from tactician.blueprint.origin import FORMATS
 from tactician.errors import AgentNotFoundError, ConfigurationError
 from tactician.names import NOTHING_REGISTERED
+from tactician.suggestions import closest
 
 _Stamp: TypeAlias = tuple[int, int, int] | None
 _logger = logging.getLogger(__name__)
@@ -155,8 +155,8 @@ class AgentRegistry:
             names = ", ".join(file.name for file in found)
             raise ConfigurationError(f"{self.folder} has several files for the agent {name!r}: {names}. Keep one.")
         known = self.list()
-        close = get_close_matches(name[:_LONGEST], known, n=1)
-        hint = f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(known) or 'none'}."
+        meant = closest(name[:_LONGEST], known)
+        hint = f"Did you mean {meant!r}?" if meant else f"There are: {', '.join(known) or 'none'}."
         raise AgentNotFoundError(f"{self.folder} has no agent {name[:_LONGEST]!r}. {hint}")
 
     def _files(self, name: str) -> Iterable[Path]:

@@ -14,7 +14,7 @@ from tactician.blueprint.parts import Count, Flag, Name, Number, Part, Positive,
 class TracePart(Part):
     """Whose work a call is, for those who watch: sent to providers that take it."""
 
-    # The source's own writer adds fields of no meaning here.
+    # agentle4j's own writer adds fields of no meaning here.
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore")
 
     trace_id: str | None = None

@@ -8,10 +8,10 @@ from typing import TypeVar, cast
 
 from tactician.blueprint.parts import Part
 from tactician.blueprint.places import Path
+from tactician.blueprint.secrecy import holds_secret, is_own_variable, is_secret_name
 
 P = TypeVar("P", bound=Part)
 _VARIABLE = re.compile(r"\$(\$)?\{(?:([A-Za-z_]\w*)(?::-([^}]*))?\})?")
-_SECRET = re.compile(r"KEY(?:S|_|$)|TOKEN(?:_|$)|SECRET|PASS|PWD|CREDENTIAL|(?:^|_)(?:AUTH|PRIVATE|DSN)(?:_|$)", re.I)
 _NAMES_A_VARIABLE = "api_key_env_var"
 
 
@@ -32,8 +32,8 @@ def expanded(part: P, environment: Mapping[str, str]) -> tuple[P, Sequence[tuple
                 problems.append((path, "write $${ where ${ is meant, or name a variable, as in ${NAME}"))
             elif is_name:
                 problems.append((path, f"it is the name of a variable: write {name}, without ${{}}"))
-            elif _SECRET.search(name):
-                problems.append((path, f"${{{name}}} may be a secret; only apiKeyEnvVar names those"))
+            elif (why := _secrecy(name, environment)) is not None:
+                problems.append((path, f"{why} may be a secret; only apiKeyEnvVar names those"))
             elif (found := environment.get(name, otherwise)) is not None:
                 return found
             else:
@@ -48,6 +48,13 @@ def expanded(part: P, environment: Mapping[str, str]) -> tuple[P, Sequence[tuple
 def escaped(part: P) -> P:
     """The same part, in whose texts every `${` is to be taken as it is."""
     return cast("P", _mapped(part, (), False, lambda text, path, is_name: _VARIABLE.sub(r"$\g<0>", text)))
+
+
+def _secrecy(name: str, environment: Mapping[str, str]) -> str | None:
+    """What of a variable may be a secret."""
+    if is_secret_name(name) or is_own_variable(name):
+        return f"${{{name}}}"
+    return f"what ${{{name}}} says" if name in environment and holds_secret(name, environment) else None
 
 
 def _mapped(value: object, path: Path, is_name: bool, change: Callable[[str, Path, bool], str]) -> object:

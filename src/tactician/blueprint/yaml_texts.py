@@ -44,7 +44,7 @@ def from_yaml(text: str, limits: Limits) -> Data:
 
 
 def lines_of(text: str, limits: Limits) -> Mapping[Path, int]:
-    """The lines of all that is in a text, from 1: YAML, or JSON, which mostly is YAML too. Nothing of another text."""
+    """The lines of all that is in a YAML text, from 1. Nothing of another text."""
     try:
         return _read(text, limits).lines
     except Unreadable:
@@ -106,7 +106,7 @@ class _Reader:
             if self._documents > 1:
                 raise Unreadable("a second document begins; give each a file of its own", line)
         elif isinstance(event, CollectionEndEvent):
-            self._close(line)
+            self._close()
         elif isinstance(event, NodeEvent):
             self._node(event, line)
 
@@ -119,6 +119,7 @@ class _Reader:
         path = _next(holder)
         self.lines.setdefault(path, line)
         if isinstance(event, CollectionStartEvent):
+            _check_tag(event, line, path)
             self._counted(1, line)
             if len(self._open) >= self._limits.depth:
                 raise too_deep(self._limits, line)
@@ -135,7 +136,7 @@ class _Reader:
                 self._known[event.anchor] = scalar, 1
             self._add(scalar)
 
-    def _close(self, line: int) -> None:
+    def _close(self) -> None:
         done = self._open.pop()
         if done.anchor is not None:
             self._known[done.anchor] = done.made, self._count - done.count + 1
@@ -175,6 +176,12 @@ def _next(holder: _Open | None) -> Path:
     if holder is None:
         return ()
     return (*holder.path, len(holder.made) if holder.key is None else holder.key)
+
+
+def _check_tag(event: CollectionStartEvent, line: int, path: Path) -> None:
+    usual = "map" if isinstance(event, MappingStartEvent) else "seq"
+    if event.tag not in (None, "!", _TAG + usual):
+        raise Unreadable(f"the tag {event.tag!r} means nothing here", line, path)
 
 
 def _scalar(event: ScalarEvent, line: int, path: Path) -> Data:
