@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,11 @@ if TYPE_CHECKING:
     from tactician.guardrails import GuardrailKind
     from tactician.process import AgentProcess
     from tactician.runs import RunResult
+
+
+def in_lines(problems: Iterable[object]) -> str:
+    """Problems as a list, to go after the colon of a message."""
+    return "".join(f"\n  - {problem}" for problem in problems)
 
 
 class TacticianError(Exception):
@@ -25,8 +30,7 @@ class AgentFileError(ConfigurationError):
 
     def __init__(self, folder: str, problems: Sequence[str]) -> None:
         self.problems = tuple(problems)
-        lines = "".join(f"\n  - {problem}" for problem in self.problems)
-        super().__init__(f"The agents in {folder} are not described correctly:{lines}")
+        super().__init__(f"The agents in {folder} are not described correctly:{in_lines(self.problems)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +62,7 @@ class BlueprintError(ConfigurationError):
     def __init__(self, subject: str, problems: Sequence[Problem]) -> None:
         self.subject = subject
         self.problems = tuple(problems)
-        lines = "".join(f"\n  - {problem}" for problem in self.problems)
-        super().__init__(f"{subject}:{lines}")
+        super().__init__(f"{subject}:{in_lines(self.problems)}")
 
 
 class MissingExtraError(ConfigurationError):
@@ -76,8 +79,7 @@ class DeclarationError(TacticianError):
     def __init__(self, subject: str, problems: Sequence[str]) -> None:
         self.subject = subject
         self.problems = tuple(problems)
-        lines = "".join(f"\n  - {problem}" for problem in self.problems)
-        super().__init__(f"{subject} is not declared correctly:{lines}")
+        super().__init__(f"{subject} is not declared correctly:{in_lines(self.problems)}")
 
 
 class ModelError(TacticianError):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from functools import reduce
 from importlib import import_module
 from types import FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import TypeVar, cast
+
+from tactician.suggestions import did_you_mean
 
 ALLOW_VARIABLE = "TACTICIAN_ALLOW"
 _DEEPEST = 2  # a method of a class, or a class inside a class
@@ -52,8 +53,7 @@ class Names:
             return self._registered[name]
         if (found := self._in_packages(name)) is not None:
             return found
-        close = get_close_matches(name, self.known(), n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(name, self.known())
         allowed = ", ".join(self.packages) or "none"
         raise NameProblem(
             f"nothing is known by the name {name!r}.{hint} Register it, or allow its package (allowed: {allowed})"

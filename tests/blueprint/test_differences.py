@@ -59,6 +59,60 @@ class TestValues:
         bare = {name: value for name, value in SUPERVISOR.items() if name not in ("handoffs", "toolClassNames")}
         assert between(bare, {**bare, "handoffs": [], "toolClassNames": []}) == []
 
+    @pytest.mark.parametrize(
+        "said",
+        [
+            {"parallelTools": True},
+            {"maxAttempts": 3},
+            {"id": "support"},
+            {"description": "You are Support."},
+            {"description": ""},
+            {"options": {}},
+            {"options": {"fallbacks": []}},
+            {"traceMetadata": {}},
+            {"traceMetadata": {"metadata": {}}},
+            {"responder": {"provider": "OPEN_ROUTER", "apiKeyEnvVar": "OPENROUTER_API_KEY"}},
+        ],
+    )
+    def test_what_is_so_anyway_is_no_difference_for_agents(self, said: dict[str, object]) -> None:
+        bare = agent("Support", responder={"provider": "OPEN_ROUTER"})
+        assert between(bare, {**bare, **said}) == []
+        inner = router(SALES, {"description": "Other", "target": bare})
+        assert between(inner, router(SALES, {"description": "Other", "target": {**bare, **said}})) == []
+
+    @pytest.mark.parametrize(
+        ("bare", "said"),
+        [
+            (NETWORK, {"concurrent": False}),
+            (NETWORK, {"mode": "discuss"}),
+            (PARALLEL, {"mode": "all"}),
+            (PARALLEL, {"traceMetadata": {}}),
+            (router(SALES, BILLS), {"description": "Prices; Bills and refunds", "instructions": ""}),
+            ({"type": "planned", "className": "a.B"}, {"arguments": {}}),
+            (HIERARCHY, {"description": ""}),
+        ],
+    )
+    def test_what_is_so_anyway_is_no_difference(self, bare: dict[str, object], said: dict[str, object]) -> None:
+        assert between(bare, {**bare, **said}) == []
+
+    def test_empty_filters_and_the_usual_format_are_none(self) -> None:
+        prompt = {"source": "provider", "providerId": "p", "promptId": "q"}
+        server = {"baseUrl": "https://acme.example"}
+        before = agent("A", instructions=prompt, responder=server)
+        after = agent(
+            "A", instructions={**prompt, "filters": {}}, responder={**server, "apiFormat": "openai-responses"}
+        )
+        assert between(before, after) == []
+
+    def test_anything_else_is_a_difference(self) -> None:
+        said: dict[str, object] = {"parallelTools": False, "maxAttempts": 4, "options": {"topP": 1.0}}
+        before, after = agent("A"), agent("A", **said)
+        assert {one.path for one in between(before, after)} == said.keys()
+        other = {"provider": "OPEN_ROUTER", "apiKeyEnvVar": "OPENAI_API_KEY"}
+        assert between(agent("A", responder={"provider": "OPEN_ROUTER"}), agent("A", responder=other)) == [
+            Difference("responder.apiKeyEnvVar", "added", after="OPENAI_API_KEY")
+        ]
+
     def test_no_groups_are_not_all_groups(self) -> None:
         before, after = agent("A", autonomy={}), agent("A", autonomy={"enabledToolGroups": []})
         assert between(before, after) == [Difference("autonomy.enabledToolGroups", "added", after=[])]

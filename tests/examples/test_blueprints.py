@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from tactician import Blueprint, RunContext
+from tactician.llm import SystemMessage
 from tactician.testing import ScriptedModel
 
 DESK = Path(__file__).parents[2] / "examples" / "blueprints" / "front_desk.yaml"
@@ -16,7 +17,9 @@ async def test_a_request_goes_to_the_one_who_can_deal_with_it() -> None:
 
     assert "toad" in str(result.output)
     assert result.delegation_path == ("Front desk", "Comedian")
-    assert "You are a comedian." in model.calls[1].messages[0].text
+    told = model.calls[1].messages[0]
+    assert isinstance(told, SystemMessage)
+    assert "You are a comedian." in told.text
     assert model.calls[1].options.temperature == 0.8
 
 

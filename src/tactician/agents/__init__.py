@@ -12,8 +12,9 @@ from tactician.agents.constellations import (
     RouterAgent,
     SupervisorAgent,
 )
+from tactician.agents.context_definition import ContextDefinition
 from tactician.agents.declarations import achieves_goal, action, by_name, condition, cost, resolve, state
-from tactician.agents.definition import AgentDefinition, ContextDefinition, HandoffDefinition
+from tactician.agents.definition import AgentDefinition, HandoffDefinition
 from tactician.agents.function import FunctionRunnable, runnable
 from tactician.agents.planned import PlannedAgent, is_planned, planned_agent, raise_unless_completed
 from tactician.agents.planners import Planner

@@ -12,19 +12,11 @@ from tactician.agents.base import BaseRunnable
 from tactician.agents.toolboxes import Changed, ToolboxSource, with_groups
 from tactician.context import ContextStrategy, Conversation
 from tactician.errors import DeclarationError
-from tactician.guardrails import (
-    GuardrailLike,
-    InputGuardrails,
-    as_input_guardrail,
-    as_output_guardrail,
-    as_tool_input_guardrail,
-    as_tool_output_guardrail,
-)
+from tactician.guardrails import GuardrailLike
 from tactician.llm import NO_OPTIONS, LanguageModel, LlmOptions
 from tactician.loop import (
     DEFAULT_MAX_ATTEMPTS,
     DEFAULT_MAX_TURNS,
-    NO_GUARDS,
     NO_TOOLS,
     Autonomous,
     Guards,
@@ -121,14 +113,7 @@ class Agent(BaseRunnable[T_co]):
         self._tools = Toolbox((*tools, *self.handoffs)) if tools or handoffs else NO_TOOLS
         self.tool_groups = (tool_groups,) if isinstance(tool_groups, str) else tuple(tool_groups)
         self.output_type: type[T_co] | None = output_type
-        self.guards = NO_GUARDS
-        if input_guardrails or output_guardrails or tool_input_guardrails or tool_output_guardrails:
-            self.guards = Guards(
-                input=InputGuardrails.of(map(as_input_guardrail, input_guardrails)),
-                output=tuple(map(as_output_guardrail, output_guardrails)),
-                tool_input=tuple(map(as_tool_input_guardrail, tool_input_guardrails)),
-                tool_output=tuple(map(as_tool_output_guardrail, tool_output_guardrails)),
-            )
+        self.guards = Guards.of(input_guardrails, output_guardrails, tool_input_guardrails, tool_output_guardrails)
         self.context = context
         self.autonomy = autonomy
         self.policy = TurnPolicy(

@@ -105,21 +105,25 @@ class _Compiler:
             ),
             declared.description or action.summary,
             partial(_perform, action),
-            tuple(words.label(p) + ("" if p.required else "?") for p in action.signature.needs) + action.pre,
-            tuple(map(words.written, action.gives)) + action.post,
-            action.outputs,
-            declared.output_binding,
-            tuple(name for name in action.post if name not in self._declared.conditions and name not in words.things),
-            action.ran,
-            declared.retry,
-            tuple(parameter.type for parameter in action.signature.required),
-            action.source.kind if action.source.is_state else None,
-            declared.clear_blackboard,
-            declared.tool_groups,
-            tuple(parameter.type for parameter in action.signature.needs if not parameter.required),
-            _is_serial(action) or bool(words.promised(action)),
-            set(needed).isdisjoint(self._flow.hoped(action, effects)),
+            needs=tuple(words.label(p) + ("" if p.required else "?") for p in action.signature.needs) + action.pre,
+            gives=tuple(map(words.written, action.gives)) + action.post,
+            output_types=action.outputs,
+            output_binding=declared.output_binding,
+            sets=tuple(name for name in action.post if not self._is_seen(name)),
+            condition_ran=action.ran,
+            retry=declared.retry,
+            input_types=tuple(parameter.type for parameter in action.signature.required),
+            state=action.source.kind if action.source.is_state else None,
+            clear_blackboard=declared.clear_blackboard,
+            tool_groups=declared.tool_groups,
+            optional_types=tuple(parameter.type for parameter in action.signature.needs if not parameter.required),
+            is_serial=_is_serial(action) or bool(words.promised(action)),
+            is_sure=set(needed).isdisjoint(self._flow.hoped(action, effects)),
         )
+
+    def _is_seen(self, condition: str) -> bool:
+        """Whether something else tells if it holds: a method, or what is on the blackboard."""
+        return condition in self._declared.conditions or condition in self._words.things
 
     def _goal(self, action: ActionMethod) -> GoalSpec:
         assert action.goal is not None

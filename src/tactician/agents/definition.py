@@ -4,86 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from pydantic import BeforeValidator, Field
 
 from tactician.agents.agent import Agent
+from tactician.agents.context_definition import ContextDefinition, Definition
 from tactician.agents.tempering import Tempered, tempered
-from tactician.context import ContextStrategy, SlidingWindow, Summarization
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.guardrails import AnyGuardrail
 from tactician.guardrails import input as input_named
 from tactician.guardrails import output as output_named
 from tactician.llm import LanguageModel, LlmOptions
 from tactician.loop import DEFAULT_MAX_TURNS, Handoff, handoff
+from tactician.suggestions import did_you_mean
 from tactician.tools import Tool, ToolLike, as_tool, snake_case
 
 if TYPE_CHECKING:
-    from tactician.blueprint import AgentBlueprint
+    from tactician.blueprint import AgentBlueprint, Blueprint
     from tactician.llm import Responder
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _none_as_empty = BeforeValidator(lambda value: () if value is None else value)
 
 
-class _Definition(BaseModel):
-    model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore", defer_build=True
-    )
-
-
-class ContextDefinition(_Definition):
-    """What an agent is shown of a conversation that has become long."""
-
-    strategy_type: Annotated[
-        Literal["sliding", "summarization"],
-        Field(description="sliding leaves the oldest messages out; summarization sums them up"),
-    ]
-    max_tokens: Annotated[int, Field(gt=0, description="How long what the agent is shown may be, in tokens")]
-    preserve_developer_messages: Annotated[
-        bool | None, Field(description="sliding: whether instructions inside the conversation are always shown")
-    ] = None
-    keep_recent_messages: Annotated[
-        int | None, Field(gt=0, description="summarization: how many of the newest messages are never summed up")
-    ] = None
-    summarization_prompt: Annotated[
-        str | None, Field(description="summarization: what the summary has to hold; null for the usual")
-    ] = None
-
-    def build(self) -> ContextStrategy:
-        """The strategy. What a definition does not say is as usual."""
-        if self.strategy_type == "sliding":
-            preserve = self.preserve_developer_messages
-            return SlidingWindow(self.max_tokens, True if preserve is None else preserve)
-        usual = Summarization(self.max_tokens)
-        keep = self.keep_recent_messages or usual.keep_recent
-        return Summarization(self.max_tokens, keep, prompt=self.summarization_prompt)
-
-    @classmethod
-    def of(cls, strategy: ContextStrategy) -> ContextDefinition:
-        """The definition of a strategy.
-
-        Raises:
-            DeclarationError: when it is neither a `SlidingWindow` nor a `Summarization`.
-        """
-        if isinstance(strategy, SlidingWindow):
-            preserve = strategy.preserve_system
-            return cls(strategy_type="sliding", max_tokens=strategy.max_tokens, preserve_developer_messages=preserve)
-        if isinstance(strategy, Summarization):
-            return cls(
-                strategy_type="summarization",
-                max_tokens=strategy.max_tokens,
-                keep_recent_messages=strategy.keep_recent,
-                summarization_prompt=strategy.prompt,
-            )
-        kind = type(strategy).__name__
-        raise DeclarationError(kind, ["a definition can say SlidingWindow and Summarization only"])
-
-
-class HandoffDefinition(_Definition):
+class HandoffDefinition(Definition):
     """Another agent, to which the conversation can be handed over."""
 
     name: Annotated[str, Field(description="A short name of the handoff, such as transfer_to_billing")]
@@ -99,7 +44,7 @@ class HandoffDefinition(_Definition):
         return handoff(self.target._build(model, tools), self.tool_name, self.description)
 
 
-class AgentDefinition(_Definition):
+class AgentDefinition(Definition):
     """What an agent does. Which model, tools and guardrails it has is said when it is built."""
 
     name: Annotated[str, Field(min_length=1, description="A unique name, for logs and handoffs")]
@@ -176,7 +121,7 @@ class AgentDefinition(_Definition):
         return blueprint_of(self, model, responder, tools)
 
     @classmethod
-    def of_blueprint(cls, blueprint: AgentBlueprint, *, tools: Sequence[ToolLike] = ()) -> AgentDefinition:
+    def of_blueprint(cls, blueprint: Blueprint, *, tools: Sequence[ToolLike] = ()) -> AgentDefinition:
         """What the agent of a blueprint does, without its model and where that is reached.
 
         Args:
@@ -296,6 +241,4 @@ def _temperature(model: str | LlmOptions | LanguageModel | None) -> float | None
 
 def _hint(name: str, known: Iterable[str]) -> str:
     names = list(known)
-    close = get_close_matches(name, names, n=1)
-    suggestion = f" Did you mean {close[0]!r}?" if close else ""
-    return f"{suggestion} Tools: {', '.join(names) or 'none'}."
+    return f"{did_you_mean(name, names)} Tools: {', '.join(names) or 'none'}."

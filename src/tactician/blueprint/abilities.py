@@ -10,12 +10,13 @@ from types import FunctionType
 from typing import Annotated, Self, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, model_validator
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from tactician.blueprint.blueprint import Node
 from tactician.blueprint.building import Builder
-from tactician.blueprint.parts import Name, Part, needing
+from tactician.blueprint.parts import Name, Part, ToolName, needing
+from tactician.blueprint.pending import LATER_IN_TEXT
 from tactician.blueprint.snapshot import Snapshot
 from tactician.blueprint.texts import Data
 from tactician.blueprint.type_names import TypeName
@@ -38,7 +39,7 @@ from tactician.tools import FunctionTool, RunnableTool, Tool, ToolLike, as_tool
 from tactician.tools import tools_of as methods_of
 
 G = TypeVar("G", bound=AnyGuardrail)
-TypeText: TypeAlias = Annotated[str, AfterValidator(lambda text: str(TypeName.of(text)))]
+TypeText: TypeAlias = Annotated[str, AfterValidator(lambda text: str(TypeName.of(text))), LATER_IN_TEXT]
 _tools: WeakKeyDictionary[FunctionType, Tool] = WeakKeyDictionary()
 _GUARDRAILS: Mapping[str, tuple[type[AnyGuardrail], Callable[[GuardrailLike], AnyGuardrail]]] = {
     "inputGuardrails": (InputGuardrail, as_input_guardrail),
@@ -71,7 +72,7 @@ class GuardrailPart(Part):
 class HandoffPart(Part):
     """To whom the conversation can be handed over, and when."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+    name: ToolName
     description: str
     target: Node
     propagated_output_type: TypeText | None = None
@@ -81,7 +82,7 @@ class HandoffPart(Part):
 class AgentToolPart(Part):
     """An agent or a constellation as a tool."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+    name: ToolName
     description: str
     target: Node
 

@@ -28,7 +28,7 @@ from tactician.blueprint.building import Builder
 from tactician.blueprint.contexts import autonomy_of, autonomy_part, context_part, strategy_of
 from tactician.blueprint.instructions import Instructions, instructions_of, instructions_part
 from tactician.blueprint.models import ModelParts, trace_part, traced
-from tactician.blueprint.parts import Flag, Name, Number, Part, Positive, Seconds
+from tactician.blueprint.parts import Flag, Name, Part, Positive, Seconds, Temperature
 from tactician.blueprint.settings import AutonomyPart, ContextPart, OptionsPart, ResponderPart, TracePart
 from tactician.blueprint.snapshot import Snapshot
 from tactician.llm import LanguageModel, LlmOptions, TraceMetadata
@@ -47,7 +47,7 @@ class AgentFields(Blueprint):
     model: Name
     instructions: Instructions
     max_turns: Positive
-    temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
+    temperature: Temperature | None = None
     responder: ResponderPart | None = None
     tool_class_names: tuple[Name, ...] | None = None
     handoffs: tuple[HandoffPart, ...] | None = None

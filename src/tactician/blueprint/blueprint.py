@@ -6,14 +6,16 @@ import json
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated, ClassVar, TypeAlias, TypeVar
 
-from pydantic import Field, PrivateAttr, SerializeAsAny, TypeAdapter, WithJsonSchema
+from pydantic import Field, PrivateAttr, SerializeAsAny, TypeAdapter, ValidationError, WithJsonSchema
 
 from tactician.agents.base import BaseRunnable
 from tactician.blueprint.building import Builder
+from tactician.blueprint.checking import mended_from
 from tactician.blueprint.limits import DEFAULT_LIMITS, Limits
 from tactician.blueprint.origin import NOWHERE, Origin
 from tactician.blueprint.parts import Part, one_of
@@ -105,6 +107,39 @@ class Blueprint(Part):
         """
         return read_from(Origin.of(Path(file), limits), limits)
 
+    @classmethod
+    def load(
+        cls,
+        file: str | Path,
+        *,
+        allow: Sequence[str] = (),
+        names: Mapping[str, object] = NOTHING_REGISTERED,
+        environment: Mapping[str, str] = os.environ,
+        root: str | Path | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> BaseRunnable[object]:
+        """What the blueprint in a file describes: `from_file` and `build` in one, with the mistakes of both.
+
+        Args:
+            file: `.json`, `.yaml` or `.yml`.
+            allow: as for `build`, as are all that follow.
+            names: what else names in it stand for.
+            environment: where keys are, and what `${NAME}` stands for.
+            root: the folder outside of which no file is read.
+            limits: how large it may be.
+
+        Raises:
+            BlueprintError: with every mistake of its form, and with everything that is missing or not allowed.
+        """
+        draft = Draft.of(Origin.of(Path(file), limits), limits)
+        if draft.blueprint is not None and not draft.problems:
+            return draft.blueprint.build(allow=allow, names=names, environment=environment, root=root, limits=limits)
+        more: tuple[Problem, ...] = ()
+        if (mended := draft.blueprint) is not None:
+            more = mended.problems(allow=allow, names=names, environment=environment, root=root, limits=limits)
+        named = str(file) if any(one.file for one in more) else None
+        raise BlueprintError(draft.origin.subject, [*(replace(one, file=named) for one in draft.problems), *more])
+
     def __eq__(self, other: object) -> bool:
         """Whether both say the same, wherever they were read."""
         return type(other) is type(self) and self.__dict__ == other.__dict__
@@ -188,6 +223,35 @@ def read_from(origin: Origin, limits: Limits) -> Blueprint:
     blueprint = origin.read(_adapter().validate_python, limits)
     blueprint._origin = origin
     return blueprint
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What could be read of a text.
+
+    Attributes:
+        origin: the text.
+        blueprint: what it says; where its form is wrong, without that; `None` when nothing is left.
+        problems: what is wrong with its form.
+    """
+
+    origin: Origin
+    blueprint: Blueprint | None
+    problems: tuple[Problem, ...] = ()
+
+    @classmethod
+    def of(cls, origin: Origin, limits: Limits) -> Draft:
+        """That of a text."""
+        try:
+            return cls(origin, read_from(origin, limits))
+        except BlueprintError as error:
+            if not isinstance(cause := error.__cause__, ValidationError):
+                return cls(origin, None, error.problems)
+            left = mended_from(origin, cause, _adapter().validate_python, limits)
+            if left is None:
+                return cls(origin, None, error.problems)
+            left.value._origin = left.origin
+            return cls(origin, left.value, error.problems)
 
 
 @cache

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path as File
 from typing import TYPE_CHECKING, TypeVar
 
-from tactician.blueprint.limits import Limits
+from tactician.blueprint.limits import Limits, Taken
 from tactician.blueprint.origin import Origin
 from tactician.blueprint.places import Path
-from tactician.blueprint.variables import expanded
+from tactician.blueprint.variables import checked
 from tactician.errors import ConfigurationError, DeclarationError, Problem
 from tactician.names import NameProblem, Names
 
 if TYPE_CHECKING:
     from tactician.agents.base import BaseRunnable
     from tactician.blueprint.blueprint import Blueprint
+    from tactician.blueprint.references import Other
 
 T = TypeVar("T")
 
@@ -32,6 +34,8 @@ class _Shared:
     limits: Limits
     found: list[tuple[Origin, Path, str]] = field(default_factory=list)
     nodes: int = 0
+    others: dict[File, Other] = field(default_factory=dict)
+    taken: Taken = field(default_factory=Taken)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +87,31 @@ class Builder:
         return self._shared.limits
 
     @property
+    def others(self) -> dict[File, Other]:
+        """The other files that were read, so that each is read once."""
+        return self._shared.others
+
+    @property
+    def taken(self) -> Taken:
+        """How much other files have taken of the limits."""
+        return self._shared.taken
+
+    @property
     def problems(self) -> list[Problem]:
         """All that is wrong, with its places."""
         by_origin: dict[int, tuple[Origin, list[tuple[Path, str]]]] = {}
         for origin, path, message in self._shared.found:
             by_origin.setdefault(id(origin), (origin, []))[1].append((path, message))
         named = len(by_origin) > 1 or any(origin.file != self.origin.file for origin, _ in by_origin.values())
-        return [
+        found = (
             problem
             for origin, found in by_origin.values()
             for problem in sorted(
                 origin.problems(found, self.limits, str(origin.file) if named and origin.file else None),
                 key=lambda problem: problem.line or 0,
             )
-        ]
+        )
+        return list(dict.fromkeys(found))  # a file may be named more than once
 
     def at(self, *steps: str | int) -> Builder:
         """The builder of what is at a place inside this one."""
@@ -112,10 +127,10 @@ class Builder:
 
     def whole(self, blueprint: Blueprint) -> BaseRunnable[object] | None:
         """What the blueprint of a whole text describes; `None` when something in it is wrong."""
-        said, problems = expanded(blueprint, self.environment)
+        said, problems = checked(blueprint, self.environment)
         for path, message in problems:
             self.problem(message, *path)
-        return self.node(said)
+        return None if said is None else self.node(said)
 
     def node(self, blueprint: Blueprint, *steps: str | int) -> BaseRunnable[object] | None:
         """What a blueprint describes; `None` when that was told to be wrong."""
@@ -142,6 +157,9 @@ class Builder:
     def file(self, name: str, *steps: str | int) -> File | None:
         """A file beside that of the blueprint; `None` when it is outside of where files may be read."""
         root, beside = self._shared.root, self.origin.file
+        if any(part.startswith(".") and part.strip(".") for part in re.split(r"[\\/]", name)):
+            self.problem(f"{name}: what has a name that begins with a dot is not read, as it may hold secrets", *steps)
+            return None
         try:
             file = ((beside.parent if beside is not None else File.cwd()) / name).resolve()
         except (OSError, ValueError, RuntimeError) as error:

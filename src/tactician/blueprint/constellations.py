@@ -18,7 +18,8 @@ from tactician.agents.constellations import (
 from tactician.blueprint.blueprint import Blueprint, Node, blueprint_type
 from tactician.blueprint.building import Builder
 from tactician.blueprint.models import ModelParts, trace_part, traced
-from tactician.blueprint.parts import Flag, Name, Number, Part, Positive
+from tactician.blueprint.parts import Flag, Name, Part, Positive, Temperature
+from tactician.blueprint.pending import LATER_IN_TEXT
 from tactician.blueprint.settings import OptionsPart, ResponderPart, TracePart
 from tactician.blueprint.snapshot import Snapshot
 from tactician.runs import Runnable
@@ -45,7 +46,7 @@ class RouterBlueprint(Blueprint):
     # What agentle4j does not have.
     description: str | None = None
     instructions: str | None = None
-    temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
+    temperature: Temperature | None = None
     options: OptionsPart | None = None
 
     def assembled(self, builder: Builder) -> RouterAgent | None:
@@ -107,7 +108,7 @@ class NetworkBlueprint(Blueprint):
     # What agentle4j does not have.
     description: str | None = None
     concurrent: Flag | None = None
-    mode: Literal["discuss", "broadcast"] | None = None
+    mode: Annotated[Literal["discuss", "broadcast"], LATER_IN_TEXT] | None = None
 
     def assembled(self, builder: Builder) -> AgentNetwork | Broadcast | None:
         """The network."""
@@ -156,7 +157,7 @@ class ParallelBlueprint(Blueprint):
     trace_metadata: TracePart | None = None
     # What agentle4j does not have.
     description: str | None = None
-    mode: Literal["all", "first"] | None = None
+    mode: Annotated[Literal["all", "first"], LATER_IN_TEXT] | None = None
     synthesizer: Node | None = None
 
     def assembled(self, builder: Builder) -> ParallelAgents | FirstOf | Synthesis | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from pydantic.alias_generators import to_camel
 
@@ -12,6 +13,8 @@ from tactician.blueprint.abilities import GuardrailPart, tool_parts
 from tactician.blueprint.agents import AgentBlueprint
 from tactician.blueprint.blueprint import Blueprint
 from tactician.blueprint.models import responder_part
+from tactician.blueprint.parts import Part
+from tactician.blueprint.pending import Pending
 from tactician.blueprint.places import written
 from tactician.blueprint.references import Reference
 from tactician.blueprint.settings import ContextPart, ResponderPart, SlidingPart, SummarizationPart
@@ -20,6 +23,8 @@ from tactician.errors import BlueprintError, Problem
 from tactician.llm import Responder
 from tactician.tools import ToolLike, as_tool
 
+P = TypeVar("P", bound=Part)
+_VARIABLES = "a definition has no variables: write what they stand for"
 _UNSAID = (
     *("tool_input_guardrails", "tool_output_guardrails", "agent_tools", "tool_groups"),
     *("autonomy", "max_attempts", "max_tool_calls", "max_tool_output_tokens", "tool_timeout"),
@@ -82,16 +87,17 @@ class _Reader:
         for field in _UNSAID:
             if getattr(blueprint, field):
                 self._problem(path, to_camel(field), "a definition cannot say that")
+        known, about = self._known(blueprint, path), (*path, "contextManagement")
         return AgentDefinition(
             name=self._text(blueprint.name, (*path, "name")),
             instructions=text,
-            max_turns=blueprint.max_turns,
-            temperature=blueprint.temperature,
+            max_turns=known.max_turns,
+            temperature=known.temperature,
             tool_names=self._tool_names(blueprint.tool_class_names, path),
             input_guardrails=self._guardrails(blueprint.input_guardrails, (*path, "inputGuardrails")),
             output_guardrails=self._guardrails(blueprint.output_guardrails, (*path, "outputGuardrails")),
             handoffs=self._handoffs(blueprint, path),
-            context_management=None if context is None else self._context(context, path),
+            context_management=None if context is None else self._context(self._known(context, about), path),
         )
 
     def _text(self, said: object, path: tuple[str | int, ...]) -> str:
@@ -100,8 +106,15 @@ class _Reader:
             return ""
         parts = said.split("$${")
         if any("${" in part for part in parts):
-            self._problem(path, "", "a definition has no variables: write what they stand for")
+            self._problem(path, "", _VARIABLES)
         return "${".join(parts)
+
+    def _known(self, part: P, path: tuple[str | int, ...]) -> P:
+        """The part, with something in the place of variables that are no texts."""
+        pending = [name for name, value in part if isinstance(value, Pending)]
+        for name in pending:
+            self._problem(path, to_camel(name), _VARIABLES)
+        return part.model_copy(update=dict.fromkeys(pending, 1)) if pending else part
 
     def _handoffs(self, blueprint: AgentBlueprint, path: tuple[str | int, ...]) -> tuple[HandoffDefinition, ...]:
         made: list[HandoffDefinition] = []

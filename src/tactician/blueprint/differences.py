@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Final, Literal, TypeAlias
@@ -12,6 +12,7 @@ from typing import Final, Literal, TypeAlias
 from tactician.blueprint.blueprint import Blueprint
 from tactician.blueprint.places import written
 from tactician.blueprint.texts import Data
+from tactician.blueprint.usual import without_usual
 
 Change: TypeAlias = Literal["added", "removed", "changed", "moved"]
 _LONG = 100
@@ -61,45 +62,74 @@ class Difference:
 
 
 def differences_between(before: Blueprint, after: Blueprint) -> tuple[Difference, ...]:
-    """What differs in what two blueprints say; how they say it does not matter.
+    """What differs in what two blueprints say; how they say it does not matter, nor whether they say what is so anyway.
 
     What has a name in a list, or a description, is found by it, wherever it is in the other list. `followed` puts in
     place what is in other files.
     """
-    return tuple(_between(before.to_data(), after.to_data(), ""))
+    return tuple(_between(_Said.by(before), _Said.by(after), ""))
 
 
-def _between(before: Data, after: Data, path: str) -> Iterator[Difference]:
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What a blueprint says somewhere, and what of that is not so anyway: nothing, when all of it is."""
+
+    whole: Data
+    plain: Data
+
+    @classmethod
+    def by(cls, blueprint: Blueprint) -> _Said:
+        return cls(blueprint.to_data(), without_usual(blueprint).to_data())
+
+    def field(self, name: str) -> _Said:
+        assert isinstance(self.whole, dict)
+        return _Said(self.whole[name], self.plain.get(name) if isinstance(self.plain, dict) else None)
+
+    def item(self, place: int) -> _Said:
+        assert isinstance(self.whole, list)
+        return _Said(self.whole[place], self.plain[place] if isinstance(self.plain, list) else None)
+
+    def says(self, name: str) -> bool:
+        """Whether it says so of a field, and not only what is so anyway."""
+        return isinstance(self.plain, dict) and name in self.plain and not (name in _LISTS and not self.plain[name])
+
+
+def _between(one: _Said, other: _Said, path: str) -> Iterator[Difference]:
+    before, after = one.whole, other.whole
     if isinstance(before, dict) and isinstance(after, dict):
-        yield from _fields(before, after, path)
+        yield from _fields(one, other, {**before, **after}, path)
     elif isinstance(before, list) and isinstance(after, list):
-        yield from _items(before, after, path)
+        yield from _items(one, other, before, after, path)
+    elif one.plain is None and other.plain is None:
+        return
     elif before != after or isinstance(before, bool) != isinstance(after, bool):
         yield Difference(path, "changed", before, after)
 
 
-def _fields(before: Mapping[str, Data], after: Mapping[str, Data], path: str) -> Iterator[Difference]:
-    for name in {**before, **after}:
+def _fields(one: _Said, other: _Said, names: Iterable[str], path: str) -> Iterator[Difference]:
+    before, after = one.whole, other.whole
+    assert isinstance(before, dict) and isinstance(after, dict)
+    for name in names:
         here = f"{path}.{written((name,))}" if path else written((name,))
         if name in before and name in after:
-            yield from _between(before[name], after[name], here)
-        elif name in _LISTS and not before.get(name) and not after.get(name):
-            continue
-        elif name in before:
+            yield from _between(one.field(name), other.field(name), here)
+        elif name in before and one.says(name):
             yield Difference(here, "removed", before=before[name])
-        else:
+        elif name in after and other.says(name):
             yield Difference(here, "added", after=after[name])
 
 
-def _items(before: Sequence[Data], after: Sequence[Data], path: str) -> Iterator[Difference]:
+def _items(
+    one: _Said, other: _Said, before: Sequence[Data], after: Sequence[Data], path: str
+) -> Iterator[Difference]:
     pairs, gone, new = _paired(before, after)
     old_labels, new_labels = _labels(before), _labels(after)
-    for old, other in pairs:
-        yield from _between(before[old], after[other], f"{path}[{old_labels[old]}]")
+    for old, place in pairs:
+        yield from _between(one.item(old), other.item(place), f"{path}[{old_labels[old]}]")
     for old in gone:
         yield Difference(f"{path}[{old_labels[old]}]", "removed", before=before[old])
-    for other in new:
-        yield Difference(f"{path}[{new_labels[other]}]", "added", after=after[other])
+    for place in new:
+        yield Difference(f"{path}[{new_labels[place]}]", "added", after=after[place])
     order = sorted(pairs, key=lambda pair: pair[1])
     if order != pairs:
         was: list[Data] = [old_labels[old] for old, _ in pairs]

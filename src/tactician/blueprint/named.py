@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
-from typing import Final, Literal, cast
+from typing import Final, Literal, cast, get_args, get_origin
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import JsonValue, Secret, SecretBytes, SecretStr, TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
@@ -15,6 +15,7 @@ from tactician.agents.planned import DECLARED, PlannedAgent
 from tactician.blueprint.blueprint import Blueprint, blueprint_type
 from tactician.blueprint.building import Builder
 from tactician.blueprint.parts import Name
+from tactician.blueprint.secrecy import has_secret, is_secret_name
 from tactician.blueprint.snapshot import Snapshot
 from tactician.names import NameProblem, path_of
 from tactician.runs import Runnable
@@ -22,6 +23,10 @@ from tactician.suggestions import closest
 from tactician.tools import problems_of, resolved_hints
 
 _MANY: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+_SECRETS: Final = (Secret, SecretBytes, SecretStr)
+_NO_SECRETS: Final = (
+    "it may be a secret, which no blueprint holds: give it a default that reads the environment, and leave it out"
+)
 
 
 @blueprint_type("planned", PlannedAgent)
@@ -112,7 +117,9 @@ def _arguments(kind: type, given: Mapping[str, JsonValue], builder: Builder) -> 
         builder.problem(f"there is no such argument{f'; did you mean {meant!r}?' if meant else ''}", name)
     made: dict[str, object] = {}
     for name, parameter in parameters.items():
-        if name in given:
+        if name in given and _may_be_secret(name, given[name], hints.get(name)):
+            builder.problem(_NO_SECRETS, name)
+        elif name in given:
             made[name] = _read(hints.get(name, object), given[name], builder.at(name))
         elif parameter.default is parameter.empty and parameter.kind not in _MANY:
             builder.problem(f"{kind.__name__} needs it", name)
@@ -138,6 +145,22 @@ def _said(instance: object, snapshot: Snapshot) -> Iterator[tuple[str, JsonValue
             snapshot.problem(f"no attribute {name!r} tells what it was made with", name)
         elif parameter.default is parameter.empty or value != parameter.default:
             try:
-                yield name, to_jsonable_python(value)
+                said = to_jsonable_python(value)
             except PydanticSerializationError:
                 snapshot.problem(f"a {type(value).__name__} has no JSON form", name)
+                continue
+            if _may_be_secret(name, said, type(value)):
+                snapshot.problem(_NO_SECRETS, name)
+            else:
+                yield name, said
+
+
+def _may_be_secret(name: str, value: JsonValue, kind: object) -> bool:
+    if value is None or isinstance(value, bool):
+        return False
+    return is_secret_name(name) or _is_of_secrets(kind) or has_secret(value)
+
+
+def _is_of_secrets(kind: object) -> bool:
+    plain = get_origin(kind) or kind
+    return (isinstance(plain, type) and issubclass(plain, _SECRETS)) or any(map(_is_of_secrets, get_args(kind)))

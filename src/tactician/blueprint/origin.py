@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from tactician.blueprint.json_lines import lines_of_json
 from tactician.blueprint.limits import Limits
+from tactician.blueprint.parts import mistakes_of
 from tactician.blueprint.places import Path, line_of, written
 from tactician.blueprint.texts import Data, Unreadable, from_json
 from tactician.blueprint.yaml_texts import from_yaml, lines_of
@@ -52,6 +53,14 @@ class Origin:
         """How errors call it."""
         return "The blueprint is wrong" if self.file is None else f"The blueprint {self.file} is wrong"
 
+    def data(self, limits: Limits) -> Data:
+        """The data in the text.
+
+        Raises:
+            Unreadable: when it has none.
+        """
+        return (from_json if self.format == "json" else from_yaml)(self.text, limits)
+
     def read(self, validate: Callable[[Data], T], limits: Limits) -> T:
         """What `validate` makes of the data in the text.
 
@@ -59,13 +68,11 @@ class Origin:
             BlueprintError: with every mistake, each with its path and line.
         """
         try:
-            return validate((from_json if self.format == "json" else from_yaml)(self.text, limits))
+            return validate(self.data(limits))
         except Unreadable as error:
             raise BlueprintError(self.subject, [error.problem]) from error
         except ValidationError as error:
-            told = error.errors(include_url=False, include_context=False, include_input=False)
-            found = {one["loc"]: one["msg"].removeprefix("Value error, ") for one in told}
-            raise BlueprintError(self.subject, self.problems(found.items(), limits)) from error
+            raise BlueprintError(self.subject, self.problems(mistakes_of(error).items(), limits)) from error
 
     def problems(self, found: Iterable[tuple[Path, str]], limits: Limits, file: str | None = None) -> list[Problem]:
         """What was found at these paths, with its lines."""

@@ -13,20 +13,26 @@ from pydantic import (
     JsonValue,
     ModelWrapValidatorHandler,
     ValidationError,
+    ValidationInfo,
     model_validator,
 )
 from pydantic.alias_generators import to_camel
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from tactician.blueprint.pending import LATER, LATER_IN_TEXT
+from tactician.blueprint.places import Path
 from tactician.blueprint.texts import Data
 from tactician.suggestions import closest, closest_spelling
 
 _CLOSE = 0.7
-Count: TypeAlias = Annotated[int, Field(strict=True, ge=0)]
-Positive: TypeAlias = Annotated[int, Field(strict=True, gt=0)]
-Number: TypeAlias = Annotated[float, Field(strict=True)]
-Seconds: TypeAlias = Annotated[float, Field(strict=True, gt=0)]
-Flag: TypeAlias = Annotated[bool, Field(strict=True)]
+# A variable may be in the place of each of these. A further constraint would not let it through.
+Count: TypeAlias = Annotated[int, Field(strict=True, ge=0), LATER]
+Positive: TypeAlias = Annotated[int, Field(strict=True, gt=0), LATER]
+Number: TypeAlias = Annotated[float, Field(strict=True), LATER]
+Seconds: TypeAlias = Annotated[float, Field(strict=True, gt=0), LATER]
+Temperature: TypeAlias = Annotated[float, Field(strict=True, ge=0, le=2), LATER]
+Flag: TypeAlias = Annotated[bool, Field(strict=True), LATER]
+ToolName: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$"), LATER_IN_TEXT]
 Name: TypeAlias = Annotated[str, Field(min_length=1)]
 
 
@@ -88,20 +94,26 @@ def _is_in(place: tuple[int | str, ...], around: tuple[int | str, ...]) -> bool:
     return len(place) > len(around) and place[: len(around)] == around
 
 
+def mistakes_of(error: ValidationError) -> dict[Path, str]:
+    """What is wrong, by its place."""
+    told = error.errors(include_url=False, include_context=False, include_input=False)
+    return {one["loc"]: one["msg"].removeprefix("Value error, ") for one in told}
+
+
 def one_of(field: str, kinds: Mapping[str, type[Part]], what: str, *, or_text: bool = False) -> BeforeValidator:
     """Reads a part of one of these kinds, by what it says in a field; a `$ref` is its own kind.
 
     A discriminated union would add the kinds to the paths of errors, and could not say which one was meant.
     """
 
-    def read(value: object) -> object:
+    def read(value: object, info: ValidationInfo) -> object:
         if isinstance(value, Part) or (or_text and isinstance(value, str)):
             return value
         if not isinstance(value, Mapping):
             raise PydanticCustomError("problem", "{message}", {"message": f"{what} is an object"})
         named = value.get(field, "$ref" if "$ref" in value else None)
         if (kind := kinds.get(named) if isinstance(named, str) else None) is not None:
-            return kind.model_validate(value, by_alias=True, by_name=False)
+            return kind.model_validate(value, by_alias=True, by_name=False, context=info.context)
         raise PydanticCustomError("problem", "{message}", {"message": f"{what} {_unlike(field, named, kinds)}"})
 
     return BeforeValidator(read)
@@ -130,4 +142,4 @@ def as_data(value: object) -> Data:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [as_data(one) for one in value]
     assert value is None or isinstance(value, str | int | float)
-    return value
+    return str(value) if isinstance(value, str) else value

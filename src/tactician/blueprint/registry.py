@@ -15,7 +15,7 @@ from tactician.blueprint.blueprint import Blueprint
 from tactician.blueprint.following import followed
 from tactician.blueprint.limits import DEFAULT_LIMITS, Limits
 from tactician.blueprint.origin import FORMATS
-from tactician.errors import AgentNotFoundError, ConfigurationError
+from tactician.errors import AgentNotFoundError, BlueprintError, ConfigurationError
 from tactician.names import NOTHING_REGISTERED
 from tactician.suggestions import closest
 
@@ -91,7 +91,7 @@ class AgentRegistry:
             if kept.made is None:
                 kept.made = self._built(name, kept)
             elif self._watch and any(_stamp(file) != stamp for file, stamp in kept.stamps.items()):
-                kept.made = self._renewed(name, kept, kept.made)
+                self._renew(name, kept)
             return kept.made
 
     def list(self) -> Sequence[str]:
@@ -121,25 +121,35 @@ class AgentRegistry:
     def _built(self, name: str, kept: _Kept) -> BaseRunnable[object]:
         file = self._file(name)
         kept.stamps = {file: _stamp(file)}
-        blueprint = Blueprint.from_file(file, limits=self._limits)
         if self._watch:
-            others = followed(blueprint, environment=self._environment, root=self._root, limits=self._limits)
-            kept.stamps |= {other: _stamp(other) for other in others.files}
-        return blueprint.build(
-            allow=self._allow, names=self._names, environment=self._environment, root=self._root, limits=self._limits
+            kept.stamps |= {other: _stamp(other) for other in self._others(file)}
+        return Blueprint.load(
+            file,
+            allow=self._allow,
+            names=self._names,
+            environment=self._environment,
+            root=self._root,
+            limits=self._limits,
         )
 
-    def _renewed(self, name: str, kept: _Kept, last: BaseRunnable[object]) -> BaseRunnable[object]:
-        """The agent as its files say now; the last one, when they are wrong."""
-        kept.stamps = {file: _stamp(file) for file in kept.stamps}
+    def _others(self, file: Path) -> Sequence[Path]:
+        """The files that a file names."""
         try:
-            return self._built(name, kept)
-        except ConfigurationError as error:
-            _logger.warning("The agent %r stays as it was. %s", name, error)
-            return last
-        except AgentNotFoundError:
+            blueprint = Blueprint.from_file(file, limits=self._limits)
+        except BlueprintError:
+            return ()
+        return followed(blueprint, environment=self._environment, root=self._root, limits=self._limits).files
+
+    def _renew(self, name: str, kept: _Kept) -> None:
+        """Builds the agent as its files say now; it stays as it was, when they are wrong."""
+        kept.stamps = {file: _stamp(file) for file in kept.stamps}
+        if not any(self._files(name)):
             self.reload(name)
-            raise
+            self._file(name)  # raises
+        try:
+            kept.made = self._built(name, kept)
+        except (Exception, SystemExit) as error:  # somebody else's code may run here
+            _logger.warning("The agent %r stays as it was. %s", name, error if str(error) else type(error).__name__)
 
     def _file(self, name: str) -> Path:
         """The file of that name.

@@ -8,12 +8,15 @@ from pydantic.json_schema import GenerateJsonSchema, JsonRef, JsonSchemaValue, m
 from pydantic_core import core_schema
 
 from tactician.blueprint.blueprint import KINDS
+from tactician.blueprint.pending import LATER, LATER_IN_TEXT
 from tactician.blueprint.texts import Data
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 IDENTIFIER: Final = "urn:tactician:blueprint"
 _ANY: Final = "Blueprint"
 _NULL: Final = {"type": "null"}
+_LATER: Final = (LATER, LATER_IN_TEXT)
+_WRITTEN_LAST: Final = frozenset(f"#/$defs/{name}" for name in (_ANY, *(one.name for one in _LATER)))
 
 
 def json_schema() -> dict[str, Data]:
@@ -31,6 +34,7 @@ def json_schema() -> dict[str, Data]:
             properties = definition["properties"]
             definition["properties"] = {"type": properties.pop("type"), **properties}
             definition["required"] = ["type", *definition.get("required", ())]
+    found.update((one.name, one.schema) for one in _LATER)
     found[_ANY] = {"title": "blueprint", "description": "An agent or a constellation.", "oneOf": references}
     return {
         "$schema": DIALECT,
@@ -47,7 +51,7 @@ class _Schema(GenerateJsonSchema):
 
     def get_schema_from_definitions(self, json_ref: JsonRef) -> JsonSchemaValue | None:
         # One that is inside another one is written last, when all of its kinds are known.
-        return None if json_ref == f"#/$defs/{_ANY}" else super().get_schema_from_definitions(json_ref)
+        return None if json_ref in _WRITTEN_LAST else super().get_schema_from_definitions(json_ref)
 
     def field_title_should_be_set(self, schema: object) -> bool:
         return False

@@ -48,12 +48,11 @@ def holds_secret(name: str, environment: Mapping[str, str]) -> bool:
     """Whether there may be a secret in what a variable says: also that of another one."""
     text = environment[name]
     others = (one for other, one in environment.items() if other != name and is_secret_name(other))
-    return has_secret(text) or has_secret(_json(text)) or any(len(one) >= _SHORT and one in text for one in others)
+    return has_secret(text) or _is_json_with_one(text) or any(len(one) >= _SHORT and one in text for one in others)
 
 
-def _json(text: str) -> object:
-    """The data in a text; the text, when it has none."""
+def _is_json_with_one(text: str) -> bool:
     try:
-        return json.loads(text)
+        return has_secret(json.loads(text))
     except (ValueError, RecursionError):
-        return text
+        return False

@@ -9,6 +9,9 @@ from pydantic import ConfigDict, Field, JsonValue, model_validator
 from pydantic.alias_generators import to_camel
 
 from tactician.blueprint.parts import Count, Flag, Name, Number, Part, Positive, Seconds, needing, one_of
+from tactician.blueprint.pending import LATER, LATER_IN_TEXT
+
+_ApiFormat: TypeAlias = Annotated[Literal["openai-responses", "openai-chat", "anthropic-messages"], LATER_IN_TEXT]
 
 
 class TracePart(Part):
@@ -32,8 +35,8 @@ class RetryPart(Part):
     max_retries: Count = 3
     initial_delay_ms: Count = 1_000
     max_delay_ms: Count = 30_000
-    multiplier: Annotated[Number, Field(ge=1)] = 2.0
-    retryable_status_codes: tuple[Annotated[int, Field(strict=True, ge=100, le=599)], ...] = (
+    multiplier: Annotated[float, Field(strict=True, ge=1), LATER] = 2.0
+    retryable_status_codes: tuple[Annotated[int, Field(strict=True, ge=100, le=599), LATER], ...] = (
         *(429, 500, 502),
         *(503, 504, 529),
     )
@@ -47,7 +50,7 @@ class ResponderPart(Part):
     provider: Name | None = None
     base_url: Name | None = None
     api_key_env_var: Name | None = None
-    api_format: Literal["openai-responses", "openai-chat", "anthropic-messages"] | None = None
+    api_format: _ApiFormat | None = None
     retry_policy: RetryPart | None = None
     trace_metadata: TracePart | None = None
 
@@ -82,7 +85,7 @@ class AutonomyPart(Part):
     compact_after: Count | None = None
     keep_last: Positive = 1
     max_conversation_tokens: Positive | None = None
-    min_iteration_interval: Annotated[Number, Field(ge=0)] | None = None
+    min_iteration_interval: Annotated[float, Field(strict=True, ge=0), LATER] | None = None
     infinite: Flag = False
     retries: Count = 1
 

@@ -65,6 +65,15 @@ def check_data(data: Data, limits: Limits) -> None:
     raise too_deep(limits)
 
 
+def measured(data: Data) -> tuple[int, int]:
+    """How many values data has, and how deep they are nested."""
+    count, depth, level = 1, 0, list(_inside(data))
+    while level:
+        count, depth = count + len(level), depth + 1
+        level = [inner for one in level for inner in _inside(one)]
+    return count, depth
+
+
 def too_many(limits: Limits, line: int | None = None) -> Unreadable:
     """There are more values than are read."""
     return Unreadable(f"it has more than {limits.values:,} values", line)

@@ -6,9 +6,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar, cast
 
-from tactician.blueprint.parts import Part
+from pydantic import ValidationError
+
+from tactician.blueprint.parts import Part, mistakes_of
+from tactician.blueprint.pending import FILLED, Pending
 from tactician.blueprint.places import Path
 from tactician.blueprint.secrecy import holds_secret, is_own_variable, is_secret_name
+from tactician.blueprint.texts import Unreadable
+from tactician.blueprint.yaml_texts import plain
 
 P = TypeVar("P", bound=Part)
 _VARIABLE = re.compile(r"\$(\$)?\{(?:([A-Za-z_]\w*)(?::-([^}]*))?\})?")
@@ -42,7 +47,30 @@ def expanded(part: P, environment: Mapping[str, str]) -> tuple[P, Sequence[tuple
 
         return _VARIABLE.sub(value, text)
 
-    return cast("P", _mapped(part, (), False, expand)), problems
+    def filled(text: str, path: Path, is_name: bool) -> object:
+        before, said = len(problems), expand(text, path, is_name)
+        if not isinstance(text, Pending) or len(problems) > before:
+            return said
+        try:
+            return plain(said)
+        except Unreadable as error:
+            problems.append((path, str(error)))
+            return said
+
+    return cast("P", _mapped(part, (), False, filled)), problems
+
+
+def checked(part: P, environment: Mapping[str, str]) -> tuple[P | None, Sequence[tuple[Path, str]]]:
+    """What `expanded` gives, where that may stand there: else nothing."""
+    said, problems = expanded(part, environment)
+    if said is part:
+        return part, problems
+    try:
+        made = type(part).model_validate(said.to_data(), by_alias=True, by_name=False, context=FILLED)
+    except ValidationError as error:
+        told = {path for path, _ in problems}
+        return None, [*problems, *((path, why) for path, why in mistakes_of(error).items() if path not in told)]
+    return made, problems
 
 
 def escaped(part: P) -> P:
@@ -57,7 +85,7 @@ def _secrecy(name: str, environment: Mapping[str, str]) -> str | None:
     return f"what ${{{name}}} says" if name in environment and holds_secret(name, environment) else None
 
 
-def _mapped(value: object, path: Path, is_name: bool, change: Callable[[str, Path, bool], str]) -> object:
+def _mapped(value: object, path: Path, is_name: bool, change: Callable[[str, Path, bool], object]) -> object:
     """The value itself where nothing in it changes."""
     if isinstance(value, str):
         return change(value, path, is_name) if "${" in value else value
@@ -72,12 +100,12 @@ def _mapped(value: object, path: Path, is_name: bool, change: Callable[[str, Pat
     return value
 
 
-def _changed(part: Part, path: Path, change: Callable[[str, Path, bool], str]) -> Part:
+def _changed(part: Part, path: Path, change: Callable[[str, Path, bool], object]) -> Part:
     changes = dict(_changes(part, path, change))
     return part.model_copy(update=changes) if changes else part
 
 
-def _changes(part: Part, path: Path, change: Callable[[str, Path, bool], str]) -> Iterator[tuple[str, object]]:
+def _changes(part: Part, path: Path, change: Callable[[str, Path, bool], object]) -> Iterator[tuple[str, object]]:
     for name, field in type(part).model_fields.items():
         value = getattr(part, name)
         if value is None or isinstance(value, int | float):

@@ -211,7 +211,7 @@ def plain(text: str, line: int | None = None, path: Path = ()) -> Data:
         number = kind(text)
     except ValueError:  # of thousands of digits
         number = math.inf
-    if not math.isfinite(number):
+    if isinstance(number, float) and math.isinf(number):
         raise Unreadable(f"{text[:40]} is too large a number", line, path)
     return number
 

@@ -19,6 +19,7 @@ from tactician.cli.loading import choose, load_agents
 from tactician.cli.models import show_models
 from tactician.cli.running import run
 from tactician.cli.steering import kill, respond, resume
+from tactician.cli.words import visible
 from tactician.cli.working import worker
 from tactician.errors import TacticianError
 from tactician.llm import ModelCatalog
@@ -41,7 +42,7 @@ def main() -> None:
     except (TacticianError, SearchLimitExceeded) as error:
         if "--debug" in sys.argv:
             raise
-        err.print(f"[bold red]error:[/bold red] {escape(str(error))}", soft_wrap=True, highlight=False)
+        err.print(f"[bold red]error:[/bold red] {escape(visible(str(error)))}", soft_wrap=True, highlight=False)
         sys.exit(2)
     except SystemExit as ended:
         if ended.code == _INTERRUPTED:

@@ -23,19 +23,24 @@ from tactician.blueprint.following import Followed, followed
 from tactician.blueprint.outline import Outline, outline_of
 from tactician.blueprint.schema import json_schema
 from tactician.cli.asking import Asker
-from tactician.cli.console import Debug, ModelName, NoInput, PersonalityName, err, out
-from tactician.cli.outcomes import Outcome, answered, begun, conclude, print_pending
+from tactician.cli.console import Debug, ModelName, NoInput, PersonalityName, Prompts, Responses, err, out
+from tactician.cli.outcomes import WAITING, Outcome, answered, begun, conclude, print_pending
 from tactician.cli.personalities import personality
 from tactician.cli.progress import ProgressView
 from tactician.cli.running import platform_with, terminal_asker
-from tactician.cli.words import short
+from tactician.cli.words import on_a_line, short, visible
 from tactician.errors import BlueprintError, ConfigurationError, Problem
 from tactician.names import allowed_by
 
 blueprints = typer.Typer(name="blueprint", help="Agents and constellations in JSON and YAML.", no_args_is_help=True)
 
-_WAITING = 3
 _MARKS = {"added": ("+", "green"), "removed": ("-", "red"), "changed": ("~", "yellow"), "moved": ("~", "yellow")}
+_ADVICE = {
+    "Register it, or allow its package": "Allow its package with --allow",
+    "Import the module": "Import with --module the module",
+    "build with another root": "name another folder with --root",
+}
+"""What is advised to programs, and what that is on the command line."""
 _File = Annotated[Path, typer.Argument(help="A blueprint: a file that ends in .json, .yaml or .yml.")]
 _Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Blueprints.")]
 _Allow = Annotated[
@@ -44,6 +49,10 @@ _Allow = Annotated[
 ]
 _Modules = Annotated[
     list[str] | None, typer.Option("--module", help="A module to import first: one that registers guardrails.")
+]
+_Root = Annotated[
+    Path | None,
+    typer.Option("--root", help="The folder outside of which no file is read; the working directory, if FILE is in it."),
 ]
 _NoFollow = Annotated[
     bool, typer.Option("--no-follow", help="Compare what the files say alone, not what is in the files that they name.")
@@ -55,14 +64,15 @@ def check(
     files: _Files,
     allow: _Allow = None,
     modules: _Modules = None,
+    root: _Root = None,
     no_build: Annotated[bool, typer.Option("--no-build", help="Check the structure only.")] = False,
     debug: Debug = False,
 ) -> None:
     """Say what is wrong with blueprints: names, keys, guardrails, files. Exit code 1 when something is."""
     _import(modules, allow)
-    found = dict.fromkeys(line for file in files for line in _mistakes(file, allow or (), builds=not no_build))
+    found = dict.fromkeys(line for file in files for line in _mistakes(file, allow or (), root, builds=not no_build))
     for line in found:
-        out.print(line, markup=False, highlight=False, soft_wrap=True)
+        out.print(on_a_line(line), markup=False, highlight=False, soft_wrap=True)
     if found:
         raise typer.Exit(1)
     err.print(f"[green]{_count(len(files), 'blueprint')}, nothing is wrong[/green]")
@@ -74,22 +84,26 @@ def run(
     input: Annotated[str, typer.Argument(help="What the agent is asked to do.")],
     allow: _Allow = None,
     modules: _Modules = None,
+    root: _Root = None,
     model: ModelName = None,
     no_input: NoInput = False,
-    prompts: Annotated[bool, typer.Option("-p", "--prompts", help="Show what models are sent.")] = False,
-    responses: Annotated[bool, typer.Option("-r", "--responses", help="Show what models answer.")] = False,
+    prompts: Prompts = False,
+    responses: Responses = False,
     voice: PersonalityName = None,
     debug: Debug = False,
 ) -> None:
     """Run a blueprint: progress goes to stderr, the result to stdout. Exit code 3: it waits for somebody."""
     view = ProgressView(err, prompts, responses, voice=personality(voice))
     _import(modules, allow)
-    made = Blueprint.from_file(file).build(allow=allow or ())
+    try:
+        made = Blueprint.load(file, allow=allow or (), root=root)
+    except BlueprintError as error:
+        raise BlueprintError(error.subject, _advised(error.problems)) from error
     outcome = asyncio.run(_run(view, made, input, terminal_asker(no_input), model))
     if outcome.pending:
         print_pending(err, outcome.pending)
         err.print("It waits, and is not kept: run it in a terminal, to answer there.")
-        raise typer.Exit(_WAITING)
+        raise typer.Exit(WAITING)
     conclude(outcome, None)
 
 
@@ -101,12 +115,12 @@ def schema(modules: _Modules = None, debug: Debug = False) -> None:
 
 
 @blueprints.command()
-def show(file: _File, debug: Debug = False) -> None:
+def show(file: _File, root: _Root = None, debug: Debug = False) -> None:
     """Draw a constellation: who is in it, their models, tools, guardrails and handoffs. Other files are followed."""
-    found = followed(Blueprint.from_file(file), texts=False)
+    found = followed(Blueprint.from_file(file), root=root, texts=False)
     out.print(_drawn(outline_of(found.blueprint)))
     if found.problems:
-        raise BlueprintError(f"{file} cannot be followed everywhere", found.problems)
+        raise BlueprintError(f"{file} cannot be followed everywhere", _advised(found.problems))
 
 
 @blueprints.command()
@@ -115,10 +129,11 @@ def diff(
     after: _File,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     no_follow: _NoFollow = False,
+    root: _Root = None,
     debug: Debug = False,
 ) -> None:
     """Say what differs in behaviour between two blueprints. Exit code 1 when something does."""
-    found = differences_between(*(_whole(file, follows=not no_follow) for file in (before, after)))
+    found = differences_between(*(_whole(file, root, follows=not no_follow) for file in (before, after)))
     if as_json:
         print(json.dumps([one.to_data() for one in found], indent=2, ensure_ascii=False))
     else:
@@ -139,15 +154,29 @@ def _import(modules: Sequence[str] | None, allow: Sequence[str] | None) -> None:
             raise ConfigurationError(f"The module {name!r} cannot be imported: {error}") from error
 
 
-def _mistakes(file: Path, allow: Sequence[str], *, builds: bool) -> Iterable[str]:
+def _mistakes(file: Path, allow: Sequence[str], root: Path | None, *, builds: bool) -> Iterable[str]:
     """What is wrong with a file, one line each."""
     try:
-        blueprint = Blueprint.from_file(file)
         if builds:
-            blueprint.build(allow=allow)
+            Blueprint.load(file, allow=allow, root=root)
+        else:
+            Blueprint.from_file(file)
     except BlueprintError as error:
-        return [_placed(problem, file) for problem in error.problems]
+        return [_placed(problem, file) for problem in _advised(error.problems)]
+    except (Exception, SystemExit) as error:  # somebody else's code runs here, and other files are still to be checked
+        return [f"{_from_here(file)}: {type(error).__name__}: {error}"]
     return ()
+
+
+def _advised(problems: Iterable[Problem]) -> list[Problem]:
+    """Problems with the advice that helps on the command line."""
+    return [replace(one, message=_here(one.message)) for one in problems]
+
+
+def _here(message: str) -> str:
+    for elsewhere, here in _ADVICE.items():
+        message = message.replace(elsewhere, here)
+    return message
 
 
 def _placed(problem: Problem, file: Path) -> str:
@@ -167,40 +196,45 @@ async def _run(
     return await answered(platform, await begun(platform, made, input), asker)
 
 
-def _whole(file: Path, *, follows: bool) -> Blueprint:
+def _whole(file: Path, root: Path | None, *, follows: bool) -> Blueprint:
     """The blueprint in a file, with what is in the files that it names."""
     blueprint = Blueprint.from_file(file)
-    found = followed(blueprint) if follows else Followed(blueprint, (), ())
+    found = followed(blueprint, root=root) if follows else Followed(blueprint, (), ())
     if found.problems:
-        raise BlueprintError(f"{file} names files that cannot be read; --no-follow leaves them out", found.problems)
+        raise BlueprintError(f"{file} names files that cannot be read; --no-follow leaves them out", _advised(found.problems))
     return found.blueprint
 
 
 def _drawn(one: Outline) -> Tree:
     tree = Tree(_heading(one), highlight=False)
     for label, told in one.facts:
-        tree.add(f"[dim]{escape(label)}[/dim] {escape(told)}")
+        tree.add(f"[dim]{escape(label)}[/dim] {_shown(told)}")
     for inner in one.inner:
         tree.children.append(_drawn(inner))
     return tree
 
 
 def _heading(one: Outline) -> str:
-    name = f"[bold]{escape(one.name)}[/bold]"
+    name = f"[bold]{_shown(one.name)}[/bold]"
     named = [
-        f"[{colour}]{escape(part)}[/{colour}]" for colour, part in (("yellow", one.role), ("cyan", one.type)) if part
+        f"[{colour}]{_shown(part)}[/{colour}]" for colour, part in (("yellow", one.role), ("cyan", one.type)) if part
     ]
     told = [one.model, short(one.about), _from_here(one.file) if one.role and one.file else ""]
-    return " ".join([*named, name]) + "".join(f"  [dim]{escape(part)}[/dim]" for part in told if part)
+    return " ".join([*named, name]) + "".join(f"  [dim]{_shown(part)}[/dim]" for part in told if part)
+
+
+def _shown(text: str) -> str:
+    """A text of a file, as part of a line."""
+    return escape(on_a_line(text))
 
 
 def _print_difference(one: Difference) -> None:
     mark, colour = _MARKS[one.change]
-    told = f"[{colour}]{mark} {escape(one.path)}[/{colour}]{_told(one)}"
+    told = f"[{colour}]{mark} {_shown(one.path)}[/{colour}]{_told(one)}"
     out.print(told, highlight=False, soft_wrap=True)
     for line in one.lines:
         colour = {"+": "green", "-": "red"}.get(line[:1], "dim")
-        out.print(f"    [{colour}]{escape(line)}[/{colour}]", highlight=False, soft_wrap=True)
+        out.print(f"    [{colour}]{escape(visible(line))}[/{colour}]", highlight=False, soft_wrap=True)
 
 
 def _told(one: Difference) -> str:
@@ -222,7 +256,7 @@ def _named(path: str, value: object) -> str:
 
 
 def _said(value: object) -> str:
-    return escape(short(json.dumps(value, ensure_ascii=False)))
+    return _shown(short(json.dumps(value, ensure_ascii=False)))
 
 
 def _count(number: int, what: str) -> str:

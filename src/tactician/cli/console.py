@@ -18,6 +18,8 @@ AgentName = Annotated[str | None, typer.Option("--agent", "-a", help="Which agen
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 NoInput = Annotated[bool, typer.Option("--no-input", help="Ask nothing in the terminal.")]
 ModelName = Annotated[str | None, typer.Option("--model", "-m", help="The default model of this run.")]
+Prompts = Annotated[bool, typer.Option("-p", "--prompts", help="Show what models are sent.")]
+Responses = Annotated[bool, typer.Option("-r", "--responses", help="Show what models answer.")]
 ProcessId = Annotated[str, typer.Argument(metavar="ID", help="The id of a process or a run: see `tactician ps`.")]
 StoreUrl = Annotated[
     str | None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Iterable
-from difflib import get_close_matches
 from importlib.util import module_from_spec, spec_from_file_location
 from inspect import Parameter, signature
 from pathlib import Path
@@ -17,6 +16,7 @@ from tactician.errors import AgentNotFoundError, ConfigurationError, Declaration
 from tactician.platform import Platform
 from tactician.platform.publishing import GOALS
 from tactician.runs import Runnable
+from tactician.suggestions import did_you_mean
 from tactician.tools import ToolGroup, ToolGroups
 
 
@@ -72,8 +72,7 @@ def choose(agents: dict[str, Runnable], name: str | None, path: Path) -> Runnabl
             return next(iter(agents.values()))
         raise AgentNotFoundError(f"{path} has several agents: {known}. Choose one with --agent NAME.")
     if name not in agents:
-        close = get_close_matches(name, agents, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(name, agents)
         raise AgentNotFoundError(f"{path} has no agent {name!r}.{hint} It has: {known}.")
     return agents[name]
 

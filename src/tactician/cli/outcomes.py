@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import typer
 from rich.console import Console
@@ -22,7 +22,8 @@ from tactician.runs import PendingKind, PendingRequest, Response, Runnable, RunR
 from tactician.tools import as_text
 
 Outcome: TypeAlias = AgentProcess | RunResult[object]
-_WAITING = 3
+WAITING: Final = 3
+"""The exit code of a run that waits for somebody."""
 _EXAMPLES: Mapping[PendingKind, str] = {
     "approval": "--approve",
     "confirmation": "yes",
@@ -69,7 +70,7 @@ def conclude(outcome: Outcome, again: str | None) -> None:
     if outcome.pending:
         print_pending(err, outcome.pending)
         err.print(_how_to_answer(outcome, again), markup=False, highlight=False, soft_wrap=True)
-        raise typer.Exit(_WAITING)
+        raise typer.Exit(WAITING)
     if isinstance(outcome, AgentProcess):
         raise_unless_completed(outcome)
     result = outcome.result if isinstance(outcome, AgentProcess) else outcome.output

@@ -14,7 +14,18 @@ import typer
 
 from tactician.agents import PlannedAgent
 from tactician.cli.asking import Asker
-from tactician.cli.console import AgentName, Debug, File, ModelName, NoInput, PersonalityName, StoreUrl, err
+from tactician.cli.console import (
+    AgentName,
+    Debug,
+    File,
+    ModelName,
+    NoInput,
+    PersonalityName,
+    Prompts,
+    Responses,
+    StoreUrl,
+    err,
+)
 from tactician.cli.loading import Loaded, choose, load_agents
 from tactician.cli.outcomes import Outcome, answered, begun, conclude
 from tactician.cli.personalities import personality
@@ -34,8 +45,8 @@ def run(
     model: ModelName = None,
     store: StoreUrl = None,
     no_input: NoInput = False,
-    prompts: Annotated[bool, typer.Option("-p", "--prompts", help="Show what models are sent.")] = False,
-    responses: Annotated[bool, typer.Option("-r", "--responses", help="Show what models answer.")] = False,
+    prompts: Prompts = False,
+    responses: Responses = False,
     plan: Annotated[bool, typer.Option("--plan", help="Draw each plan in full.")] = False,
     voice: PersonalityName = None,
     debug: Debug = False,

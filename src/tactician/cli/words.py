@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 
 from tactician.llm import UsageTally
+
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    """A text of somebody else, in which nothing commands the terminal: such characters are shown as escapes."""
+    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def on_a_line(text: str) -> str:
+    """The same on one line, and whole."""
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def spent(seconds: float, tally: UsageTally) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from difflib import get_close_matches
 from types import FunctionType
 from typing import TypeVar
 
@@ -17,6 +16,7 @@ from tactician.guardrails.guardrail import (
     ToolOutputGuardrail,
     in_words,
 )
+from tactician.suggestions import did_you_mean
 
 G = TypeVar("G", bound=AnyGuardrail)
 
@@ -53,8 +53,7 @@ class GuardrailRegistry:
         if isinstance(found, kind):
             return found
         names = self.names(kind.kind)
-        close = get_close_matches(name, names, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(name, names)
         raise ConfigurationError(
             f"There is no {in_words(kind.kind, name)}.{hint} Known: {', '.join(names) or 'none'}. Import the module "
             f"that declares it with @guardrails.{kind.kind}_guardrail({name!r}) first."

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Protocol, runtime_checkable
 
 from tactician.config import ModelSettings, Settings, load_settings
@@ -25,6 +24,7 @@ from tactician.llm.routing.deployment import full_name
 from tactician.llm.service_catalog import EMBEDDINGS, IMAGES, ServiceFinder, is_of_a_service
 from tactician.llm.single_keys import is_enabled, single_key
 from tactician.llm.vectors import EmbeddingModel
+from tactician.suggestions import did_you_mean
 
 MODEL_VARIABLE = "TACTICIAN_MODEL"
 
@@ -227,8 +227,7 @@ class ModelCatalog:
         if family is not None:
             return family, self._at_provider(family, name)
         known = [entry.name for entry in self._entries()]
-        close = get_close_matches(name, known, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(name, known)
         raise UnknownModelError(
             f"Nothing serves the model {name!r}.{hint} Known here: {', '.join(known) or 'none'}; "
             'or name its provider, as in "ollama:qwen3" or "openai:gpt-5.4". See `tactician models`.'

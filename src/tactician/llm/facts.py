@@ -18,7 +18,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from tactician.errors import ConfigurationError
+from tactician.errors import ConfigurationError, in_lines
 from tactician.llm.known_models import KNOWN
 from tactician.llm.model import Features
 from tactician.llm.wire.dialect import Dialect
@@ -112,7 +112,7 @@ def _checked(facts: Iterable[Fact]) -> tuple[Fact, ...]:
         for place, fact in enumerate(facts, 1)
     )
     if problems:
-        raise ConfigurationError("The facts about models are not valid:" + "".join(f"\n  - {one}" for one in problems))
+        raise ConfigurationError(f"The facts about models are not valid:{in_lines(problems)}")
     return checked
 
 

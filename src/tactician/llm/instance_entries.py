@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from urllib.parse import urlsplit
 
 from tactician.llm.provider import Provider
 from tactician.llm.providers import PROVIDERS
+from tactician.suggestions import did_you_mean
 
 KNOWN_PROVIDERS = (*PROVIDERS, "custom")
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -183,8 +183,7 @@ def _provider(raw: Raw, mistakes: Mistakes) -> Provider | None:
     if name == "custom":
         return _custom(raw, mistakes)
     if name and name not in PROVIDERS:
-        close = get_close_matches(name, KNOWN_PROVIDERS, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(name, KNOWN_PROVIDERS)
         mistakes.add("provider", f"there is no {name!r}; known are {', '.join(KNOWN_PROVIDERS)}.{hint}")
     provider = PROVIDERS.get(name)
     return provider if provider is None or raw.get("apiFormat") is None else _in_format(raw, provider, mistakes)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter, ValidationError
 
-from tactician.errors import ConfigurationError
+from tactician.errors import ConfigurationError, in_lines
 from tactician.llm.facts import KNOWN_FACTS, FactTable
 from tactician.llm.instance_entries import KNOWN_PROVIDERS, Entry, Mistakes, is_wanted, read_entry, resolved
 from tactician.llm.pricing import NO_PRICES, ModelPrice
@@ -113,7 +113,7 @@ def _duplicates(ids: Sequence[str]) -> list[str]:
 
 
 def _invalid(problems: Sequence[str]) -> ConfigurationError:
-    return ConfigurationError(f"{VARIABLE} is not valid:" + "".join(f"\n  - {problem}" for problem in problems))
+    return ConfigurationError(f"{VARIABLE} is not valid:{in_lines(problems)}")
 
 
 def _instance(entry: Entry, facts: FactTable, prices: Mapping[str, ModelPrice]) -> Instance:

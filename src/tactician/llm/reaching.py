@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import Literal, TypeAlias, get_args
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
@@ -14,6 +13,7 @@ from tactician.llm.provider import Provider, joined
 from tactician.llm.providers import AZURE_IN_FORMAT, IN_FORMAT, OPENROUTER_RESPONSES, PROVIDERS
 from tactician.llm.remote import Endpoint
 from tactician.llm.single_keys import is_enabled, own_address
+from tactician.suggestions import did_you_mean
 
 ApiFormat: TypeAlias = Literal["openai-responses", "openai-chat", "anthropic-messages"]
 
@@ -41,8 +41,7 @@ def reach_by_name(
 ) -> Reach | None:
     """How a provider is reached, by the name that it has in files, such as `OPEN_ROUTER`; what is wrong, otherwise."""
     if (provider := _NAMED.get(_plain(given))) is None:
-        close = get_close_matches(given.upper(), _SPELLED, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(given.upper(), _SPELLED)
         problems.append(f"provider: there is no {given!r}; known are {', '.join(_SPELLED)}.{hint}")
         return None
     base_url = own_address(provider.name, environment)

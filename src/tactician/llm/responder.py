@@ -9,7 +9,7 @@ from functools import cached_property
 from urllib.parse import urlsplit
 
 from tactician.clock import SYSTEM_CLOCK, Clock
-from tactician.errors import ConfigurationError
+from tactician.errors import ConfigurationError, in_lines
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.options import NO_OPTIONS, LlmOptions
 from tactician.llm.reaching import ApiFormat, Reach, reach_by_name, reach_by_url
@@ -137,8 +137,8 @@ class Responder:
         if not name:
             problems.append("model: is missing; name the model as the provider does")
         if problems or reach is None:
-            listed = "".join(f"\n  - {problem}" for problem in problems)
-            raise ConfigurationError(f"The responder {self.label!r} of the model {name!r} cannot be used:{listed}")
+            subject = f"The responder {self.label!r} of the model {name!r}"
+            raise ConfigurationError(f"{subject} cannot be used:{in_lines(problems)}")
         return RespondedModel(self, name, options, reach, clock)
 
     def _reach(self, environment: Mapping[str, str]) -> tuple[Reach | None, list[str]]:

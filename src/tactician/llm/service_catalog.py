@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from tactician.config import ModelSettings
@@ -25,6 +24,7 @@ from tactician.llm.vectors import (
     LocalEmbeddingModel,
     RemoteEmbeddingModel,
 )
+from tactician.suggestions import did_you_mean
 
 EMBEDDING_VARIABLE = "TACTICIAN_EMBEDDING"
 IMAGE_VARIABLE = "TACTICIAN_IMAGE"
@@ -229,8 +229,7 @@ class ServiceFinder(Generic[M]):
         if family is not None:
             return self._at_provider(family, name)
         known = list(self._candidates())
-        close = get_close_matches(name, [one.rpartition(":")[2] for one in known], n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(name, [one.rpartition(":")[2] for one in known])
         example = next(iter(self._service.defaults.items()))
         raise UnknownModelError(
             f"Nothing serves the model {name!r} for {self._service.name}.{hint} "

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tactician.guardrails import InputGuardrails, OutputGuardrail, ToolInputGuardrail, ToolOutputGuardrail
+from tactician.guardrails import (
+    GuardrailLike,
+    InputGuardrails,
+    OutputGuardrail,
+    ToolInputGuardrail,
+    ToolOutputGuardrail,
+    as_input_guardrail,
+    as_output_guardrail,
+    as_tool_input_guardrail,
+    as_tool_output_guardrail,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,6 +26,28 @@ class Guards:
     output: tuple[OutputGuardrail, ...] = ()
     tool_input: tuple[ToolInputGuardrail, ...] = ()
     tool_output: tuple[ToolOutputGuardrail, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        input: Sequence[GuardrailLike],
+        output: Sequence[GuardrailLike],
+        tool_input: Sequence[GuardrailLike],
+        tool_output: Sequence[GuardrailLike],
+    ) -> Guards:
+        """Those that a user gave, in whatever form.
+
+        Raises:
+            DeclarationError: when one is not declared correctly.
+        """
+        if not (input or output or tool_input or tool_output):
+            return NO_GUARDS
+        return cls(
+            input=InputGuardrails.of(map(as_input_guardrail, input)),
+            output=tuple(map(as_output_guardrail, output)),
+            tool_input=tuple(map(as_tool_input_guardrail, tool_input)),
+            tool_output=tuple(map(as_tool_output_guardrail, tool_output)),
+        )
 
 
 NO_GUARDS = Guards()

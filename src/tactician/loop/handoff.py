@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Generic, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from typing_extensions import TypeVar
 
 from tactician.context import mended
-from tactician.errors import HandoffError, InvalidArgumentsError
+from tactician.errors import HandoffError
+from tactician.events import HandedOff
 from tactician.llm import (
     AssistantMessage,
     Message,
@@ -22,7 +24,8 @@ from tactician.llm import (
 )
 from tactician.loop.output import InvalidOutput, output_type
 from tactician.runs import RunContext, Runnable, RunResult
-from tactician.tools import Tool, ToolTraits, problems_of, snake_case
+from tactician.tools import Tool, ToolTraits, snake_case
+from tactician.tools.function import invalid_arguments
 
 T = TypeVar("T", default=object)
 HistoryFilter: TypeAlias = Callable[[Sequence[Message]], Sequence[Message]]
@@ -117,7 +120,7 @@ class Handoff(Tool, Generic[T]):
         try:
             return _Arguments.model_validate_json(arguments or "{}").message
         except ValidationError as error:
-            raise InvalidArgumentsError(f"The arguments are not valid: {problems_of(error)}") from error
+            raise invalid_arguments(error) from error
 
 
 def handoff(
@@ -137,6 +140,27 @@ def handoff(
         propagated_output_type=propagated_output_type,
         history=history,
         awareness=awareness,
+    )
+
+
+async def hand_over(
+    handoff: Handoff[object], call: ToolCall, source: str, messages: Sequence[Message], context: RunContext
+) -> RunResult[object]:
+    """What the target answers, as the result of the one who hands over.
+
+    Raises:
+        HandoffError: when it is not of the type that the handoff promises.
+    """
+    target, message = handoff.target, handoff.message(call)
+    if context.sink is not None:
+        context.sink(HandedOff(run_id=context.run_id, path=context.path, target=target.name, message=message))
+    result = await target.run(handoff.conversation(source, messages, message), context=context)
+    return replace(
+        result,
+        output=handoff.accepted(result),
+        delegation_path=(source, *(result.delegation_path or (target.name,))),
+        tally=context.tally,
+        run_id=context.run_id,
     )
 
 

@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 from tactician.context import Conversation
 from tactician.errors import StoredStateError
 from tactician.llm import AssistantMessage, Message, ToolCall, ToolResult
+from tactician.runs import RunContext, RunResult, RunStatus
 
 
 class _SavedState(TypedDict):
@@ -100,6 +101,11 @@ class TurnState:
             if isinstance(one, ToolResult):
                 results[one.call_id] = one
         return [results[call.id] for call in message.tool_calls]
+
+    def failed(self, context: RunContext) -> RunResult[None]:
+        """The result of a run that has failed."""
+        messages = tuple(self.conversation.messages)
+        return RunResult(None, RunStatus.FAILED, messages, context.tally, run_id=context.run_id)
 
     def restart(self) -> None:
         """Forgets all that was said since the run began."""

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Generic, TypeVar, cast
 
 from tactician.context import Conversation, Window, counter_for
-from tactician.errors import BudgetError, OutputError, TurnLimitError
-from tactician.events import HandedOff, OutputRejected
-from tactician.guardrails import CheckedInput, CheckedOutput, any_objection, first_objection
+from tactician.errors import BudgetError, TurnLimitError
+from tactician.guardrails import CheckedInput, any_objection, first_objection
 from tactician.llm import (
     NO_OPTIONS,
     AssistantMessage,
@@ -24,15 +22,16 @@ from tactician.llm import (
     ToolResult,
     UserMessage,
 )
+from tactician.loop.acceptance import Acceptance
 from tactician.loop.asking import ask
 from tactician.loop.autonomy import TaskOver
 from tactician.loop.calls import Refused, ToolRunner
 from tactician.loop.endings import Answer, AutonomousEnding, Ending, ReplyEnding
-from tactician.loop.handoff import Handoff
+from tactician.loop.handoff import Handoff, hand_over
 from tactician.loop.output import InvalidOutput, OutputType
 from tactician.loop.policy import DEFAULT_POLICY, TurnPolicy
 from tactician.loop.state import TurnState
-from tactician.runs import Paused, RunContext, RunResult, RunStatus
+from tactician.runs import Paused, RunContext, RunResult
 from tactician.tools import Tool, Toolbox, as_text
 
 T = TypeVar("T")
@@ -79,6 +78,7 @@ class TurnLoop(Generic[T]):
         self._is_last_word = False
         self._state: TurnState
         self._runner: ToolRunner
+        self._acceptance: Acceptance[T]
 
     async def run(self, messages: Sequence[Message], conversation: Conversation | None = None) -> RunResult[T]:
         """Takes turns until the model answers.
@@ -101,10 +101,11 @@ class TurnLoop(Generic[T]):
         try:
             result = await self._run(messages)
         except Refused as refused:
-            if conversation is not None and refused.objection.kind == "input":
+            objection = refused.objection
+            if conversation is not None and objection.kind == "input":
                 conversation.rewind(self._state.begin - len(messages))
             self._complete(conversation)
-            raise refused.objection.error(self._name, self._failed()) from refused.objection.result.cause
+            raise objection.error(self._name, self._state.failed(self._context)) from objection.result.cause
         except Paused:
             raise
         except BaseException:
@@ -124,6 +125,7 @@ class TurnLoop(Generic[T]):
         if frame is not None:
             frame.progress = self._state
         self._runner = ToolRunner(self._context, self._policy, self._state)
+        self._acceptance = Acceptance(self._name, self._output, self._context, self._policy, self._state)
 
     def _complete(self, conversation: Conversation | None) -> None:
         """Answers the calls that are open in the caller's conversation, so that it can be gone on with."""
@@ -191,7 +193,7 @@ class TurnLoop(Generic[T]):
         context, state = self._context, self._state
         if (meter := context.meter) is not None:
             if (reason := meter.exceeded()) is not None:
-                raise BudgetError(f"{self._name}: {reason}", self._failed())
+                raise BudgetError(f"{self._name}: {reason}", self._state.failed(self._context))
             meter.count_turn()
         state.turn += 1
         request = await self._request(is_over)
@@ -238,12 +240,12 @@ class TurnLoop(Generic[T]):
             is_answer = self._is_last_word  # whatever ends the run otherwise: there are no tools any more
             answer = Answer(self._output.parse(message.text)) if is_answer else self._ending.answer(message)
         except InvalidOutput as error:
-            self._reject(message.text, error)
+            self._acceptance.reject(message.text, error)
             return None
         if answer is None:
             self._state.conversation.append(UserMessage(self._ending.nudge))
             return None
-        return await self._checked(answer.value, message.text)
+        return await self._acceptance.of_value(answer.value, message.text)
 
     async def _ended_by(
         self, message: AssistantMessage, results: Sequence[ToolResult], tools: Toolbox
@@ -253,85 +255,24 @@ class TurnLoop(Generic[T]):
         ends = [(c, r, t) for c, r in pairs if not r.is_error and (t := tools.find(c.name)) and t.traits.ends_run]
         for call, result, tool in sorted(ends, key=_precedence):
             if isinstance(tool, Handoff):
-                return await self._hand_over(tool, call)
+                messages = self._state.conversation.messages
+                delegated = await hand_over(tool, call, self._name, messages, self._context)
+                return cast("RunResult[T]", delegated)  # it is of the type that the handoff promises
             if isinstance(tool, TaskOver):
-                return await self._accepted(call.arguments)
-            return await self._accepted(result.content if tool.traits.return_direct else message.text or result.content)
+                return await self._acceptance.of_text(call.arguments)
+            text = result.content if tool.traits.return_direct else message.text or result.content
+            return await self._acceptance.of_text(text)
         return None
-
-    async def _accepted(self, text: str) -> RunResult[T] | None:
-        try:
-            value = self._output.parse(text)
-        except InvalidOutput as error:
-            self._reject(text, error)
-            return None
-        return await self._checked(value, text)
-
-    async def _checked(self, value: T, text: str) -> RunResult[T] | None:
-        """The result, if the output guardrails let it out."""
-        guards = self._policy.guards.output
-        if guards and (objection := await first_objection(guards, CheckedOutput(text, value), self._context)):
-            if not objection.wants_retry:
-                raise Refused(objection)
-            self._reject(text, objection.reason)
-            return None
-        messages = tuple(self._state.conversation.messages)
-        return RunResult(value, messages=messages, tally=self._context.tally, run_id=self._context.run_id)
-
-    async def _hand_over(self, handoff: Handoff[object], call: ToolCall) -> RunResult[T]:
-        context, message = self._context, handoff.message(call)
-        if context.sink is not None:
-            context.sink(
-                HandedOff(run_id=context.run_id, path=context.path, target=handoff.target.name, message=message)
-            )
-        given = handoff.conversation(self._name, self._state.conversation.messages, message)
-        result = await handoff.target.run(given, context=context)
-        path = (self._name, *(result.delegation_path or (handoff.target.name,)))
-        delegated = replace(
-            result,
-            output=handoff.accepted(result),
-            delegation_path=path,
-            tally=context.tally,
-            run_id=context.run_id,
-        )
-        return cast("RunResult[T]", delegated)  # what a handoff gives is of the type that the handoff promises
-
-    def _reject(self, text: str, why: InvalidOutput | str) -> None:
-        """Tells the model what is wrong with its answer, or gives up."""
-        state, context, name = self._state, self._context, self._output.name
-        state.rejections += 1
-        cut_off = "it was cut off after max_tokens; " if state.cut_off else ""
-        reason = f"{cut_off}{why}"
-        if context.sink is not None:
-            context.sink(
-                OutputRejected(
-                    run_id=context.run_id,
-                    path=context.path,
-                    attempt=state.rejections,
-                    message=state.last_reply,
-                    reason=reason,
-                )
-            )
-        if state.rejections >= self._policy.max_attempts:
-            raise OutputError(
-                f"{self._name}: no valid {name} in {state.rejections} attempts: {reason}", self._failed(), text
-            )
-        wrong = f"That is not a valid {name}" if isinstance(why, InvalidOutput) else "That answer is not accepted"
-        state.conversation.append(UserMessage(f"{wrong}: {reason}. Answer again with the whole, corrected."))
 
     def _too_many_turns(self, limit: int) -> TurnLimitError:
         return TurnLimitError(
             f"{self._name}: no answer within {limit} turns; raise the limit, or look at what its tools return",
-            self._failed(),
+            self._state.failed(self._context),
         )
 
     @property
     def _name(self) -> str:
         return self._context.path[-1] if self._context.path else self._model.name
-
-    def _failed(self) -> RunResult[None]:
-        context, messages = self._context, tuple(self._state.conversation.messages)
-        return RunResult(None, RunStatus.FAILED, messages, context.tally, run_id=context.run_id)
 
 
 def _precedence(end: tuple[ToolCall, ToolResult, Tool]) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 
 from tactician.agents import PlannedAgent, component_agent, is_component, is_planned
 from tactician.agents.single import as_planned
@@ -11,6 +10,7 @@ from tactician.errors import AgentNotFoundError, DeclarationError
 from tactician.platform.assembling import assembled, assembled_names, is_assembled
 from tactician.platform.leading import is_led, led_again, led_names
 from tactician.runs import Runnable, RunRecord
+from tactician.suggestions import did_you_mean
 
 
 class Registry:
@@ -55,8 +55,7 @@ class Registry:
         """
         if (found := self._agents.get(name) or assembled(name, self._agents)) is not None:
             return found
-        close = get_close_matches(name, self._agents, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(name, self._agents)
         known = ", ".join(self._agents) or "none"
         raise AgentNotFoundError(f"No agent is registered as {name!r}.{hint} Registered: {known}.")
 

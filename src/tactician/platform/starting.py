@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, create_model
 
-from tactician.errors import InvalidArgumentsError
 from tactician.llm import JsonSchema
 from tactician.process import AgentSpec, GoalSpec, UserInput
-from tactician.tools import problems_of
+from tactician.tools.function import invalid_arguments
 
 _CLOSED = ConfigDict(extra="forbid")
 
@@ -44,7 +43,7 @@ class Start:
         try:
             given = self._adapter.validate_json(arguments or "{}")
         except ValidationError as error:
-            raise InvalidArgumentsError(f"The arguments are not valid: {problems_of(error)}") from error
+            raise invalid_arguments(error) from error
         return getattr(given, "value") if self._is_wrapped else given  # noqa: B009 - its class is made at runtime
 
 

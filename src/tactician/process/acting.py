@@ -115,7 +115,7 @@ class Actor:
         elif error is None:
             outputs, error = self._recorded(outcome)
             self.unanswered = None if outputs else self.unanswered
-        state.turns.take(action.name, state.blackboard, before)
+        state.order.take(action.name, state.blackboard, before)
         if error is not None and not isinstance(error, Rejected | OutputError):
             self.fail(action, error)
         self._remember(outcome.run(outputs, error))

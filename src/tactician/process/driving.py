@@ -213,7 +213,7 @@ class Driver:
 
     def _follow(self, plan: Plan, world: WorldState) -> Plan:
         """Takes the plan over, and tells the listeners when it is more than the rest of the last one."""
-        plan = self._state.turns.follow(plan, world)
+        plan = self._state.order.follow(plan, world)
         previous, self._state.plan = self._state.plan, plan
         self._announce.planned(previous, plan)
         return plan

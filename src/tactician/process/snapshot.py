@@ -21,13 +21,13 @@ from tactician.llm import Usage
 from tactician.process.blackboard import Blackboard, Entry, Rejection
 from tactician.process.names import type_name
 from tactician.process.options import ProcessOptions
+from tactician.process.ordering import Order
 from tactician.process.performing import WaitingAction
 from tactician.process.saved_history import SavedRun, restored_history, saved_history
 from tactician.process.saved_options import SavedOptions, restored_options, saved_options
 from tactician.process.spec import AgentSpec
 from tactician.process.state import ProcessState
 from tactician.process.status import ProcessStatus
-from tactician.process.turns import Turns
 from tactician.process.upgrading import upgraded_object, upgraded_snapshot, version_of
 from tactician.runs import BudgetMeter, PendingRequest, SavedFrame
 
@@ -72,7 +72,7 @@ class Snapshot(TypedDict):
     options: SavedOptions
     recipe: NotRequired[dict[str, JsonValue] | None]
     replans: NotRequired[int]
-    order: NotRequired[Turns]
+    order: NotRequired[Order]
     began_at: NotRequired[float]
 
 
@@ -105,7 +105,7 @@ def written(
         turns=meter.turns,
         seconds=meter.seconds,
         actions=meter.actions,
-        order=state.turns,
+        order=state.order,
         began_at=state.began_at,
     )
     return to_json(snapshot).decode()
@@ -185,7 +185,7 @@ def state_of(saved: Snapshot, agent: AgentSpec) -> ProcessState:
         dict(saved["responses"]),
         saved["unstickings"],
         saved.get("replans", 0),
-        turns=saved.get("order") or Turns(),
+        order=saved.get("order") or Order(),
         began_at=saved.get("began_at") or time(),
     )
 

@@ -9,10 +9,10 @@ from tactician.errors import Replan
 from tactician.planning import Action, Plan
 from tactician.process.blackboard import Blackboard
 from tactician.process.history import ActionRun
+from tactician.process.ordering import Order
 from tactician.process.performing import WaitingAction
 from tactician.process.spec import GoalSpec
 from tactician.process.status import ProcessStatus
-from tactician.process.turns import Turns
 from tactician.runs import PendingRequest, Response
 
 
@@ -30,7 +30,7 @@ class ProcessState:
         responses: what they are told, by the ids of their requests.
         unstickings: how often the agent was asked to help since the last action.
         replans: how many actions in a row asked to plan again.
-        turns: in which order results go onto the blackboard.
+        order: in which order results go onto the blackboard.
         began_at: when it was made, in seconds since the epoch.
         plan: the plan that is followed; `None` when there is none, and once the process is stuck or has ended.
     """
@@ -45,7 +45,7 @@ class ProcessState:
     responses: dict[str, Response] = field(default_factory=dict)
     unstickings: int = 0
     replans: int = 0
-    turns: Turns = field(default_factory=Turns)
+    order: Order = field(default_factory=Order)
     began_at: float = field(default_factory=time)
     plan: Plan | None = None
 

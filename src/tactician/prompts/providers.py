@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Protocol
 
 from tactician.config import PromptSettings, load_settings
 from tactician.errors import ConfigurationError
 from tactician.prompts.folder import FolderPrompts
 from tactician.prompts.langfuse import LangfusePrompts
+from tactician.suggestions import did_you_mean
 
 
 class PromptProvider(Protocol):
@@ -52,8 +52,7 @@ class PromptProviders:
             return found
         if (settings := self._configured().get(name)) is not None:
             return self._known.setdefault(name, _made(name, settings))
-        close = get_close_matches(name, self.names, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(name, self.names)
         raise ConfigurationError(
             f"No provider of prompts is registered as {name!r}.{hint} Registered: {', '.join(self.names) or 'none'}. "
             f"Call prompt_providers.register({name!r}, ...) first, or add [prompts.{name}] to tactician.toml."

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from pydantic import ValidationError, validate_call
 
-from tactician.errors import ConfigurationError
+from tactician.errors import ConfigurationError, in_lines
 from tactician.prompts.references import LlmReference, Reference
 from tactician.prompts.texts import file_in, text_in
 from tactician.tools import problems_of
@@ -50,7 +50,7 @@ def references_in(file: str | Path, kinds: Mapping[str, ReferenceKind] = _NO_KIN
         except (ConfigurationError, TypeError, ValueError) as error:
             problems.append(f"entry {number}: {error}")
     if problems:
-        raise ConfigurationError("".join((f"{path}:", *(f"\n  - {problem}" for problem in problems))))
+        raise ConfigurationError(f"{path}:{in_lines(problems)}")
     return tuple(made)
 
 

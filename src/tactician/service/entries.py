@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic_core import from_json, to_json
+
+from tactician.suggestions import closest_spelling
 
 _CLOSE = 0.85
 Positive: TypeAlias = Annotated[int, Field(gt=0)]
@@ -135,14 +135,9 @@ def _misspelled(raw: Mapping[str, object]) -> Iterator[str]:
 
 def _misspelled_in(raw: Mapping[str, object], kind: type[_Entry], place: str) -> Iterator[str]:
     known = {field.validation_alias for field in kind.model_fields.values() if isinstance(field.validation_alias, str)}
-    plain = {_plain(name): name for name in known}
     for name in raw:
-        if name not in known and (close := get_close_matches(_plain(name), plain, n=1, cutoff=_CLOSE)):
-            yield f"{place}{name}: there is no such field; did you mean {plain[close[0]]!r}?"
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+        if name not in known and (meant := closest_spelling(name, known, _CLOSE)) is not None:
+            yield f"{place}{name}: there is no such field; did you mean {meant!r}?"
 
 
 def _contradictions(entry: AgentEntry) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 
@@ -13,6 +12,7 @@ from tactician.llm import LlmOptions, ModelCatalog, ModelRouter, ModelSource, On
 from tactician.runs import Runnable
 from tactician.service.folder import load_agents
 from tactician.service.names import AgentFileNames
+from tactician.suggestions import did_you_mean
 from tactician.tools import snake_case
 
 _SUFFIXES = {"-websearch": "web_search", "-codeinterpreter": "code_interpreter"}
@@ -145,8 +145,7 @@ class Registry:
         return True
 
     def _not_found(self, agent_id: str) -> AgentNotFoundError:
-        close = get_close_matches(agent_id, self._agents, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(agent_id, self._agents)
         known = ", ".join(self._agents) or "none"
         return AgentNotFoundError(f"No agent is registered as {agent_id!r}.{hint} Registered: {known}.")
 

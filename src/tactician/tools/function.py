@@ -137,12 +137,17 @@ class FunctionTool(Tool, Generic[P, R]):
         try:
             values = self._compiled.adapter.validate_json(arguments or "{}")
         except ValidationError as error:
-            raise InvalidArgumentsError(f"The arguments are not valid: {problems_of(error)}") from error
+            raise invalid_arguments(error) from error
         if (parameter := self._compiled.context_parameter) is not None:
             values[parameter] = context
         function = cast(Callable[..., object], self.__wrapped__)
         result = await asyncio.to_thread(function, **values) if self.blocking else function(**values)
         return as_text(await result if isinstance(result, Awaitable) else result)
+
+
+def invalid_arguments(error: ValidationError) -> InvalidArgumentsError:
+    """What a model is told whose arguments do not fit."""
+    return InvalidArgumentsError(f"The arguments are not valid: {problems_of(error)}")
 
 
 def problems_of(error: ValidationError) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import replace
-from difflib import get_close_matches
 from enum import StrEnum
 from inspect import signature
 from typing import TypeAlias
 
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.runs import RunContext
+from tactician.suggestions import did_you_mean
 from tactician.tools.function import FunctionTool
 from tactician.tools.tool import Tool
 from tactician.tools.toolbox import as_tool, tools_of
@@ -121,8 +121,7 @@ def merged(tools: Iterable[Tool]) -> tuple[Tool, ...]:
 def unknown_groups(names: Iterable[str], known: Mapping[str, ToolGroup]) -> str:
     """What is wrong, and what to do, where groups of these names are needed."""
     wanted = tuple(dict.fromkeys(names))
-    close = get_close_matches(wanted[0], known, n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
+    hint = did_you_mean(wanted[0], known)
     listed = " or ".join(map(repr, wanted))
     one = f'ToolGroup("{wanted[0]}", [...])'
     return (

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from tactician.errors import InvalidArgumentsError
 from tactician.llm import ToolSpec
 from tactician.runs import RunContext, Runnable
-from tactician.tools.function import problems_of
+from tactician.tools.function import invalid_arguments
 from tactician.tools.tool import Tool, as_text, snake_case
 
 
@@ -43,7 +42,7 @@ class RunnableTool(Tool):
         try:
             request = _Request.model_validate_json(arguments).request
         except ValidationError as error:
-            raise InvalidArgumentsError(f"The arguments are not valid: {problems_of(error)}") from error
+            raise invalid_arguments(error) from error
         return as_text((await self._runnable.run(request, context=context)).output)
 
 

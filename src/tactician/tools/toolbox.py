@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from difflib import get_close_matches
 from typing import TypeAlias
 
 from tactician.errors import DeclarationError, InvalidArgumentsError, ToolError
 from tactician.llm import ToolCall, ToolResult, ToolSpec
 from tactician.runs import RunContext
+from tactician.suggestions import did_you_mean
 from tactician.tools.arguments import repaired_arguments
 from tactician.tools.function import FunctionTool, tool
 from tactician.tools.tool import Tool
@@ -82,8 +82,7 @@ class Toolbox:
         """Runs the tool that a model called. Every failure becomes a result that the model can read."""
         found = self._tools.get(call.name)
         if found is None:
-            close = get_close_matches(call.name, self._tools, n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
+            hint = did_you_mean(call.name, self._tools)
             known = ", ".join(self._tools) or "none"
             return ToolResult(call.id, call.name, f"There is no tool {call.name!r}.{hint} Tools: {known}.", True)
         try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import partial
 
 from typing_extensions import TypeVar
@@ -17,6 +16,7 @@ from tactician.agents.constellations.supervisor import invocations, leading
 from tactician.errors import AgentNotFoundError, DeclarationError
 from tactician.loop import DEFAULT_MAX_TURNS, Handoff
 from tactician.runs import Budget, Input, RunContext, Runnable, RunResult
+from tactician.suggestions import did_you_mean
 
 T_co = TypeVar("T_co", covariant=True, default=str)
 
@@ -86,8 +86,7 @@ class HierarchicalAgents(BaseRunnable[T_co]):
         """
         if (found := self._supervisors.get(name)) is not None:
             return found
-        close = get_close_matches(name, self._supervisors, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(name, self._supervisors)
         raise AgentNotFoundError(
             f"{self.name} has no department {name!r}.{hint} Departments: {', '.join(self._supervisors)}."
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Collection, Iterator, Mapping
-from difflib import get_close_matches
 
 from tactician.agents.declaring.evaluation import names_of, snake_case
 from tactician.agents.declaring.expressions import Expression, is_expression
@@ -14,6 +13,7 @@ from tactician.agents.declaring.hints import descendants, is_class
 from tactician.agents.declaring.methods import ActionMethod, Declarations, Source
 from tactician.agents.declaring.words import Words
 from tactician.process import DEFAULT_BINDING, UserInput
+from tactician.suggestions import closest
 
 
 def unreachable(declared: Declarations, words: Words) -> Iterator[str]:
@@ -21,7 +21,7 @@ def unreachable(declared: Declarations, words: Words) -> Iterator[str]:
     yield from _circles(declared)
     yield from _unbound(declared, words)
     if declared.expressions and object not in words.kinds:  # else anything may be there
-        named = _named(declared, words)
+        named = _named(words)
         for action in declared.actions:
             for text in filter(declared.expressions.__contains__, action.pre):
                 known = {**_visible(action.source), **named}
@@ -31,8 +31,8 @@ def unreachable(declared: Declarations, words: Words) -> Iterator[str]:
 
 def similar(name: str, known: Collection[str]) -> str | None:
     """The name that was meant, as a question."""
-    close = get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else None
+    found = closest(name, known)
+    return None if found is None else f"did you mean {found!r}?"
 
 
 def _circles(declared: Declarations) -> Iterator[str]:
@@ -67,7 +67,7 @@ def _unbound(declared: Declarations, words: Words) -> Iterator[str]:
             yield f"{method}: no action binds anything to {name!r}; {hint}"
 
 
-def _named(declared: Declarations, words: Words) -> dict[str, list[type]]:
+def _named(words: Words) -> dict[str, list[type]]:
     """What expressions can name, and of which types it may be."""
     named: dict[str, list[type]] = {DEFAULT_BINDING: [object]}
     for root in (UserInput, *words.kinds):

@@ -11,11 +11,12 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from pydantic.errors import PydanticUserError
 
 from tactician.agents.supervision.inputs import Wanted, inputs_of, unmet
-from tactician.errors import InvalidArgumentsError, ToolError
+from tactician.errors import ToolError
 from tactician.llm import ToolSpec
 from tactician.process import ActionRun, ActionSpec, AgentSpec, OperationContext
 from tactician.runs import RunContext
-from tactician.tools import Tool, ToolTraits, as_text, problems_of
+from tactician.tools import Tool, ToolTraits, as_text
+from tactician.tools.function import invalid_arguments
 
 
 @dataclass(slots=True)
@@ -91,7 +92,7 @@ class CurriedAction(Tool):
         try:
             given = self._arguments.model_validate_json(arguments or "{}")
         except ValidationError as error:
-            raise InvalidArgumentsError(f"The arguments are not valid: {problems_of(error)}") from error
+            raise invalid_arguments(error) from error
         self._check()
         leading = self._situation.context
         for key, wanted in self._made.items():

@@ -57,20 +57,8 @@ def supervised(
         max_rounds: how often the model may call tools.
         instructions: what it has to know besides.
     """
-    lead = _Lead(spec, model, max_rounds, instructions)
     effects = dict.fromkeys((_RAN, *map(_reaching, spec.goals)), True)
-    leading = ActionSpec(
-        Action(LEADER, {_RAN: False}, effects),
-        "Lets a model lead",
-        lead.perform,
-        needs=(),
-        gives=(),
-        output_types=(),
-        output_binding=DEFAULT_BINDING,
-        sets=(),
-        condition_ran=_RAN,
-        retry=RetryPolicy(attempts=1),
-    )
+    leading = _leading(_Lead(spec, model, max_rounds, instructions), effects)
     goals = tuple(replace(g, plan=Goal(g.name, {_reaching(g): True}, g.plan.value)) for g in spec.goals)
     seen: Mapping[str, Look] = {name: partial(_was_set, name) for name in effects}
     return replace(
@@ -83,6 +71,21 @@ def supervised(
         states=(),  # its leader is there in all of them
         planner=AStarPlanner(),
         renewal=None,  # it would read the agent without its leader
+    )
+
+
+def _leading(lead: _Lead, effects: Mapping[str, bool]) -> ActionSpec:
+    return ActionSpec(
+        Action(LEADER, {_RAN: False}, effects),
+        "Lets a model lead",
+        lead.perform,
+        needs=(),
+        gives=(),
+        output_types=(),
+        output_binding=DEFAULT_BINDING,
+        sets=(),
+        condition_ran=_RAN,
+        retry=RetryPolicy(attempts=1),
     )
 
 

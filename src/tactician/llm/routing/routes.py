@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from tactician.errors import ConfigurationError, UnknownModelError
 from tactician.llm.model import Features
@@ -15,6 +14,7 @@ from tactician.llm.routing.deployment import Deployment
 from tactician.llm.routing.lane import Lane
 from tactician.llm.routing.policies import Lanes, Policy
 from tactician.llm.routing.pool import Pool
+from tactician.suggestions import did_you_mean
 
 _MOST_ROUTES = 4096
 
@@ -147,8 +147,7 @@ class RouteTable:
         if (stage := self._find(name, instances)) is not None:
             return stage
         where = f" at the allowed instances ({', '.join(instances)})" if instances else ""
-        close = get_close_matches(name, self.models, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close and close[0] != name else ""
+        hint = "" if name in self.models else did_you_mean(name, self.models)
         raise UnknownModelError(f"Nothing serves the model {name!r}{where}.{hint} {self._served()}")
 
     def _find(self, name: str, instances: tuple[str, ...]) -> Stage | None:

@@ -1,4 +1,4 @@
-"""Whose turn it is: results go onto the blackboard in the order of the plan, whichever action ends first."""
+"""In which order results go onto the blackboard: that of the plan, whichever action ends first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tactician.process.blackboard import Blackboard
 
 
 @dataclass(slots=True)
-class Turns:
+class Order:
     """The order in which the actions of a plan would run one after the other.
 
     Attributes:

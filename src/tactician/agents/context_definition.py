@@ -1,0 +1,67 @@
+"""What an agent that a model makes is shown of long conversations."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from tactician.context import ContextStrategy, SlidingWindow, Summarization
+from tactician.errors import DeclarationError
+
+
+class Definition(BaseModel):
+    """What definitions have in common: they are data that a model writes, with names as in JSON."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore", defer_build=True
+    )
+
+
+class ContextDefinition(Definition):
+    """What an agent is shown of a conversation that has become long."""
+
+    strategy_type: Annotated[
+        Literal["sliding", "summarization"],
+        Field(description="sliding leaves the oldest messages out; summarization sums them up"),
+    ]
+    max_tokens: Annotated[int, Field(gt=0, description="How long what the agent is shown may be, in tokens")]
+    preserve_developer_messages: Annotated[
+        bool | None, Field(description="sliding: whether instructions inside the conversation are always shown")
+    ] = None
+    keep_recent_messages: Annotated[
+        int | None, Field(gt=0, description="summarization: how many of the newest messages are never summed up")
+    ] = None
+    summarization_prompt: Annotated[
+        str | None, Field(description="summarization: what the summary has to hold; null for the usual")
+    ] = None
+
+    def build(self) -> ContextStrategy:
+        """The strategy. What a definition does not say is as usual."""
+        if self.strategy_type == "sliding":
+            preserve = self.preserve_developer_messages
+            return SlidingWindow(self.max_tokens, True if preserve is None else preserve)
+        usual = Summarization(self.max_tokens)
+        keep = self.keep_recent_messages or usual.keep_recent
+        return Summarization(self.max_tokens, keep, prompt=self.summarization_prompt)
+
+    @classmethod
+    def of(cls, strategy: ContextStrategy) -> ContextDefinition:
+        """The definition of a strategy.
+
+        Raises:
+            DeclarationError: when it is neither a `SlidingWindow` nor a `Summarization`.
+        """
+        if isinstance(strategy, SlidingWindow):
+            preserve = strategy.preserve_system
+            return cls(strategy_type="sliding", max_tokens=strategy.max_tokens, preserve_developer_messages=preserve)
+        if isinstance(strategy, Summarization):
+            return cls(
+                strategy_type="summarization",
+                max_tokens=strategy.max_tokens,
+                keep_recent_messages=strategy.keep_recent,
+                summarization_prompt=strategy.prompt,
+            )
+        kind = type(strategy).__name__
+        raise DeclarationError(kind, ["a definition can say SlidingWindow and Summarization only"])

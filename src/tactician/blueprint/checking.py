@@ -1,0 +1,200 @@
+"""Mends a text of the wrong form, so that building it tells what else is wrong."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Final, Generic, TypeVar
+
+from pydantic import ValidationError
+
+from tactician.blueprint.limits import Limits
+from tactician.blueprint.origin import Origin
+from tactician.blueprint.places import Path
+from tactician.blueprint.texts import Data
+from tactician.errors import Problem
+
+T = TypeVar("T")
+_ROUNDS: Final = 10
+_MOST: Final = 100
+"""A text with more mistakes is not mended."""
+_NODES: Final = frozenset({"peers", "members"})
+"""The lists in which an agent may take the place of anything."""
+
+
+@dataclass(slots=True)
+class Mending:
+    """What is left out of data, and what is put into it. All paths are those of the data as it was."""
+
+    data: Data
+    told: set[Path] = field(default_factory=set)
+    _removed: set[Path] = field(default_factory=set)
+    _placed: dict[Path, Data] = field(default_factory=dict)
+    _failed: set[Path] = field(default_factory=set)
+    _gone: dict[Path, list[int]] = field(default_factory=dict)
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    def mend(self, paths: Iterable[Path]) -> bool:
+        """Mends what is wrong at these paths of the data as it is now; whether that can be done."""
+        touched: set[Path] = set()
+        wrong = {self.before(path): None for path in paths}
+        self.told.update(wrong)
+        if len(self.told) > _MOST:
+            return False
+        for path in wrong:
+            if touched.isdisjoint(_prefixes(path)):
+                if (changed := self._mended(path)) is None:
+                    return False
+                touched.add(changed)
+        return True
+
+    def now(self) -> Data:
+        """The data as it is now."""
+        added: dict[Path, dict[str, Data]] = {}
+        for path, value in self._placed.items():
+            if isinstance(step := path[-1], str):
+                added.setdefault(path[:-1], {})[step] = value
+        return self._changed(self.data, (), added)
+
+    def before(self, path: Path) -> Path:
+        """Where something was in the data that is at a path of it now."""
+        walked: Path = ()
+        for step in path:
+            if isinstance(step, int):
+                for gone in self._gone.get(walked, ()):
+                    step += gone <= step
+            walked = (*walked, step)
+        return walked
+
+    def is_told(self, path: Path) -> bool:
+        """Whether something is wrong there already, or there is nothing of the text."""
+        return any(one in self.told or one in self._removed or one in self._placed for one in _prefixes(path))
+
+    def _mended(self, path: Path) -> Path | None:
+        """The path where something was changed, that or one above; `None` when it would have to be all."""
+        placed = next((one for one in _prefixes(path) if one in self._placed), None)
+        if placed is not None:
+            del self._placed[placed]
+            self._failed.add(placed)
+            path = placed
+        while path:
+            if path not in self._failed and self._changes(path):
+                return path
+            path = path[:-1]
+        return None
+
+    def _changes(self, path: Path) -> bool:
+        """Leaves out what is there, or puts something where nothing is; whether one of them can be done."""
+        value = _placeholder(path, f"placeholder_{next(self._numbers)}")
+        if path in self._removed or not _has(self.data, path) or (isinstance(path[-1], int) and value is not None):
+            if value is not None:
+                self._placed[path] = value
+            return value is not None
+        self._removed.add(path)
+        if isinstance(path[-1], int):
+            insort(self._gone.setdefault(path[:-1], []), path[-1])
+        return True
+
+    def _changed(self, data: Data, path: Path, added: Mapping[Path, Mapping[str, Data]]) -> Data:
+        if path in self._placed:
+            return self._placed[path]
+        if isinstance(data, dict):
+            left = {name: one for name, one in data.items() if not self._is_gone((*path, name))}
+            return {name: self._changed(one, (*path, name), added) for name, one in left.items()} | added.get(path, {})
+        if isinstance(data, list):
+            places = (place for place in range(len(data)) if not self._is_gone((*path, place)))
+            return [self._changed(data[place], (*path, place), added) for place in places]
+        return data
+
+    def _is_gone(self, path: Path) -> bool:
+        return path in self._removed and path not in self._placed
+
+
+@dataclass(frozen=True, slots=True)
+class MendedOrigin(Origin):
+    """The text of data that was mended: where its form is wrong, nothing else is said."""
+
+    mending: Mending = field(default_factory=lambda: Mending(None), repr=False)
+
+    def problems(self, found: Iterable[tuple[Path, str]], limits: Limits, file: str | None = None) -> list[Problem]:
+        """What was found at these paths of the mended data, with its lines in the text."""
+        before = ((self.mending.before(path), message) for path, message in found)
+        left = [(path, message) for path, message in before if not self.mending.is_told(path)]
+        return Origin.problems(self, left, limits, file)
+
+
+@dataclass(frozen=True, slots=True)
+class Mended(Generic[T]):
+    """What could be read of a text, without its mistakes, and where that is in it."""
+
+    value: T
+    origin: MendedOrigin
+
+
+def mended_from(
+    origin: Origin, error: ValidationError, validate: Callable[[Data], T], limits: Limits
+) -> Mended[T] | None:
+    """What can be read of a text when its mistakes are left out; `None` when nothing can be.
+
+    Args:
+        origin: the text.
+        error: what is wrong with its form.
+        validate: reads its data.
+        limits: as when it was read.
+    """
+    mending = Mending(origin.data(limits))
+    for _ in range(_ROUNDS):
+        if not mending.mend(one["loc"] for one in error.errors(include_url=False, include_context=False)):
+            return None
+        try:
+            made = validate(mending.now())
+        except ValidationError as again:
+            error = again
+        else:
+            where = MendedOrigin(origin.text, origin.format, origin.file, origin.has_lines, mending)
+            return Mended(made, where)
+    return None
+
+
+def _prefixes(path: Path) -> Iterable[Path]:
+    """The path, and all above it except for the whole, outermost first."""
+    return (path[:length] for length in range(1, len(path) + 1))
+
+
+def _has(data: Data, path: Path) -> bool:
+    for step in path:
+        if isinstance(data, dict) and isinstance(step, str) and step in data:
+            data = data[step]
+        elif isinstance(data, list) and isinstance(step, int) and step < len(data):
+            data = data[step]
+        else:
+            return False
+    return True
+
+
+def _placeholder(path: Path, label: str) -> Data:
+    """What is harmless in place of a required field; `None` when nothing is."""
+    agent, step = _agent(label), path[-1]
+    if isinstance(step, int):
+        return agent if path[-2:-1] and path[-2] in _NODES else None
+    if step == "workers" and "departments" in path[-3:-2]:
+        return [agent]
+    known: dict[str, Data] = {
+        **dict.fromkeys(("name", "description"), label),
+        **dict.fromkeys(("maxTurns", "maxRounds", "maxTokens", "after"), 1),
+        **dict.fromkeys(("target", "worker", "manager", "executive"), agent),
+        "model": "default",
+        "instructions": "",
+        "routes": [{"description": label, "target": agent}],
+        "workers": [{"description": label, "worker": agent}],
+        "members": [agent],
+        "peers": [_agent(f"{label}_{place}") for place in range(2)],
+        "departments": {label: {"manager": agent, "workers": [_agent(f"{label}_worker")]}},
+    }
+    return known.get(step)
+
+
+def _agent(label: str) -> dict[str, Data]:
+    return {"type": "agent", "name": label, "model": "default", "instructions": "", "maxTurns": 1}

@@ -1,0 +1,96 @@
+"""What a blueprint need not say, since it is so anyway."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+from tactician.blueprint.abilities import HandoffPart
+from tactician.blueprint.agents import AgentFields
+from tactician.blueprint.blueprint import Blueprint
+from tactician.blueprint.constellations import NetworkBlueprint, ParallelBlueprint, RouterBlueprint
+from tactician.blueprint.hierarchies import HierarchicalBlueprint
+from tactician.blueprint.instructions import ProviderPart
+from tactician.blueprint.named import PlannedBlueprint
+from tactician.blueprint.parts import Part
+from tactician.blueprint.settings import OptionsPart, ResponderPart, TracePart
+from tactician.llm.providers import PROVIDERS
+from tactician.loop import DEFAULT_MAX_ATTEMPTS, Handoff
+from tactician.tools import snake_case
+
+P = TypeVar("P", bound=Part)
+_AWARENESS = inspect.signature(Handoff).parameters["awareness"].default
+
+
+def without_usual(part: P) -> P:
+    """The same behaviour in fewer words: to compare it, not to build it."""
+    plain = part.model_copy(update={name: _without(getattr(part, name)) for name in type(part).model_fields})
+    usual = _usual(plain)
+    said_anyway = [name for name, value in usual.items() if getattr(plain, name) in (value, "")]
+    return plain.model_copy(update=dict.fromkeys(said_anyway)) if said_anyway else plain
+
+
+def _without(value: object) -> object:
+    if isinstance(value, Part):
+        plain = without_usual(value)
+        return None if isinstance(plain, OptionsPart | TracePart) and not plain.to_data() else plain
+    if isinstance(value, tuple):
+        return tuple(map(_without, value))
+    if isinstance(value, Mapping):
+        return {name: _without(one) if isinstance(one, Part) else one for name, one in value.items()}
+    return value
+
+
+def _usual(part: Part) -> Mapping[str, object]:
+    """What fields of the part mean when they are left out. No text is the same as none in them."""
+    match part:
+        case AgentFields():
+            return _usual_of_agents(part)
+        case RouterBlueprint():
+            return {"description": "; ".join(route.description for route in part.routes), "instructions": ""}
+        case NetworkBlueprint():
+            told = f"a discussion between {_labels(part.peers)}"
+            return {"description": told, "concurrent": False, "mode": "discuss"}
+        case ParallelBlueprint():
+            return {"description": f"{_labels(part.members)}, all at once", "mode": "all"}
+        case HierarchicalBlueprint():
+            return {"description": "", "name": f"{part.executive.label}_Hierarchy"}
+        case PlannedBlueprint():
+            return {"arguments": {}}
+        case HandoffPart():
+            return {"awareness": _AWARENESS} if part.awareness else {}
+        case ProviderPart():
+            return {"filters": {}}
+        case OptionsPart():
+            return dict.fromkeys(("native_tools", "fallbacks", "instances"), ())
+        case TracePart():
+            return {"metadata": {}}
+        case ResponderPart():
+            return _usual_of_responders(part)
+    return {}
+
+
+def _usual_of_agents(part: AgentFields) -> Mapping[str, object]:
+    text = part.instructions if isinstance(part.instructions, str) else None
+    return {
+        "id": snake_case(part.name),
+        "description": "" if text is None else text or part.name,
+        "max_attempts": DEFAULT_MAX_ATTEMPTS,
+        "parallel_tools": True,
+    }
+
+
+def _usual_of_responders(part: ResponderPart) -> Mapping[str, object]:
+    if part.provider is None:
+        return {"api_format": "openai-responses"}
+    provider = next((one for name, one in PROVIDERS.items() if _plain(name) == _plain(part.provider)), None)
+    return {} if provider is None else {"api_key_env_var": provider.key_variable}
+
+
+def _labels(blueprints: Iterable[Blueprint]) -> str:
+    return ", ".join(one.label for one in blueprints)
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "")

@@ -1,0 +1,98 @@
+"""Whether an answer is let out: one that is valid, and that no guardrail objects to."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+from tactician.errors import OutputError
+from tactician.events import OutputRejected
+from tactician.guardrails import CheckedOutput, first_objection
+from tactician.llm import UserMessage
+from tactician.loop.calls import Refused
+from tactician.loop.output import InvalidOutput, OutputType
+from tactician.loop.policy import TurnPolicy
+from tactician.loop.state import TurnState
+from tactician.runs import RunContext, RunResult
+
+T = TypeVar("T")
+
+
+class Acceptance(Generic[T]):
+    """Accepts the answers of one run. Of one that is not accepted the model is told why, as long as it may try again.
+
+    Args:
+        name: whose run it is.
+    """
+
+    __slots__ = ("_context", "_name", "_output", "_policy", "_state")
+
+    def __init__(
+        self, name: str, output: OutputType[T], context: RunContext, policy: TurnPolicy, state: TurnState
+    ) -> None:
+        self._name = name
+        self._output = output
+        self._context = context
+        self._policy = policy
+        self._state = state
+
+    async def of_text(self, text: str) -> RunResult[T] | None:
+        """The result, if the text is an answer that is accepted.
+
+        Raises:
+            OutputError: when it is not, and was the last attempt.
+            Refused: when a guardrail stops the run.
+        """
+        try:
+            value = self._output.parse(text)
+        except InvalidOutput as error:
+            self.reject(text, error)
+            return None
+        return await self.of_value(value, text)
+
+    async def of_value(self, value: T, text: str) -> RunResult[T] | None:
+        """The result, if the output guardrails let the value out.
+
+        Raises:
+            OutputError: when they do not, and it was the last attempt.
+            Refused: when one of them stops the run.
+        """
+        guards = self._policy.guards.output
+        if guards and (objection := await first_objection(guards, CheckedOutput(text, value), self._context)):
+            if not objection.wants_retry:
+                raise Refused(objection)
+            self.reject(text, objection.reason)
+            return None
+        messages = tuple(self._state.conversation.messages)
+        return RunResult(value, messages=messages, tally=self._context.tally, run_id=self._context.run_id)
+
+    def reject(self, text: str, why: InvalidOutput | str) -> None:
+        """Tells the model what is wrong with its answer.
+
+        Raises:
+            OutputError: when it was the last attempt.
+        """
+        state, name = self._state, self._output.name
+        state.rejections += 1
+        reason = f"it was cut off after max_tokens; {why}" if state.cut_off else str(why)
+        self._announce(reason)
+        if state.rejections >= self._policy.max_attempts:
+            raise OutputError(
+                f"{self._name}: no valid {name} in {state.rejections} attempts: {reason}",
+                state.failed(self._context),
+                text,
+            )
+        wrong = f"That is not a valid {name}" if isinstance(why, InvalidOutput) else "That answer is not accepted"
+        state.conversation.append(UserMessage(f"{wrong}: {reason}. Answer again with the whole, corrected."))
+
+    def _announce(self, reason: str) -> None:
+        context, state = self._context, self._state
+        if context.sink is not None:
+            context.sink(
+                OutputRejected(
+                    run_id=context.run_id,
+                    path=context.path,
+                    attempt=state.rejections,
+                    message=state.last_reply,
+                    reason=reason,
+                )
+            )
