@@ -146,6 +146,61 @@ class TestCheck:
             "folder.json: it cannot be read: Is a directory",
         ]
 
+    def test_mistakes_of_form_hide_no_others(self, tmp_path: Path) -> None:
+        put(tmp_path / "support.yaml", BUILT_WRONG.replace("maxTurns", "maxTurn"))
+        done = blueprint(tmp_path, "check", "support.yaml")
+        assert [line.split(": ")[1] for line in done.out.splitlines()] == [
+            "maxTurns",
+            "maxTurn",
+            "instructions",
+            "responder.apiKeyEnvVar",
+            "toolClassNames[0]",
+            "inputGuardrails[0]",
+        ]
+
+    def test_the_advice_is_for_the_command_line(self, tmp_path: Path) -> None:
+        put(tmp_path / "inner/support.yaml", BUILT_WRONG.replace("gone.md", "../up.md"))
+        put(tmp_path / "up.md", "Help.")
+        done = blueprint(tmp_path, "check", "--root", "inner", "inner/support.yaml", **KEY)
+        instructions, tools, guardrails = done.out.splitlines()
+        assert instructions.endswith("no file is read there; name another folder with --root")
+        assert tools.endswith("Allow its package with --allow (allowed: none)")
+        assert "Import with --module the module that declares it with @guardrails" in guardrails
+        done = blueprint(tmp_path, "run", "--root", "inner", "inner/support.yaml", "Help", **KEY)
+        assert done.code == 2
+        assert all(f"--{name}" in done.err for name in ("root", "allow", "module"))
+        more = "--module", "acme", "--allow", "acme"
+        assert blueprint(tmp_path, "check", *more, "inner/support.yaml", **KEY).code == 0
+
+    def test_nothing_in_a_file_commands_the_terminal(self, tmp_path: Path) -> None:
+        put(tmp_path / "a.yaml", WRONG.replace("modle", r'"\e]0;pwned\a\n\x9b2J\u202e"'))
+        done = blueprint(tmp_path, "check", "a.yaml")
+        assert r'a.yaml:3: "\x1b]0;pwned\x07\n\x9b2J\u202e": there is no such field' in done.out
+        done = blueprint(tmp_path, "run", "a.yaml", "Help")
+        assert r"\x1b]0;pwned\x07" in done.err
+        assert not set("\x1b\x07\x9b\u202e") & set(done.out + done.err)
+
+    def test_files_after_one_that_ends_the_program_are_checked(self, tmp_path: Path) -> None:
+        put(tmp_path / "acme_ends.py", "raise SystemExit('over')")
+        put(
+            tmp_path / "acme_odd.py",
+            "from typing import Literal\nfrom tactician.blueprint import Blueprint, blueprint_type\n"
+            "@blueprint_type('odd')\nclass Odd(Blueprint):\n    type: Literal['odd'] = 'odd'\n"
+            "    def assembled(self, builder): raise SystemExit('odd')\n"
+            "    @classmethod\n    def taken_from(cls, runnable, snapshot): return None\n",
+        )
+        put(tmp_path / "ends.json", json.dumps(agent("A", toolClassNames=["acme_ends.run"])))
+        put(tmp_path / "odd.json", '{"type": "odd"}')
+        more = "--allow", "acme_ends", "--module", "acme_odd"
+        done = blueprint(tmp_path, "check", *more, "ends.json", "odd.json", "wrong.yaml", **KEY)
+        assert done.code == 1
+        assert [line.partition(":")[0] for line in done.out.splitlines()] == [
+            *("ends.json", "odd.json"),
+            *["wrong.yaml"] * 3,
+        ]
+        assert "over" in done.out
+        assert "odd.json: SystemExit: odd" in done.out
+
 
 class TestRun:
     async def test_progress_goes_to_stderr_and_the_result_to_stdout(self, tmp_path: Path) -> None:
@@ -224,6 +279,28 @@ routes:
             "        └── worker planned Coder",
             "            └── className acme.Coder",
         ]
+
+    def test_nothing_in_a_file_commands_the_terminal(self, tmp_path: Path) -> None:
+        odd = "\x1b]0;pwned\x07\n"
+        inner = agent(odd, model=odd, toolClassNames=[odd], instructions="i")
+        data = {"type": "router", "name": odd, "model": "m", "routes": [{"description": odd, "target": inner}]}
+        put(tmp_path / "odd.json", json.dumps(data))
+        done = blueprint(tmp_path, "show", "odd.json")
+        assert not set("\x1b\x07") & set(done.out)
+        assert len(done.out.splitlines()) == 3
+        assert r"router \x1b]0;pwned\x07\n  m" in done.out
+        put(tmp_path / "other.json", json.dumps({**data, "name": "other"}))
+        done = blueprint(tmp_path, "diff", "odd.json", "other.json")
+        assert not set("\x1b\x07") & set(done.out)
+
+    def test_files_are_followed_in_a_folder(self, tmp_path: Path) -> None:
+        put(tmp_path / "inner/up.json", '{"$ref": "../good.json"}')
+        assert blueprint(tmp_path, "show", "inner/up.json").code == 0
+        assert blueprint(tmp_path, "diff", "inner/up.json", "good.json").code == 0
+        for command in (["show"], ["diff", "good.json"]):
+            done = blueprint(tmp_path, *command, "inner/up.json", "--root", "inner")
+            assert done.code == 2
+            assert "name another folder with --root" in done.err
 
     def test_what_cannot_be_followed_is_drawn_as_it_is_and_told(self, tmp_path: Path) -> None:
         put(tmp_path / "group.yaml", "type: parallel\nname: G\nmembers:\n- $ref: gone.json\n")

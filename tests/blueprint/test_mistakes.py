@@ -249,6 +249,15 @@ class TestBuilding:
     def test_how_much_is_built_is_limited(self) -> None:
         assert "more than 2 agents" in told(Blueprint.from_data(ROUTER), limits=Limits(nodes=2))["routes[1].target"]
 
+    def test_beyond_the_limit_nothing_else_is_wrong(self) -> None:
+        department = {"manager": agent("M"), "workers": [agent("W")]}
+        firm = {"type": "hierarchical", "maxTurns": 3, "executive": agent("E"), "departments": {"D": department}}
+        panel = {"type": "parallel", "name": "P", "members": [firm, firm, firm]}
+
+        (problem,) = problems_of(Blueprint.from_data(panel), limits=Limits(nodes=3))
+
+        assert "more than 3 agents" in problem.message
+
     def test_whatever_the_code_of_others_raises_is_a_mistake(self) -> None:
         data = agent(
             "Mini",

@@ -8,13 +8,16 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
+from typing import Literal
 
 import pytest
 
-from tactician import Agent, RouterAgent
+from tactician import Agent, RouterAgent, Runnable
 from tactician.agents import BaseRunnable
-from tactician.blueprint import AgentRegistry, Limits
+from tactician.blueprint import AgentRegistry, Blueprint, Builder, Limits, Snapshot
+from tactician.blueprint.blueprint import KINDS
 from tactician.errors import AgentNotFoundError, BlueprintError, ConfigurationError
+from tactician.llm import ToolSpec
 from tests.blueprint import acme
 from tests.blueprint.constellations import ALLOW
 from tests.blueprint.test_examples import KEYS, RESPONDER
@@ -345,6 +348,57 @@ class TestWatching:
         assert len(log.messages) == 1
         file.unlink()
         assert registry.get("support").name == "other"
+
+    @pytest.mark.parametrize(
+        "failure", [RuntimeError("no shelf"), SystemExit("over"), AgentNotFoundError("who?"), KeyError()]
+    )
+    def test_the_last_good_one_stays_whatever_happens(
+        self, failure: BaseException, tmp_path: Path, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Odd(Blueprint):
+            type: Literal["odd"] = "odd"
+
+            def assembled(self, builder: Builder) -> BaseRunnable[object] | None:
+                raise failure
+
+            @classmethod
+            def taken_from(cls, runnable: Runnable, snapshot: Snapshot) -> None:
+                """Nothing is odd."""
+
+        monkeypatch.setitem(KINDS, "odd", Odd)
+        file = written(tmp_path / "support.json", "good")
+        registry = AgentRegistry(tmp_path, watch=True)
+        good = registry.get("support")
+        put(file, '{"type": "odd"}')
+        assert [registry.get("support") is good for _ in range(3)] == [True] * 3
+        (message,) = log.messages
+        assert "'support' stays as it was" in message
+        assert (str(failure) or type(failure).__name__) in message
+        written(file, "better")
+        assert registry.get("support").name == "better"
+
+    def test_a_tool_that_fails_leaves_the_last_good_one(self, tmp_path: Path, log: pytest.LogCaptureFixture) -> None:
+        class Fails(acme.Echo):
+            @property
+            def spec(self) -> ToolSpec:
+                raise RuntimeError("no connection")
+
+        file = written(tmp_path / "support.json", "good")
+        registry = AgentRegistry(tmp_path, watch=True, names={"fails": Fails})
+        good = registry.get("support")
+        written(file, "bad", toolClassNames=["fails"])
+        assert [registry.get("support") is good for _ in range(3)] == [True] * 3
+        assert "no connection" in log.text
+        assert len(log.messages) == 1
+
+    def test_every_mistake_is_logged(self, tmp_path: Path, log: pytest.LogCaptureFixture) -> None:
+        file = written(tmp_path / "support.json", "good")
+        registry = AgentRegistry(tmp_path, watch=True)
+        registry.get("support")
+        written(file, "bad", maxturn=1, toolClassNames=["no.one"])
+        registry.get("support")
+        assert "maxturn" in log.text
+        assert "no.one" in log.text
 
     def test_one_that_is_gone_is_gone(self, tmp_path: Path) -> None:
         file = written(tmp_path / "support.json", "old")

@@ -173,7 +173,8 @@ class Builder:
     def tried(self, make: Callable[[], T], *steps: str | int) -> T | None:
         """What is made; `None` when it cannot be made, or without steps when something else here is wrong already."""
         here = self.at(*steps) if steps else self
-        if not steps and len(self._shared.found) > self._before:
+        shared = self._shared
+        if not steps and (len(shared.found) > self._before or shared.nodes > shared.limits.nodes):
             return None
         try:
             return make()

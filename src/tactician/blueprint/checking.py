@@ -41,8 +41,6 @@ class Mending:
         touched: set[Path] = set()
         wrong = {self.before(path): None for path in paths}
         self.told.update(wrong)
-        if len(self.told) > _MOST:
-            return False
         for path in wrong:
             if touched.isdisjoint(_prefixes(path)):
                 if (changed := self._mended(path)) is None:
@@ -97,7 +95,7 @@ class Mending:
             insort(self._gone.setdefault(path[:-1], []), path[-1])
         return True
 
-    def _changed(self, data: Data, path: Path, added: Mapping[Path, Mapping[str, Data]]) -> Data:
+    def _changed(self, data: Data, path: Path, added: Mapping[Path, dict[str, Data]]) -> Data:
         if path in self._placed:
             return self._placed[path]
         if isinstance(data, dict):
@@ -144,8 +142,11 @@ def mended_from(
         validate: reads its data.
         limits: as when it was read.
     """
-    mending = Mending(origin.data(limits))
+    mending = None
     for _ in range(_ROUNDS):
+        if error.error_count() > _MOST:
+            return None
+        mending = mending or Mending(origin.data(limits))
         if not mending.mend(one["loc"] for one in error.errors(include_url=False, include_context=False)):
             return None
         try:
@@ -165,12 +166,13 @@ def _prefixes(path: Path) -> Iterable[Path]:
 
 def _has(data: Data, path: Path) -> bool:
     for step in path:
-        if isinstance(data, dict) and isinstance(step, str) and step in data:
-            data = data[step]
-        elif isinstance(data, list) and isinstance(step, int) and step < len(data):
-            data = data[step]
-        else:
-            return False
+        match data:
+            case dict() if isinstance(step, str) and step in data:
+                data = data[step]
+            case list() if isinstance(step, int) and step < len(data):
+                data = data[step]
+            case _:
+                return False
     return True
 
 

@@ -108,7 +108,8 @@ def _between(one: _Said, other: _Said, path: str) -> Iterator[Difference]:
 
 def _fields(one: _Said, other: _Said, names: Iterable[str], path: str) -> Iterator[Difference]:
     before, after = one.whole, other.whole
-    assert isinstance(before, dict) and isinstance(after, dict)
+    assert isinstance(before, dict)
+    assert isinstance(after, dict)
     for name in names:
         here = f"{path}.{written((name,))}" if path else written((name,))
         if name in before and name in after:
@@ -119,9 +120,7 @@ def _fields(one: _Said, other: _Said, names: Iterable[str], path: str) -> Iterat
             yield Difference(here, "added", after=after[name])
 
 
-def _items(
-    one: _Said, other: _Said, before: Sequence[Data], after: Sequence[Data], path: str
-) -> Iterator[Difference]:
+def _items(one: _Said, other: _Said, before: Sequence[Data], after: Sequence[Data], path: str) -> Iterator[Difference]:
     pairs, gone, new = _paired(before, after)
     old_labels, new_labels = _labels(before), _labels(after)
     for old, place in pairs:

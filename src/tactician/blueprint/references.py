@@ -71,7 +71,7 @@ class Reference(Blueprint):
         return self.ref
 
     def assembled(self, builder: Builder) -> BaseRunnable[object] | None:
-        """What the other file describes. What it says beside mistakes of its form is built, to tell what else is wrong."""
+        """What the other file describes; where its form is wrong the rest is built, to tell what else is."""
         other = self._read(builder)
         if other is None or other.blueprint is None:
             return None

@@ -52,7 +52,9 @@ _Modules = Annotated[
 ]
 _Root = Annotated[
     Path | None,
-    typer.Option("--root", help="The folder outside of which no file is read; the working directory, if FILE is in it."),
+    typer.Option(
+        "--root", help="The folder outside of which no file is read; the working directory, if FILE is in it."
+    ),
 ]
 _NoFollow = Annotated[
     bool, typer.Option("--no-follow", help="Compare what the files say alone, not what is in the files that they name.")
@@ -201,7 +203,9 @@ def _whole(file: Path, root: Path | None, *, follows: bool) -> Blueprint:
     blueprint = Blueprint.from_file(file)
     found = followed(blueprint, root=root) if follows else Followed(blueprint, (), ())
     if found.problems:
-        raise BlueprintError(f"{file} names files that cannot be read; --no-follow leaves them out", _advised(found.problems))
+        raise BlueprintError(
+            f"{file} names files that cannot be read; --no-follow leaves them out", _advised(found.problems)
+        )
     return found.blueprint
 
 
