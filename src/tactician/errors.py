@@ -385,4 +385,4 @@ class ProcessWaitingError(ProcessError):
 
 
 class ProcessStuckError(ProcessError):
-    """No plan reaches a goal from what the blackboard holds."""
+    """No plan reaches a goal from what the blackboard holds. A rejection because of which that is so is the cause."""

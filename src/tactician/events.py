@@ -2,6 +2,9 @@
 
 Events are plain frozen dataclasses. A sink is any callable that takes one. Nothing is built when nobody
 listens: code that emits asks for `context.sink` first.
+
+What a sink raises ends the run that tells it. A process, and what runs inside it, goes on: there it is logged, by the
+logger `tactician.process`.
 """
 
 from __future__ import annotations

@@ -79,6 +79,31 @@ async def test_nothing_without_another_way_leaves_the_process_stuck() -> None:
     assert process.history[0].outputs == ()
 
 
+async def test_a_goal_lacks_what_its_own_action_lacks() -> None:
+    @planned_agent(description="has a goal for each intent")
+    class Desks:
+        @action
+        def classify(self, user_input: UserInput) -> Intent | None:
+            return None
+
+        @achieves_goal("billed")
+        @action
+        def bill(self, intent: Billing) -> Answer:
+            return Answer("billing")
+
+        @achieves_goal("sold")
+        @action
+        def sell(self, intent: Sales) -> Answer:
+            return Answer("sales")
+
+    process = await started(Desks(), "nonsense")
+    assert process.failure == (
+        "No plan reaches 'bill': 'Billing' is missing, as 'classify' has run and gave nothing. "
+        "No plan reaches 'sell': 'Sales' is missing, as 'classify' has run and gave nothing. "
+        "On the blackboard: UserInput."
+    )
+
+
 async def test_every_way_that_does_not_lead_on_is_explained() -> None:
     @planned_agent(description="could ask, if there were somebody to ask")
     class Alone(FrontDesk):

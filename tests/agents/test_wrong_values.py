@@ -16,8 +16,11 @@ from tactician import (
     condition,
     cost,
     planned_agent,
+    state,
 )
+from tactician.errors import DeclarationError
 from tactician.planning import UtilityPlanner
+from tactician.process import Export
 from tactician.testing import ScriptedModel
 from tests.agents.running import started
 from tests.agents.test_mistakes import Correct, Story, problems_of
@@ -35,6 +38,17 @@ F = Callable[..., object]
         ({"value": "high"}, "the value is 'high'; it has to be a number"),
         ({"output_binding": 3}, "the output_binding is 3; it has to be a name"),
         ({"output_binding": ""}, "the output_binding is ''; it has to be a name"),
+        ({"can_rerun": "no"}, "can_rerun is 'no'; it has to be True or False"),
+        ({"clear_blackboard": 3}, "clear_blackboard is 3; it has to be True or False"),
+        ({"blocking": "x"}, "blocking is 'x'; it has to be True or False"),
+        ({"description": 3}, "the description is 3; it has to be a text"),
+        ({"cost_method": 3}, "the cost_method is 3; write the name of a @cost method"),
+        ({"value_method": 3}, "the value_method is 3; write the name of a @cost method"),
+        ({"pre": [3]}, "3 in `pre` is no name; write the name of a @condition, or an expression"),
+        ({"pre": 3}, "3 in `pre` is no name; write the name of a @condition, or an expression"),
+        ({"post": [None]}, "None in `post` is no name; write the name of a condition"),
+        ({"tool_groups": [3]}, "3 in `tool_groups` is no name; write the name of a ToolGroup"),
+        ({"tool_groups": ""}, "'' in `tool_groups` is no name; write the name of a ToolGroup"),
     ],
 )
 def test_what_an_action_says(said: dict[str, Any], told: str) -> None:
@@ -45,6 +59,73 @@ def test_what_an_action_says(said: dict[str, Any], told: str) -> None:
             return Story("")
 
     assert problems_of(Agent()) == (f"write: {told}",)
+
+
+@pytest.mark.parametrize(
+    ("export", "told"),
+    [
+        ({"name": "x"}, "the export is {'name': 'x'}; write Export(name=...)"),
+        (Export(name=3), "Export.name is 3; it has to be a name"),  # type: ignore[arg-type]  # on purpose
+        (Export(name=""), "Export.name is ''; it has to be a name"),
+        (Export(remote="x"), "Export.remote is 'x'; it has to be True or False"),  # type: ignore[arg-type]  # on purpose
+        (Export(local=1), "Export.local is 1; it has to be True or False"),  # type: ignore[arg-type]  # on purpose
+        (
+            Export(starting_input_types=["Story"]),  # type: ignore[list-item]  # on purpose
+            "'Story' in Export.starting_input_types is no class; write the class itself, as in [Order]",
+        ),
+        (
+            Export(starting_input_types=[list[Story]]),
+            f"{list[Story]!r} in Export.starting_input_types is no class; write the class itself, as in [Order]",
+        ),
+        (
+            Export(starting_input_types=Story),  # type: ignore[arg-type]  # on purpose
+            f"Export.starting_input_types is {Story!r}; write a list of classes, as in [Order]",
+        ),
+    ],
+)
+def test_how_a_goal_is_exported(export: Any, told: str) -> None:  # noqa: ANN401 - on purpose
+    @planned_agent(description="d")
+    class Agent:
+        @achieves_goal("a story", export=export)
+        @action
+        def write(self, user_input: UserInput) -> Story:
+            return Story("")
+
+    assert problems_of(Agent()) == (f"write: {told}",)
+
+
+@pytest.mark.parametrize(
+    ("declare", "told"),
+    [
+        (lambda: action("x"), "@action.*it was given 'x', which is no method; write @action above a method"),  # type: ignore[call-overload]
+        (lambda: action()(property(len)), "@action.*it was given <property .*, which is no method"),  # type: ignore[type-var]
+        (lambda: action(Story), "@action.*which is no method"),
+        (lambda: condition(3), "@condition.*it was given 3, which is no method; write @condition above a method"),  # type: ignore[call-overload]
+        (lambda: cost("x"), "@cost.*it was given 'x', which is no method"),  # type: ignore[call-overload]
+        (lambda: achieves_goal("g")("x"), "@achieves_goal.*it was given 'x', which is no method"),  # type: ignore[type-var]
+        (lambda: state(5), "@state.*it was given 5, which is no class; write @state above a class"),  # type: ignore[call-overload]
+    ],
+)
+def test_decorators_of_what_they_are_not_for(declare: Callable[[], object], told: str) -> None:
+    with pytest.raises(DeclarationError, match=f"(?s){told}"):
+        declare()
+
+
+def test_all_of_one_class_are_told_together() -> None:
+    resolvers: dict[Any, Any] = {Story: 3, "Story": str}
+
+    @planned_agent(description="d", resolvers=resolvers)
+    class Agent(Correct):
+        @action(pre=[3], blocking="x")  # type: ignore[call-overload, untyped-decorator]  # on purpose
+        def write(self, user_input: UserInput) -> Story:
+            return Story("")
+
+    assert problems_of(Agent()) == (
+        "the resolver of Story is 3; write a function of the OperationContext",
+        "the resolvers have 'Story', which is no class; name the class of a parameter",
+        "write: blocking is 'x'; it has to be True or False",
+        "write: 3 in `pre` is no name; write the name of a @condition, or an expression",
+    )
 
 
 def test_what_an_agent_says() -> None:

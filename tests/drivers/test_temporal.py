@@ -427,9 +427,15 @@ class Counting(MemoryRuns):
     contentions = 0
 
     async def claim(
-        self, owner: str, seconds: float, *, run_id: str | None = None, names: Collection[str] = ()
+        self,
+        owner: str,
+        seconds: float,
+        *,
+        run_id: str | None = None,
+        names: Collection[str] = (),
+        passing_over: Collection[str] = (),
     ) -> tuple[RunRecord, Lease] | None:
-        claimed = await super().claim(owner, seconds, run_id=run_id, names=names)
+        claimed = await super().claim(owner, seconds, run_id=run_id, names=names, passing_over=passing_over)
         self.contentions += claimed is None
         return claimed
 
@@ -440,12 +446,18 @@ class Unreliable(MemoryRuns):
     has_failed = False
 
     async def claim(
-        self, owner: str, seconds: float, *, run_id: str | None = None, names: Collection[str] = ()
+        self,
+        owner: str,
+        seconds: float,
+        *,
+        run_id: str | None = None,
+        names: Collection[str] = (),
+        passing_over: Collection[str] = (),
     ) -> tuple[RunRecord, Lease] | None:
         if not self.has_failed:
             self.has_failed = True
             raise ConnectionError("a secret")
-        return await super().claim(owner, seconds, run_id=run_id, names=names)
+        return await super().claim(owner, seconds, run_id=run_id, names=names, passing_over=passing_over)
 
 
 class TestWorkers:

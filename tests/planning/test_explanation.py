@@ -75,6 +75,16 @@ def test_root_of_a_chain_is_what_is_missing() -> None:
     assert explanation.blocked_by == ("not tired",)
 
 
+def test_what_only_other_providers_lack_is_not_missing() -> None:
+    bill = Action("bill", {"Billing": True}, {"ran bill": True, "Success": True})
+    sell = Action("sell", {"Sales": True}, {"ran sell": True, "Success": True})
+
+    explanation = explain([bill, sell], Goal("bill", {"ran bill": True, "Success": True}))
+
+    assert explanation.missing == ("Billing",)
+    assert explanation.nearest is bill
+
+
 def test_providers_that_wait_for_each_other() -> None:
     actions = [Action("hatch", {"egg": True}, {"hen": True}), Action("lay", {"hen": True}, {"egg": True})]
 

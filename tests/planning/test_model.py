@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
 
@@ -37,6 +38,39 @@ def test_bad_cost_of_a_function_is_refused_while_planning() -> None:
 def test_conditions_are_true_or_false() -> None:
     with pytest.raises(TypeError, match=r"'buy gun'.*'hasGun'"):
         Action("buy gun", effects={"hasGun": None})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: Action(""), "Action: name must not be empty"),
+        (lambda: Goal(" ", {}), "Goal: name must not be empty"),
+        (lambda: Action(3), "Action: name must be a text, not 3"),  # type: ignore[arg-type]
+        (lambda: Action("buy", pre=["a"]), "action 'buy': pre must be a mapping, as {'a': True}, not ['a']"),  # type: ignore[arg-type]
+        (lambda: Action("buy", effects="a"), "action 'buy': effects must be a mapping, as {'a': True}, not 'a'"),  # type: ignore[arg-type]
+        (lambda: Goal("armed", ["a"]), "goal 'armed': conditions must be a mapping, as {'a': True}, not ['a']"),  # type: ignore[arg-type]
+        (lambda: Action("buy", pre={"a": 1}), "action 'buy': condition 'a' in pre must be True or False, not 1"),  # type: ignore[dict-item]
+        (lambda: Action("buy", pre={1: True}), "action 'buy': the conditions in pre must have texts as names, not 1"),  # type: ignore[dict-item]
+        (lambda: Action("buy", cost="x"), "action 'buy': cost must be a number, or a function that gives one, not 'x'"),  # type: ignore[arg-type]
+        (lambda: Goal("armed", {}, value="x"), "goal 'armed': value must be a number, or a function that gives one"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_cannot_be_is_told_with_its_place(make: Callable[[], object], told: str) -> None:
+    with pytest.raises((TypeError, ValueError)) as raised:
+        make()
+    assert str(raised.value).startswith(told)
+
+
+def test_a_cost_function_that_gives_no_number() -> None:
+    with pytest.raises(TypeError, match="action 'buy': cost must be a number"):
+        Action("buy", cost=lambda _: "x").cost_in(NOWHERE)  # type: ignore[arg-type, return-value]
+
+
+def test_actions_have_names_of_their_own() -> None:
+    goal, buy = Goal("armed", {"hasGun": True}), Action("buy", effects={"hasGun": True})
+    for same in (buy, Action("buy", effects={"hasKnife": True})):
+        with pytest.raises(ValueError, match="there are 2 actions with the name 'buy': give each a name of its own"):
+            AStarPlanner().plan(NOWHERE, [buy, same], goal)
 
 
 def test_actions_are_values() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tactician.planning import UNKNOWN, Action, WorldState
@@ -47,3 +49,22 @@ def test_changes_give_a_new_world() -> None:
         {"rich": False, "paid": True}
     )
     assert world == WorldState({"rich": True})
+
+
+@pytest.mark.parametrize(
+    ("conditions", "told"),
+    [
+        ({"rich": True, "armed": "yes"}, "condition 'armed' of a WorldState must be True, False or UNKNOWN, not 'yes'"),
+        ({"rich": 1}, "condition 'rich' of a WorldState must be True, False or UNKNOWN, not 1"),
+        (["rich"], "the conditions of a WorldState must be a mapping, as {'a': True}, not ['rich']"),
+    ],
+)
+def test_conditions_are_true_false_or_unknown(conditions: Any, told: str) -> None:  # noqa: ANN401 - on purpose
+    with pytest.raises(TypeError) as raised:
+        WorldState(conditions)
+    assert str(raised.value) == told
+
+
+def test_so_are_those_that_change() -> None:
+    with pytest.raises(TypeError, match="condition 'rich'"):
+        WorldState({"rich": True}).with_(rich="no")  # type: ignore[arg-type]

@@ -262,6 +262,7 @@ class TestMistakes:
         process = await platform_over(MemoryRuns(), Odd()).start("Odd", "x")
 
         assert process.status is ProcessStatus.FAILED
+        assert str(process.failure).startswith("saving failed: StoredStateError: ")
         assert "Opaque on the blackboard has no JSON form" in str(process.failure)
 
 

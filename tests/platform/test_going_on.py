@@ -193,8 +193,9 @@ class TestStuck:
 
         assert await platform.resume(process.id, Money(40)) is process
         assert process.result == "bought for 30"
-        await platform.resume(process.id, Money(50))
-        assert process.blackboard.all(Money) == [Money(40)], "it has ended"
+        with pytest.raises(RunConflictError, match="has ended, and is completed"):
+            await platform.resume(process.id, Money(50))
+        assert process.blackboard.all(Money) == [Money(40)]
 
     async def test_under_a_name(self, store: MemoryRuns) -> None:
         @planned_agent(description="spends")
@@ -216,8 +217,83 @@ class TestStuck:
 
         with pytest.raises(StoredStateError, match=r"Undeclared on the blackboard could not be read again"):
             await platform.resume(process.id, Undeclared(1))
+        assert process.status is ProcessStatus.STUCK
+        assert process.last(Undeclared) is None
 
         assert (await platform.resume(process.id, Money(40))).result == "bought for 30"
+
+
+class TestWhatThePlatformHolds:
+    """The object that `start` gave goes on itself, as it does without a store, as long as it is as it is kept."""
+
+    async def test_it_is_answered(self, store: MemoryRuns) -> None:
+        platform = platform_over(store, Asker())
+        process = await platform.start("Asker", "Who?")
+
+        assert await platform.respond(process.id, process.pending[0].id, "Lynda") is process
+
+        assert (process.status, process.result) == (ProcessStatus.COMPLETED, "Lynda")
+        assert await platform.processes() == [process]
+        assert [record.status for record in await store.records()] == ["completed"]
+
+    async def test_it_is_resumed(self, store: MemoryRuns) -> None:
+        platform = platform_over(store, Traveller())
+        process = await platform.start("Traveller", "Rome")
+
+        assert await platform.resume(process.id) is process, "it is stuck again"
+        assert await platform.resume(process.id, Money(40)) is process
+
+        assert (await platform_over(store, Traveller()).process(process.id)).result == "bought for 30"
+
+    async def test_its_lease_is_given_back_and_renewed_as_before(self, store: MemoryRuns) -> None:
+        platform = platform_over(store, Traveller())
+        process = await platform.start("Traveller", "Rome")
+        await platform.resume(process.id)
+
+        process.blackboard.add(Money(40))
+        assert (await process.run()).result == "bought for 30"
+
+    async def test_a_wrong_answer_leaves_it_waiting(self, store: MemoryRuns) -> None:
+        platform = platform_over(store, Asker())
+        process = await platform.start("Asker", "Who?")
+
+        with pytest.raises(ResponseError, match="does not wait for 'nothing'"):
+            await platform.respond(process.id, "nothing", "Lynda")
+
+        assert process.status is ProcessStatus.WAITING
+        assert (await platform.respond(process.id, process.pending[0].id, "Lynda")).result == "Lynda"
+
+    async def test_one_that_has_gone_on_elsewhere_is_read_again(self, store: MemoryRuns) -> None:
+        first, second = platform_over(store, Traveller()), platform_over(store, Traveller())
+        process = await first.start("Traveller", "Rome")
+        await second.resume(process.id)  # it is stuck again
+
+        done = await first.resume(process.id, Money(40))
+
+        assert done is not process
+        assert (done.result, process.status) == ("bought for 30", ProcessStatus.STUCK)
+
+
+@planned_agent(description="fails")
+class Failing:
+    @achieves_goal("done")
+    @action
+    def work(self, wish: UserInput) -> str:
+        raise ValueError("no")
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+@pytest.mark.parametrize(("agent", "status"), [(Failing(), "failed"), (Asker(), "killed")])
+async def test_what_has_ended_is_not_resumed(is_kept: bool, agent: object, status: str, store: MemoryRuns) -> None:
+    platform = Platform(ScriptedModel(), store=store if is_kept else None)
+    process = await platform.start(agent, "Who?")
+    await platform.kill(process.id)
+
+    with pytest.raises(RunConflictError) as raised:
+        await platform.resume(process.id, Money(1))
+
+    assert str(raised.value) == f"The process {process.id} has ended, and is {status}: nothing goes on with it."
+    assert process.last(Money) is None
 
 
 class TestNotRegistered:

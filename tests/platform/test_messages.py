@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import pytest
 
 from tactician import (
+    Agent,
     AssistantMessage,
     Autonomy,
+    ParallelAgents,
     PlannedAgent,
     Planner,
     Platform,
@@ -22,9 +24,9 @@ from tactician import (
     ask_human,
     planned_agent,
 )
-from tactician.llm import Image, Text
+from tactician.llm import Image, Text, ToolResult
 from tactician.runs import MemoryRuns
-from tactician.testing import ScriptedModel
+from tactician.testing import ScriptedModel, ToolCall
 
 
 @dataclass(frozen=True)
@@ -100,10 +102,43 @@ async def test_what_a_context_knows_does_not_come_after_it() -> None:
     assert process.result == Reply("Ada said hello")
 
 
-async def test_plain_text_stays_user_input() -> None:
+async def test_text_is_a_message_to_an_agent_that_takes_nothing_else() -> None:
     process = await platform_of(Clerk()).start("Clerk", "hello")
-    assert process.blackboard.last(UserInput) == UserInput("hello")
-    assert process.status is ProcessStatus.STUCK
+    assert process.result == Reply("you said hello")
+    assert process.last(UserInput) is None
+
+
+async def test_text_reaches_it_on_every_way() -> None:
+    ranking = {"value": [{"name": "Clerk", "confidence": 0.9, "reason": "yes"}]}
+    platform = platform_of(Clerk(), model=ScriptedModel(ranking, ToolCall("clerk", request="hello"), "done"))
+    assert await platform.invoke(Reply, "hello") == Reply("you said hello")
+    assert (await Autonomy(platform).run("hello")).output == Reply("you said hello")
+    context, clerk = platform.context(), PlannedAgent(Clerk())
+    assert (await clerk.run("hello")).output == Reply("you said hello")
+    boss = await Agent("Boss", tools=[clerk.as_tool()]).run("greet", context=context)
+    results = [message.content for message in boss.messages if isinstance(message, ToolResult)]
+    assert "you said hello" in str(results)
+    members = await ParallelAgents("All", [clerk]).run("hello", context=context)
+    assert "you said hello" in str(members.output)
+
+
+async def test_text_is_a_message_where_one_only_triggers() -> None:
+    @planned_agent(description="wakes up")
+    class Sleeper:
+        @achieves_goal("awake")
+        @action(trigger=UserMessage)
+        def wake(self) -> Reply:
+            return Reply("awake")
+
+    assert (await platform_of(Sleeper()).start("Sleeper", "hello")).result == Reply("awake")
+
+
+async def test_text_that_comes_later_is_a_message_too() -> None:
+    talker = Talker()
+    platform = platform_of(talker)
+    process = await platform.start("Talker", "one")
+    await platform.resume(process.id, "two")
+    assert talker.heard == ["one", "two"]
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,32 @@ async def test_what_is_missing_is_told_by_its_name() -> None:
     assert "'two: Thing' is missing and no action provides it" in process.failure
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("tow", "Nothing takes an object by the name 'tow'. Did you mean 'two'?"),
+        ("nosuch", "Nothing takes an object by the name 'nosuch'. What is missing is taken by 'two'."),
+    ],
+)
+async def test_a_name_that_nothing_takes_is_told_too(name: str, told: str) -> None:
+    process = await Platform(ScriptedModel()).start(Combiner(), named={"one": Thing("a"), name: Thing("b")})
+    assert process.failure is not None
+    assert told in process.failure
+
+
+async def test_a_name_that_nothing_needs_is_not_told_when_no_name_is_missing() -> None:
+    @planned_agent(description="needs more than a thing with a name")
+    class Needing:
+        @achieves_goal("combined")
+        @action
+        def combine(self, one: Annotated[Thing, by_name], other: Pair) -> str:
+            return one.name
+
+    process = await Platform(ScriptedModel()).start(Needing(), named={"one": Thing("a"), "spare": Thing("b")})
+    assert process.failure is not None
+    assert "spare" not in process.failure
+
+
 @pytest.mark.parametrize("name", ["", "it", "not a name", 3])
 async def test_what_is_no_name(name: str) -> None:
     with pytest.raises(ConfigurationError, match="is no name for an object: use the name of a parameter"):

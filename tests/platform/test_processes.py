@@ -132,6 +132,14 @@ async def test_with_a_store_even_what_waits_is_forgotten_here_and_found_there() 
     assert (await platform.respond(waiting, found.pending[0].id, "that")).result == Echo("that")
 
 
+async def test_the_store_tells_of_all_that_wait() -> None:
+    platform = platform_of(Asker(), store=MemoryRuns())
+    waiting = [(await platform.start("Asker", "what?")).id for _ in range(MANY)]
+
+    assert [record.run_id for record in await platform.waiting(limit=MANY + 1)] == waiting
+    assert [record.run_id for record in await platform.waiting(limit=2)] == waiting[:2]
+
+
 async def test_with_a_store_a_process_that_runs_here_is_itself() -> None:
     slow = Slow()
     platform = platform_of(slow, store=MemoryRuns())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tactician import Agent, Platform, UserInput, achieves_goal, action, planned_agent
+from tactician import Agent, Ai, Platform, ToolGroup, UserInput, achieves_goal, action, planned_agent
 from tactician.errors import ConfigurationError, RunNotFoundError, StoreError
 from tactician.platform import Worker
 from tactician.runs import Lease, MemoryRuns, RunRecord
@@ -86,12 +86,61 @@ async def test_one_that_cannot_go_on_does_not_stop_it(caplog: pytest.LogCaptureF
     assert not await worker.run_once(), "nobody tries the broken one again at once"
 
     assert await statuses(store) == ["running", "completed"]
-    assert "w: the process broken cannot go on" in [record.getMessage() for record in caplog.records]
+    (logged,) = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert logged.getMessage().startswith("w: the process broken cannot go on here: "), "and why"
+    assert not logged.exc_info
+    assert await store.claim("another", 30, run_id="broken") is not None, "it is left to others"
+
+
+@planned_agent(description="looks something up")
+class Searcher:
+    @achieves_goal("found")
+    @action(tool_groups=["library"])
+    async def search(self, topic: UserInput, ai: Ai) -> Done:
+        return Done(topic.content)
+
+
+async def test_what_needs_a_tool_group_is_left_to_a_worker_that_has_it(caplog: pytest.LogCaptureFixture) -> None:
+    store, gate = MemoryRuns(), Gate()
+    gate.may_go_on.set()
+    lacking = platform_of(store, Searcher(), gate)
+    for name in ("Searcher", "Gate", "Searcher", "Gate"):
+        await lacking.enqueue(name, "x")
+    worker = Worker(lacking, name="w")
+
+    while await worker.run_once():
+        pass
+
+    assert await statuses(store) == ["not started", "completed", "not started", "completed"]
+    assert caplog.text.count("needs the tool group 'library'") == 2, "once for each"
+
+    able = Worker(platform_of(store, Searcher(), gate, ToolGroup("library", ())))
+    assert [await able.run_once() for _ in range(3)] == [True, True, False]
+    assert await statuses(store) == ["completed"] * 4
+
+
+async def test_what_was_passed_over_is_tried_again_later() -> None:
+    store = MemoryRuns()
+    platform = platform_of(store, Searcher())
+    await platform.enqueue("Searcher", "x")
+    worker = Worker(platform, poll=0.0)
+    assert await worker.run_once()
+    assert await statuses(store) == ["not started"]
+
+    platform.register(ToolGroup("library", ()))
+    assert await worker.run_once()
+    assert await statuses(store) == ["completed"]
 
 
 class Unreachable(MemoryRuns):
     async def claim(
-        self, owner: str, seconds: float, *, run_id: str | None = None, names: object = ()
+        self,
+        owner: str,
+        seconds: float,
+        *,
+        run_id: str | None = None,
+        names: object = (),
+        passing_over: object = (),
     ) -> tuple[RunRecord, Lease] | None:
         raise StoreError("it does not answer")
 

@@ -233,3 +233,9 @@ def test_clearing_takes_objects_and_conditions_away() -> None:
     assert (board.entries, board.conditions, board.last(Note), board.newest) == ((), {}, None, None)
     board.add(note)
     assert board.last(Note) is note
+
+
+def test_a_condition_that_is_set_is_true_or_false() -> None:
+    board = Blackboard()
+    board.set_condition("paid", 1)  # type: ignore[arg-type]  # on purpose
+    assert board.condition("paid") is True

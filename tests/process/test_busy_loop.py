@@ -151,6 +151,21 @@ async def test_what_a_blocking_action_raises() -> None:
     assert process.failure == "work raised ValueError: broken"
 
 
+async def test_a_blocking_action_that_lets_a_stop_iteration_out_fails_and_does_not_hang() -> None:
+    @planned_agent(description="fails in a thread")
+    class Failing:
+        @achieves_goal("done")
+        @action(blocking=True)
+        def work(self, topic: UserInput) -> Answer:
+            return Answer(next(iter(())))
+
+    async with asyncio.timeout(5):
+        process = await Platform(ScriptedModel()).start(Failing(), "x")
+    assert str(process.failure).endswith("Failing.work raised StopIteration")
+    assert isinstance(process.error, RuntimeError)
+    assert isinstance(process.error.__cause__, StopIteration)
+
+
 def test_async_actions_need_no_thread() -> None:
     @planned_agent(description="is async")
     class Mistaken:

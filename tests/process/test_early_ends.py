@@ -88,7 +88,7 @@ async def published(drafter: object, clock: HandClock, budget: Budget) -> AgentP
 @pytest.mark.parametrize(
     ("budget", "reason"),
     [
-        (Budget(actions=1), "the budget of 1 actions is used up"),
+        (Budget(actions=2), "the budget of 2 actions is used up"),
         (Budget(tokens=1), "the budget of 1 tokens is used up (15 used)"),
         (Budget(cost=0.0000001), "the budget of $0.00 is used up"),
         (Budget(seconds=5), "the budget of 5 seconds is used up"),

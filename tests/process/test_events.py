@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tactician import Ai, ProcessStatus, UserInput, achieves_goal, action, planned_agent
+import pytest
+
+from tactician import (
+    Ai,
+    OperationContext,
+    Platform,
+    ProcessOptions,
+    ProcessStatus,
+    UserInput,
+    achieves_goal,
+    action,
+    planned_agent,
+)
 from tactician.events import (
     ActionCompleted,
     ActionStarted,
@@ -121,3 +133,42 @@ async def test_a_process_without_a_plan_tells_only_that() -> None:
     assert last.status is ProcessStatus.STUCK
     assert last.failure is not None
     assert "'UserInput' is missing" in last.failure
+
+
+@pytest.mark.parametrize("kind", [Event, ActionCompleted, ProcessEnded])
+@pytest.mark.parametrize("is_of_options", [False, True])
+async def test_a_listener_that_raises_is_in_the_log_and_harms_nobody(
+    kind: type[Event], is_of_options: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(event: Event) -> None:
+        assert not isinstance(event, kind), "deaf"
+
+    told: list[Event] = []
+    hears, reads = (told.append, broken) if is_of_options else (broken, told.append)
+    platform = Platform(ScriptedModel({"value": {"text": "d"}}), on_event=hears)
+    process = await platform.start(Author(), "x", options=ProcessOptions(on_event=reads))
+
+    assert process.status is ProcessStatus.COMPLETED, process.failure
+    assert isinstance(told[-1], ProcessEnded), "the other one hears it all"
+    what = (ActionCompleted if kind is ActionCompleted else ProcessEnded).__name__
+    assert f"Writer: a listener raised when it was told of {what}; the process goes on" in caplog.messages
+    assert "AssertionError: deaf" in caplog.text
+
+
+async def test_a_listener_that_raises_is_told_of_once_for_what_happens_in_a_process_inside(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    @planned_agent(description="has another one write")
+    class Editor:
+        @achieves_goal("edited")
+        @action
+        async def edit(self, topic: UserInput, context: OperationContext) -> str:
+            return await context.run_agent(Author(), str, topic)
+
+    def broken(event: Event) -> None:
+        assert not isinstance(event, ProcessEnded), "deaf"
+
+    process = await started(Editor(), "x", model=ScriptedModel({"value": {"text": "d"}}), on_event=broken)
+
+    assert process.status is ProcessStatus.COMPLETED, process.failure
+    assert [message.partition(":")[0] for message in caplog.messages] == ["Editor / edit / Writer", "Editor"]

@@ -53,6 +53,11 @@ class Book:
     text: str
 
 
+@dataclass
+class Printed:
+    text: str
+
+
 @planned_agent(description="drafts and sums up")
 class Drafter:
     @action
@@ -217,13 +222,62 @@ class TestWhatIsToldOfIt:
 
 class TestBudgets:
     async def test_the_actions_of_children_count(self) -> None:
-        options = ProcessOptions(budget=Budget(actions=1))
+        options = ProcessOptions(budget=Budget(actions=2))
         process = await started(Publisher(), "frogs", model=ScriptedModel("they hop"), options=options)
         (child,) = process.history[0].children
         assert child.status is ProcessStatus.TERMINATED
-        assert child.failure == "the budget of 1 actions is used up"
+        assert child.failure == "the budget of 2 actions is used up"
         assert [run.action for run in child.history] == ["research"]
-        assert (process.status, process.failure) == (ProcessStatus.TERMINATED, "the budget of 1 actions is used up")
+        assert (process.status, process.failure) == (ProcessStatus.TERMINATED, "the budget of 2 actions is used up")
+
+    @pytest.mark.parametrize(("actions", "begun"), [(1, 1), (2, 2), (3, 3), (4, 4), (5, 4)])
+    async def test_an_action_counts_as_soon_as_it_begins(self, actions: int, begun: int) -> None:
+        @planned_agent(description="prints what a publisher publishes")
+        class Printer:
+            @achieves_goal("printed")
+            @action
+            async def print(self, topic: UserInput, context: OperationContext) -> Printed:
+                return Printed((await context.run_agent(Publisher(), Book)).text)
+
+        events: list[Event] = []
+        options = ProcessOptions(budget=Budget(actions=actions))
+        process = await started(Printer(), "frogs", model=ScriptedModel("x"), options=options, on_event=events.append)
+        assert len([event for event in events if isinstance(event, ActionStarted)]) == begun
+        if begun == 4:
+            assert process.result == Printed("draft: x")
+        else:
+            assert process.status is ProcessStatus.TERMINATED
+            assert process.failure == f"the budget of {actions} actions is used up"
+
+    async def test_an_agent_that_runs_itself_is_ended_by_the_budget(self) -> None:
+        @planned_agent(description="runs itself")
+        class Itself:
+            @achieves_goal("done")
+            @action
+            async def work(self, topic: UserInput, context: OperationContext) -> Book:
+                return await context.run_agent(Itself(), Book)
+
+        events: list[Event] = []
+        process = await started(Itself(), "frogs", on_event=events.append)
+        assert (process.status, process.failure) == (ProcessStatus.TERMINATED, "the budget of 50 actions is used up")
+        assert len([event for event in events if isinstance(event, ActionStarted)]) == 50
+
+    async def test_what_several_children_have_begun_counts_for_all(self) -> None:
+        @planned_agent(description="publishes several at once")
+        class Publishers:
+            @achieves_goal("printed")
+            @action
+            async def print(self, topic: UserInput, context: OperationContext) -> Printed:
+                books = await context.parallel_map(range(3), lambda _: context.run_agent(Publisher(), Book))
+                return Printed(" ".join(book.text for book in books))
+
+        for actions in (9, 10):
+            events: list[Event] = []
+            options = ProcessOptions(budget=Budget(actions=actions))
+            model = ScriptedModel("x", "x", "x")
+            process = await started(Publishers(), "frogs", model=model, options=options, on_event=events.append)
+            assert len([event for event in events if isinstance(event, ActionStarted)]) == actions
+            assert process.status is (ProcessStatus.COMPLETED if actions == 10 else ProcessStatus.TERMINATED)
 
     async def test_a_child_has_the_budget_of_its_parent_and_no_other(self) -> None:
         @planned_agent(description="counts")
@@ -288,7 +342,7 @@ class TestBudgets:
                 draft = await context.run_agent(Drafter(), Draft)
                 return Book(await context.ai.generate_text(draft.text))
 
-        options = ProcessOptions(budget=Budget(actions=2))
+        options = ProcessOptions(budget=Budget(actions=3))
         process = await started(Asking(), "frogs", model=ScriptedModel("they hop", "a book"), options=options)
         assert process.result == Book("a book"), process.failure
 

@@ -282,6 +282,23 @@ class TestDeadlines:
         assert process.status is ProcessStatus.FAILED
         assert "a deadline needs a default" in str(process.failure)
 
+    @pytest.mark.parametrize("deadline", [5, timedelta(seconds=-1)])
+    @pytest.mark.parametrize("kind", ["ask_human", "confirm"])
+    async def test_a_deadline_is_how_long_to_wait(self, deadline: timedelta, kind: str) -> None:
+        @planned_agent(description="asks")
+        class Asker:
+            @achieves_goal("asked")
+            @action
+            async def ask(self, topic: UserInput) -> Story:
+                if kind == "confirm":
+                    return Story(str(await confirm(None, "Title?", deadline=deadline)))
+                return Story(await ask_human(str, "Title?", deadline=deadline, default="untitled"))
+
+        process = await started(Asker())
+
+        assert isinstance(process.error, ConfigurationError)
+        assert f"'Title?': the deadline is {deadline!r}; write how long to wait" in str(process.failure)
+
 
 async def test_outside_of_actions_nobody_can_be_asked() -> None:
     with pytest.raises(ConfigurationError, match="only from inside an action"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ from tactician import (
     planned_agent,
     reject,
 )
+from tactician.agents import PlannedAgent
 from tactician.errors import Rejected, ResponseError
 from tactician.process import AgentProcess, Rejection, RetryPolicy
 from tactician.runs import MemoryRuns
@@ -189,3 +191,112 @@ async def test_an_action_may_raise_it_itself() -> None:
     process = await Platform(ScriptedModel()).start(Elsewhere(), "frogs")
 
     assert process.result == Printed("the form was closed")
+
+
+@planned_agent(description="has another one print, or prints blank pages")
+class Publisher:
+    def __init__(self, inner: object, *, is_run: bool = False, in_group: bool = False) -> None:
+        self.inner = inner
+        self.is_run = is_run
+        self.in_group = in_group
+        self.begun = 0
+
+    @action(retry=RetryPolicy(attempts=3, delay=0, on=(Exception,)))
+    async def order(self, topic: UserInput, context: OperationContext) -> Title:
+        self.begun += 1
+        if self.is_run:
+            result = await PlannedAgent(self.inner).run(topic, context=context.run)
+            return Title(str(result.output))
+        if self.in_group:
+            async with asyncio.TaskGroup() as group:
+                task = group.create_task(context.run_agent(self.inner, Printed, topic))
+            return Title(task.result().text)
+        return Title((await context.run_agent(self.inner, Printed, topic)).text)
+
+    @action(cost=5)
+    def take(self, topic: UserInput, rejection: Rejection | None = None) -> Title:
+        return Title("none" if rejection is None else f"{rejection.action} {rejection.prompt} {rejection.reason}")
+
+    @achieves_goal("printed")
+    @action
+    def publish(self, title: Title) -> Printed:
+        return Printed(title.text)
+
+
+@planned_agent(description="has another one print, and nothing else")
+class Middleman:
+    def __init__(self, inner: object) -> None:
+        self.inner = inner
+
+    @achieves_goal("printed")
+    @action
+    async def pass_on(self, topic: UserInput, context: OperationContext) -> Printed:
+        return await context.run_agent(self.inner, Printed, topic)
+
+
+async def rejected_inside(publisher: Publisher, *, stored: bool = False) -> AgentProcess:
+    store = MemoryRuns() if stored else None
+    one = Platform(ScriptedModel(), store=store).register(publisher)
+    process = await one.start("Publisher", "frogs")
+    other = Platform(ScriptedModel(), store=store).register(publisher) if stored else one
+    return await other.respond(process.id, process.pending[0].id, reject("no thanks"))
+
+
+class TestInsideAnotherProcess:
+    @pytest.mark.parametrize("stored", [False, True])
+    @pytest.mark.parametrize(
+        "publisher",
+        [
+            lambda: Publisher(Printer()),
+            lambda: Publisher(Printer(), is_run=True),
+            lambda: Publisher(Printer(), in_group=True),
+            lambda: Publisher(Middleman(Printer())),
+        ],
+        ids=["run_agent", "run", "in a group", "two levels"],
+    )
+    async def test_the_action_around_it_is_rejected_and_there_is_another_way(
+        self, publisher: Callable[[], Publisher], stored: bool
+    ) -> None:
+        asker = publisher()
+        process = await rejected_inside(asker, stored=stored)
+
+        assert process.result == Printed("order A title? no thanks")
+        assert process.history[0].error == "Rejected: 'A title?' was rejected: no thanks"
+        assert process.history[0].children[0].status is ProcessStatus.STUCK
+        assert asker.begun == 2, "once to ask and once to hear: a rejection is not tried again"
+
+    async def test_one_that_goes_on_by_itself_concerns_nobody(self) -> None:
+        process = await rejected_inside(Publisher(Flexible()))
+
+        assert process.result == Printed("ask A title? no thanks")
+        assert [run.action for run in process.history] == ["order", "publish"]
+
+    async def test_without_another_way_the_outermost_is_stuck(self) -> None:
+        platform = Platform(ScriptedModel())
+        process = await platform.start(Middleman(Printer()), "frogs")
+        await platform.respond(process.id, process.pending[0].id, reject("no"))
+
+        assert process.status is ProcessStatus.STUCK
+        assert "'pass_on' has run, and 'A title?' was rejected: no" in str(process.failure)
+
+    async def test_one_that_is_stuck_because_of_something_else_fails_the_action(self) -> None:
+        @planned_agent(description="lacks more than what was rejected")
+        class Lacking:
+            @action
+            async def ask(self, topic: UserInput) -> Title | None:
+                try:
+                    return Title(await ask_human(str, "A title?"))
+                except Rejected:
+                    return None
+
+            @achieves_goal("printed")
+            @action
+            def publish(self, title: Title) -> Printed:
+                return Printed(title.text)
+
+        platform = Platform(ScriptedModel())
+        process = await platform.start(Middleman(Lacking()), "frogs")
+        await platform.respond(process.id, process.pending[0].id, reject("no"))
+
+        assert process.status is ProcessStatus.FAILED
+        assert "ProcessStuckError: Lacking is stuck" in str(process.failure)

@@ -7,9 +7,10 @@ from math import nan
 
 import pytest
 
-from tactician import Autonomy, Budget, Platform, ProcessOptions
+from tactician import Autonomy, Budget, PlannedAgent, Platform, ProcessOptions, achieves_goal, action, planned_agent
 from tactician.errors import ConfigurationError
 from tactician.process import RetryPolicy
+from tactician.runs import MemoryRuns
 from tactician.testing import ScriptedModel
 
 
@@ -29,6 +30,21 @@ from tactician.testing import ScriptedModel
         (lambda: ProcessOptions(tool_delay=-1), "ProcessOptions.tool_delay is -1; it has to be a number from 0 up"),
         (lambda: ProcessOptions(budget=3), "ProcessOptions.budget is 3; write budget=Budget(actions=50)"),  # type: ignore[arg-type]
         (lambda: ProcessOptions(retry=3), "ProcessOptions.retry is 3; write retry=RetryPolicy(attempts=3)"),  # type: ignore[arg-type]
+        (lambda: ProcessOptions(context_id=""), "ProcessOptions.context_id is ''; it has to be a name, or None"),
+        (lambda: ProcessOptions(context_id=3), "ProcessOptions.context_id is 3; it has to be a name, or None"),  # type: ignore[arg-type]
+        (
+            lambda: ProcessOptions(blackboard=3),  # type: ignore[arg-type]
+            "ProcessOptions.blackboard is 3; write blackboard=Blackboard(...)",
+        ),
+        (
+            lambda: ProcessOptions(verbosity=True),  # type: ignore[arg-type]
+            "ProcessOptions.verbosity is True; write verbosity=Verbosity(plans=True)",
+        ),
+        (lambda: ProcessOptions(on_event=3), "ProcessOptions.on_event is 3; write a function, as in on_event=print"),  # type: ignore[arg-type]
+        (
+            lambda: ProcessOptions(terminate_when="x"),  # type: ignore[arg-type]
+            "ProcessOptions.terminate_when is 'x'; write a function, as in terminate_when=lambda process: None",
+        ),
         (lambda: RetryPolicy(attempts=0), "RetryPolicy.attempts is 0; it has to be a whole number from 1 up"),
         (lambda: RetryPolicy(delay=-1), "RetryPolicy.delay is -1; it has to be a number from 0 up"),
         (lambda: RetryPolicy(max_delay="1"), "RetryPolicy.max_delay is '1'; it has to be a number from 0 up"),  # type: ignore[arg-type]
@@ -46,6 +62,24 @@ def test_a_value_that_cannot_be(make: Callable[[], object], told: str) -> None:
 
 def autonomy(*, agent_cutoff: float = 0.5, goal_cutoff: float = 0.5) -> Autonomy:
     return Autonomy(Platform(ScriptedModel()), agent_cutoff=agent_cutoff, goal_cutoff=goal_cutoff)
+
+
+@planned_agent(description="does next to nothing")
+class Doer:
+    @achieves_goal("done")
+    @action
+    def do(self) -> str:
+        return "done"
+
+
+@pytest.mark.parametrize("store", [None, MemoryRuns()])
+@pytest.mark.parametrize("options", [{"max_parallel": 2}, {}, 3])
+async def test_what_are_no_options(options: ProcessOptions, store: MemoryRuns | None) -> None:
+    told = r"^The options are .*; write options=ProcessOptions\(\.\.\.\)$"
+    with pytest.raises(ConfigurationError, match=told):
+        await Platform(ScriptedModel(), store=store).register(Doer()).start("Doer", options=options)
+    with pytest.raises(ConfigurationError, match=told):
+        await PlannedAgent(Doer()).run(options=options)
 
 
 async def test_a_mode_that_is_none() -> None:

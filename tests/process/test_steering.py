@@ -20,10 +20,10 @@ from tactician import (
     condition,
     planned_agent,
 )
-from tactician.errors import ConfigurationError
+from tactician.errors import StoreError
 from tactician.events import Event, ProcessEnded, ProcessStarted
 from tactician.process import AgentProcess
-from tactician.runs import MemoryRuns, RunContext
+from tactician.runs import Lease, MemoryRuns, RunContext, RunRecord
 from tactician.testing import ScriptedModel
 from tests.agents.running import steps
 
@@ -211,12 +211,47 @@ async def test_a_process_that_is_restored_and_waits_is_finished() -> None:
 
 
 async def test_what_keeps_a_spawned_process_from_being_kept_is_told() -> None:
-    def refuse(event: Event) -> None:
-        raise ConfigurationError("nobody may listen")
+    class Full(MemoryRuns):
+        async def add(self, record: RunRecord, owner: str, seconds: float) -> tuple[RunRecord, Lease]:
+            raise StoreError("the disk is full")
 
-    process = await Platform(ScriptedModel(), on_event=refuse).spawn(Author(), "frogs")
-    with pytest.raises(ConfigurationError, match="nobody may listen"):
+    process = await Platform(ScriptedModel(), store=Full()).register(Author()).spawn("Author", "frogs")
+    with pytest.raises(StoreError, match="the disk is full"):
         await process.finished()
+
+
+@pytest.mark.parametrize("store", [None, MemoryRuns()])
+@pytest.mark.parametrize("depth", [1, 2])
+async def test_a_process_is_killed_by_one_inside_it(store: MemoryRuns | None, depth: int) -> None:
+    @planned_agent(description="ends the outermost")
+    class Ender:
+        @achieves_goal("ended")
+        @action
+        async def end(self, topic: UserInput) -> int:
+            await platform.kill(outermost[0], "enough")
+            return 1
+
+    @planned_agent(description="lets another one work")
+    class Publisher:
+        def __init__(self, depth: int = depth) -> None:
+            self.inner = Publisher(depth - 1) if depth > 1 else Ender()
+
+        @achieves_goal("sold")
+        @action
+        async def sell(self, topic: UserInput, process: AgentProcess, context: OperationContext) -> int:
+            outermost.append(process.id)
+            return await context.run_agent(self.inner, int, topic)
+
+    outermost: list[str] = []
+    platform = Platform(ScriptedModel(), store=store).register(Publisher())
+    process = await platform.start("Publisher", "frogs")
+
+    assert (process.status, process.failure) == (ProcessStatus.KILLED, "enough")
+    assert steps(process) == ["sell"], "what it does is done to its end"
+    if store is not None:
+        record = await store.load(process.id)
+        assert record is not None
+        assert record.status == "killed"
 
 
 async def test_parents_and_children_know_each_other() -> None:

@@ -55,6 +55,13 @@ class Sale:
     text: str
 
 
+class Shop:
+    class Till: ...
+
+
+Alias = Sale  # for those who still write the old name
+
+
 @planned_agent(description="sells")
 class Seller:
     @action
@@ -197,6 +204,53 @@ class TestTypes:
             upgrades(Order, from_version=1)(in_cents)
         with pytest.raises(DeclarationError, match=r"(?s)Order.*from_version=0.*: versions count from 1"):
             upgrades(Order, from_version=0)(in_cents)
+        with pytest.raises(DeclarationError, match=r"from_version='1'\): versions count from 1; write from_version=3"):
+            upgrades(Order, from_version="1")(in_cents)  # type: ignore[arg-type]  # on purpose
+
+    def test_upgrades_have_no_gap(self) -> None:
+        with pytest.raises(DeclarationError, match=r"from_version=4\): nothing upgrades version 3; declare that one"):
+            upgrades(Order, from_version=4)(in_cents)
+
+    def test_what_is_no_class_has_no_upgrades(self) -> None:
+        with pytest.raises(DeclarationError, match="'Order' is no class; write the class itself"):
+            upgrades("Order", from_version=1)  # type: ignore[arg-type]  # on purpose
+
+    def test_what_is_no_upgrade_is_told_with_all_that_is_wrong(self) -> None:
+        async def upgrade() -> dict[str, Any]:
+            return {}
+
+        with pytest.raises(DeclarationError) as raised:
+            upgrades(Order, from_version=1)(upgrade)  # type: ignore[type-var]  # on purpose
+        place = "@upgrades(from_version=1): "
+        assert raised.value.problems == (
+            f"{place}another function has this number; write from_version=3",
+            f"{place}upgrade is async, and nothing waits for it; write a plain function",
+            f"{place}the function has to take what was saved; "
+            "write `def upgrade(saved: dict[str, Any]) -> dict[str, Any]`",
+        )
+
+    @pytest.mark.parametrize(
+        ("names", "told"),
+        [
+            ((), ["@formerly(): write the name"]),
+            (("", 3), ["@formerly(''): that is no name", "@formerly(3): that is no name"]),
+            (("NoModule",), ["@formerly('NoModule'): that is no name"]),
+            ((f"{__name__}.Order",), [f"@formerly('{__name__}.Order'): another class has this name now"]),
+            ((f"{__name__}.Shop.Till",), [f"@formerly('{__name__}.Shop.Till'): another class has this name now"]),
+            ((f"{__name__}.Sale",), [f"@formerly('{__name__}.Sale'): that is its name now"]),
+        ],
+    )
+    def test_former_names_that_cannot_be(self, names: tuple[str, ...], told: list[str]) -> None:
+        with pytest.raises(DeclarationError) as raised:
+            formerly(*names)(Sale)
+        for problem, beginning in zip(raised.value.problems, told, strict=True):
+            assert problem.startswith(beginning)
+
+    @pytest.mark.parametrize("name", [f"{__name__}.Gone", f"{__name__}.Alias", "__main__.Sale", "gone.Sale"])
+    def test_former_names_that_may_be(self, name: str) -> None:
+        class Fresh: ...
+
+        assert formerly(name)(Fresh) is Fresh
 
     async def test_upgrades_of_a_base_class_are_not_those_of_a_subclass(self) -> None:
         @dataclass

@@ -191,6 +191,16 @@ class RunStoreConformance:
         assert claimed is not None
         assert claimed[0].run_id == "r2"
 
+    async def test_what_is_passed_over_is_not_claimed(self, store: RunStore) -> None:
+        for number in range(3):
+            await store.save(record(f"r{number}"))
+
+        assert await store.claim("w", HOUR, run_id="r0", passing_over=("r0",)) is None
+        assert await store.claim("w", HOUR, passing_over=("r0", "r1", "r2")) is None
+        claimed = await store.claim("w", HOUR, passing_over=("r0", "r1"))
+        assert claimed is not None
+        assert claimed[0].run_id == "r2"
+
     async def test_the_oldest_is_claimed_first(self, store: RunStore) -> None:
         for number in range(5):
             await store.save(record(f"r{number}"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import json
 import threading
@@ -198,6 +199,16 @@ class TestCalls:
             return threading.current_thread() is threading.main_thread()
 
         assert await f.call("{}", context) == json.dumps(not blocking)
+
+    @pytest.mark.parametrize("blocking", [True, False])
+    async def test_a_function_that_lets_a_stop_iteration_out_fails(self, context: RunContext, blocking: bool) -> None:
+        @tool(blocking=blocking)
+        def first() -> str:
+            return next(iter(()))
+
+        async with asyncio.timeout(5):
+            with pytest.raises(RuntimeError, match="raised StopIteration"):
+                await first.call("{}", context)
 
     async def test_the_context_is_passed_and_not_shown(self, context: RunContext) -> None:
         @tool

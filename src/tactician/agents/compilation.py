@@ -16,7 +16,7 @@ from tactician.agents.declaring.methods import ActionMethod, Declarations, Sourc
 from tactician.agents.declaring.mistakes import mistakes_in, wrong_handler
 from tactician.agents.declaring.reading import read
 from tactician.agents.declaring.renewal import Renewal
-from tactician.agents.declaring.settings import wrong_agent
+from tactician.agents.declaring.settings import wrong_agent, wrong_resolvers
 from tactician.agents.declaring.words import Words
 from tactician.agents.parameters import INFRASTRUCTURE
 from tactician.agents.planners import Planner
@@ -47,7 +47,10 @@ def compile_classes(
     Raises:
         DeclarationError: with every mistake that was found.
     """
-    problems = list(wrong_agent(description, planner))
+    problems = [
+        *wrong_agent(description, planner),
+        *(one for source in sources for one in wrong_resolvers(source.resolvers)),
+    ]
     declared = read(sources, problems)
     words = Words(declared)
     problems.extend(mistakes_in(declared, words, needs_goal=needs_goal))
@@ -88,6 +91,7 @@ class _Compiler:
             prices=observing.prices(declared),
             types=_types(declared, self._words),
             generics=declared.generics,
+            bindings=declared.bindings,
             states=tuple(kind for kind in declared.states if not keeps_all(kind)),
             stuck_handler=stuck_handler,
         )
@@ -119,6 +123,7 @@ class _Compiler:
             optional_types=tuple(parameter.type for parameter in action.signature.needs if not parameter.required),
             is_serial=_is_serial(action) or bool(words.promised(action)),
             is_sure=set(needed).isdisjoint(self._flow.hoped(action, effects)),
+            trigger=declared.trigger,
         )
 
     def _is_seen(self, condition: str) -> bool:

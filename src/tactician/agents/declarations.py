@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar, overload
+from typing import Final, TypeGuard, TypeVar, overload
 
+from tactician.errors import DeclarationError
 from tactician.process import DEFAULT_BINDING, Export, OperationContext, RetryPolicy
 from tactician.process.phases import STATE, StateDeclaration
 
@@ -161,7 +162,12 @@ def action(
 
 def _names(names: Sequence[str]) -> tuple[str, ...]:
     """The names; a string is one name, not its letters."""
-    return (names,) if isinstance(names, str) else tuple(names)
+    return (names,) if _is_one(names) else tuple(names)
+
+
+def _is_one(names: object) -> TypeGuard[str]:
+    """Whether it is one name, or stands in the place of one: what cannot be a name is told when the agent is read."""
+    return isinstance(names, str) or not isinstance(names, Iterable)
 
 
 def achieves_goal(description: str, *, value: float = 0.0, export: Export | None = None) -> Callable[[F], F]:
@@ -182,8 +188,7 @@ def achieves_goal(description: str, *, value: float = 0.0, export: Export | None
 
 
 def _goal(function: F, description: str, value: float, export: Export | None) -> F:
-    setattr(getattr(function, "__func__", function), GOAL, GoalDeclaration(description, value, export or Export()))
-    return function
+    return _noted(function, GOAL, GoalDeclaration(description, value, export or Export()))
 
 
 @overload
@@ -240,6 +245,8 @@ def state(owner: C | None = None, /, *, preserve: bool = False) -> C | Callable[
     """
 
     def mark(marked: C) -> C:
+        if not isinstance(marked, type):
+            raise _misplaced(STATE, marked, "class")
         setattr(marked, STATE, StateDeclaration(preserve))
         return marked
 
@@ -248,7 +255,23 @@ def state(owner: C | None = None, /, *, preserve: bool = False) -> C | Callable[
 
 def _marked(function: F | None, attribute: str, declaration: object) -> F | Callable[[F], F]:
     def mark(wrapped: F) -> F:
-        setattr(getattr(wrapped, "__func__", wrapped), attribute, declaration)  # also below a @staticmethod
-        return wrapped
+        return _noted(wrapped, attribute, declaration)
 
     return mark if function is None else mark(function)
+
+
+def _noted(wrapped: F, attribute: str, declaration: object) -> F:
+    method: object = getattr(wrapped, "__func__", wrapped)  # also below a @staticmethod
+    if isinstance(method, type) or not callable(method) or not hasattr(method, "__dict__"):
+        raise _misplaced("achieves_goal" if attribute == GOAL else attribute, wrapped, "method")
+    setattr(method, attribute, declaration)
+    return wrapped
+
+
+def _misplaced(attribute: str, value: object, wanted: str) -> DeclarationError:
+    """The error for a decorator that was given something else than what it is written above."""
+    decorator = "@" + attribute.strip("_").removeprefix("tactician_")
+    return DeclarationError(
+        decorator,
+        [f"it was given {value!r}, which is no {wanted}; write {decorator} above a {wanted}, and settings by name"],
+    )

@@ -28,6 +28,7 @@ from tactician.process import (
 )
 from tactician.process.inputs import Named, with_named
 from tactician.process.nesting import TOWARDS
+from tactician.process.stuck import rejection_behind
 from tactician.runs import Budget, Input, Paused, RunContext, RunResult, begin
 from tactician.tools import caller_namespace
 
@@ -150,8 +151,8 @@ class PlannedAgent(BaseRunnable[object]):
     ) -> AgentProcess:
         """A process that has not started, with the objects on its blackboard.
 
-        Text becomes a `UserInput`, and so do messages, unless the agent takes messages. Those in `named` go there as
-        they are, under their names.
+        Text becomes a `UserInput`, and so do messages, unless the agent takes messages: then text becomes one, if it
+        takes no `UserInput`. Those in `named` go there as they are, under their names.
         """
         return self.process_in((context or RunContext.default()).child(self.name), with_named(objects, named), options)
 
@@ -169,7 +170,7 @@ class PlannedAgent(BaseRunnable[object]):
             known: what is on its blackboard first; by default, what the options say.
         """
         board = known if known is not None else board_to_begin_with(options)
-        put_onto(board, objects, self.spec.types)
+        put_onto(board, objects, self.spec)
         return AgentProcess(self.spec, board, context, options, keeper)
 
     async def run(
@@ -257,16 +258,18 @@ def raise_unless_completed(process: AgentProcess) -> None:
 
     Raises:
         ProcessWaitingError: when it waits for somebody.
-        ProcessStuckError: when no plan reaches a goal.
+        ProcessStuckError: when no plan reaches a goal; a rejection because of which it is so is the cause.
         ProcessFailedError: when it ended in any other way; an action's exception is the cause.
     """
     if process.status is ProcessStatus.COMPLETED:
         return
     if process.pending:
         raise ProcessWaitingError(_how_to_go_on(process), process)
-    kind = ProcessStuckError if process.status is ProcessStatus.STUCK else ProcessFailedError
+    if process.status is ProcessStatus.STUCK:
+        message = f"{process.agent.name} is stuck: {process.failure}"
+        raise ProcessStuckError(message, process) from rejection_behind(process)
     verb = "failed" if process.status is ProcessStatus.FAILED else f"is {process.status}"
-    raise kind(f"{process.agent.name} {verb}: {process.failure}", process) from process.error
+    raise ProcessFailedError(f"{process.agent.name} {verb}: {process.failure}", process) from process.error
 
 
 def _how_to_go_on(process: AgentProcess) -> str:

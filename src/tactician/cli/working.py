@@ -40,7 +40,10 @@ def worker(
     if not agents:
         raise AgentNotFoundError(f"{file}: there is no planned agent in this file; a worker runs processes only.")
     view = ProgressView(err, voice=personality(voice), shows_ids=True)
-    logging.getLogger("tactician.platform.worker").addHandler(_Lines(debug))
+    logger = logging.getLogger("tactician.platform.worker")
+    logger.addHandler(_Lines(debug))
+    if debug:
+        logger.setLevel(logging.DEBUG)
     make = partial(platform_with, agents, view, model=model, tool_groups=loaded.tool_groups)
     asyncio.run(_work(make, needed_store(store), name, parallel))
 
@@ -83,8 +86,6 @@ class _Lines(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Shows it."""
-        error = record.exc_info[1] if record.exc_info else None
-        said = record.getMessage() if error is None else f"{record.getMessage()}: {error}"
-        err.print(f"[red]{escape(said)}[/red]", highlight=False, soft_wrap=True)
+        err.print(f"[red]{escape(record.getMessage())}[/red]", highlight=False, soft_wrap=True)
         if self._debug and record.exc_info:
             err.print(logging.Formatter().formatException(record.exc_info), markup=False, highlight=False)

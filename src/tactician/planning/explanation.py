@@ -83,7 +83,7 @@ def explain_missing(world: WorldState, index: ActionIndex, goal: Goal) -> Explan
     unreached = [fact for fact in goal.conditions.items() if fact not in reached]
     if not unreached:
         return Explanation(goal, obstacle="conflict")
-    on_the_way, roots = _trace(unreached, reached, index)
+    on_the_way, roots = _trace(_deciding(unreached, index), reached, index)
     missing = roots or unreached
     nearest = min(on_the_way, key=lambda action: _distance(action, reached, roots), default=None)
     return Explanation(
@@ -124,6 +124,16 @@ def reachable_facts(world: WorldState, actions: Iterable[Action]) -> set[Fact]:
         if len(blocked) == len(waiting):
             return reached
         waiting = blocked[::-1]
+
+
+def _deciding(facts: list[Fact], index: ActionIndex) -> list[Fact]:
+    """The facts without those that come along with an action that another of them needs: what else gives them is moot.
+
+    A goal that an action has run, and that there is what it gives, lacks what this action lacks, and no other.
+    """
+    providers = {fact: index.achievers_of(fact) for fact in facts}
+    needed = [action for only in providers.values() if len(only) == 1 for action in only]
+    return [fact for fact in facts if len(providers[fact]) < 2 or not any(one in needed for one in providers[fact])]
 
 
 def _trace(unreached: list[Fact], reached: set[Fact], index: ActionIndex) -> tuple[list[Action], list[Fact]]:

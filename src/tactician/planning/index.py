@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 
@@ -17,8 +18,15 @@ class ActionIndex:
     """A sequence of actions, ready to be compiled for one goal after another."""
 
     def __init__(self, actions: tuple[Action, ...]) -> None:
-        """Index the actions by the facts they bring about."""
+        """Index the actions by the facts they bring about.
+
+        Raises:
+            ValueError: two have the same name
+        """
         self.actions = actions
+        for name, times in Counter(action.name for action in actions).items():
+            if times > 1:
+                raise ValueError(f"there are {times} actions with the name {name!r}: give each a name of its own")
         achievers: dict[Fact, list[int]] = {}
         for position, action in enumerate(actions):
             pre = action.pre

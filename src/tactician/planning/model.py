@@ -27,8 +27,8 @@ class Action:
         value: what running it is worth in units of cost, finite; 0 by default. A function is treated like a cost
 
     Raises:
-        ValueError: the cost or the value is not valid; the message names the action
-        TypeError: a condition has a value other than True and False
+        ValueError: it has no name, or the cost or the value is not valid; the message names the action
+        TypeError: something is of the wrong type, such as a condition with a value other than True and False
     """
 
     name: str
@@ -38,8 +38,9 @@ class Action:
     value: Amount = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pre", _frozen(self.pre, self))
-        object.__setattr__(self, "effects", _frozen(self.effects, self))
+        _check_name(self)
+        object.__setattr__(self, "pre", _frozen(self.pre, self, "pre"))
+        object.__setattr__(self, "effects", _frozen(self.effects, self, "effects"))
         if not callable(self.cost):
             _checked_cost(self.cost, self)
         if not callable(self.value):
@@ -77,8 +78,8 @@ class Goal:
             per call of the planner, on the world state the plan starts from
 
     Raises:
-        ValueError: the value is not valid; the message names the goal
-        TypeError: a condition has a value other than True and False
+        ValueError: it has no name, or the value is not valid; the message names the goal
+        TypeError: something is of the wrong type, such as a condition with a value other than True and False
     """
 
     name: str
@@ -86,7 +87,8 @@ class Goal:
     value: Amount = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "conditions", _frozen(self.conditions, self))
+        _check_name(self)
+        object.__setattr__(self, "conditions", _frozen(self.conditions, self, "conditions"))
         if not callable(self.value):
             _checked_value(self.value, self)
 
@@ -135,23 +137,44 @@ def rounded(amount: float) -> float:
     return round(amount, 9)
 
 
-def _frozen(conditions: Mapping[str, bool], owner: Action | Goal) -> Mapping[str, bool]:
+def _check_name(owner: Action | Goal) -> None:
+    kind, name = type(owner).__name__, owner.name
+    if not isinstance(name, str):
+        raise TypeError(f"{kind}: name must be a text, not {name!r}")
+    if not name.strip():
+        raise ValueError(f"{kind}: name must not be empty, as people and explanations call it by that")
+
+
+def _frozen(conditions: Mapping[str, bool], owner: Action | Goal, field_name: str) -> Mapping[str, bool]:
+    if not isinstance(conditions, Mapping):
+        raise TypeError(f"{_label(owner)}: {field_name} must be a mapping, as {{'a': True}}, not {conditions!r}")
     for name, value in conditions.items():
+        if not isinstance(name, str):
+            raise TypeError(f"{_label(owner)}: the conditions in {field_name} must have texts as names, not {name!r}")
         if not isinstance(value, bool):
-            raise TypeError(f"{_label(owner)}: condition {name!r} must be True or False, not {value!r}")
+            raise TypeError(f"{_label(owner)}: condition {name!r} in {field_name} must be True or False, not {value!r}")
     return MappingProxyType(dict(conditions))
 
 
 def _checked_cost(cost: float, owner: Action) -> float:
-    if not (math.isfinite(cost) and cost >= 0):
+    if not (_is_finite(cost, owner, "cost") and cost >= 0):
         raise ValueError(f"{_label(owner)}: cost must be finite and not negative, not {cost!r}")
     return cost
 
 
 def _checked_value(value: float, owner: Action | Goal) -> float:
-    if not math.isfinite(value):
+    if not _is_finite(value, owner, "value"):
         raise ValueError(f"{_label(owner)}: value must be finite, not {value!r}")
     return value
+
+
+def _is_finite(amount: float, owner: Action | Goal, field_name: str) -> bool:
+    try:
+        return math.isfinite(amount)
+    except TypeError:
+        raise TypeError(
+            f"{_label(owner)}: {field_name} must be a number, or a function that gives one, not {amount!r}"
+        ) from None
 
 
 def _label(owner: Action | Goal) -> str:

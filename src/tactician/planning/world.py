@@ -26,6 +26,7 @@ UNKNOWN: Final = Unknown.UNKNOWN
 """The value of a condition that is neither true nor false, as far as anybody knows."""
 
 ConditionValue: TypeAlias = bool | Unknown
+_VALUES: Final = frozenset((bool, Unknown))
 Fact: TypeAlias = tuple[str, bool]
 
 
@@ -44,8 +45,17 @@ class WorldState(Mapping[str, ConditionValue]):
     __slots__ = ("_conditions", "_hash")
 
     def __init__(self, conditions: Mapping[str, ConditionValue] | None = None) -> None:
-        """Copy the conditions; none are known by default."""
+        """Copy the conditions; none are known by default.
+
+        Raises:
+            TypeError: they are no mapping, or one has a value other than True, False and `UNKNOWN`
+        """
+        if not isinstance(conditions, Mapping | None):
+            raise TypeError(f"the conditions of a WorldState must be a mapping, as {{'a': True}}, not {conditions!r}")
         self._conditions: dict[str, ConditionValue] = dict(conditions or {})
+        if not _VALUES.issuperset(map(type, self._conditions.values())):
+            name, value = next(one for one in self._conditions.items() if type(one[1]) not in _VALUES)
+            raise TypeError(f"condition {name!r} of a WorldState must be True, False or UNKNOWN, not {value!r}")
         self._hash: int | None = None
 
     def __getitem__(self, name: str) -> ConditionValue:

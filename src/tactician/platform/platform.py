@@ -122,8 +122,8 @@ class Platform:
         """Runs a process of a planned agent, given itself or by its registered name, as far as it can go.
 
         The objects go onto the blackboard first; text becomes a `UserInput`, and so do messages, unless the agent takes
-        messages. Those in `named` go there as they are, under their names, for parameters that are `by_name`. Look at
-        `process.status`: this does not raise when the process fails or is stuck.
+        messages: then text becomes one, if it takes no `UserInput`. Those in `named` go there as they are, under their
+        names, for `by_name`. Look at `process.status`: this does not raise when the process fails or is stuck.
 
         Raises:
             AgentNotFoundError: when no planned agent has the name.
@@ -199,8 +199,8 @@ class Platform:
     async def processes(self) -> list[AgentProcess]:
         """The processes that run here or wait, and the last 1000 of those that have ended or are stuck; oldest first.
 
-        With a store, those that wait are among the last 1000 too, and one that has gone on elsewhere is given as it is
-        kept there. Others are in the list as long as the program holds them.
+        With a store, those that wait are among the last 1000 too (see `waiting`), and one that has gone on elsewhere is
+        given as it is kept there. Others are in the list as long as the program holds them.
 
         Raises:
             StoredStateError: when what is kept cannot be read.
@@ -232,7 +232,7 @@ class Platform:
         return run_blocking(self.respond(process_id, request_id, response))
 
     async def resume(self, process_id: str, *objects: object, named: Named | None = None) -> AgentProcess:
-        """Goes on with a process that was paused, is stuck, or whose worker has died, as far as it can.
+        """Goes on with a process that was paused, interrupted, is stuck, or whose worker has died, as far as it can.
 
         The objects go onto its blackboard first, as those of `start` do: what one that is stuck lacks.
 
@@ -268,9 +268,9 @@ class Platform:
         """
         return await self._runner.go_on(record, lease, seconds)
 
-    async def waiting(self) -> list[RunRecord]:
-        """The agent runs and processes that wait for somebody, oldest first."""
-        return await self._store.records(statuses=(RunStatus.WAITING.value,))
+    async def waiting(self, limit: int = 1000) -> list[RunRecord]:
+        """The agent runs and processes in the store that wait for somebody, oldest first; at most so many."""
+        return await self._store.records(statuses=(RunStatus.WAITING.value,), limit=limit)
 
     async def resume_run(self, run_id: str, responses: Mapping[str, Response]) -> RunResult[object]:
         """Goes on with a run of a registered agent, which waits: see `Agent.resume`.

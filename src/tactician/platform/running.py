@@ -11,13 +11,14 @@ from weakref import WeakKeyDictionary
 
 from tactician.agents import PlannedAgent
 from tactician.agents.inputs import put_onto
-from tactician.errors import ConfigurationError, RunConflictError, RunNotFoundError
+from tactician.errors import ConfigurationError, RunConflictError, RunNotFoundError, StoreError
 from tactician.platform.contexts import keep_context, known_in
 from tactician.platform.processes import Processes
 from tactician.platform.registry import Registry
 from tactician.process import (
     DEFAULT_LEASE,
     AgentProcess,
+    Blackboard,
     ProcessOptions,
     ProcessStatus,
     StoreKeeper,
@@ -25,6 +26,7 @@ from tactician.process import (
     kill_in,
 )
 from tactician.process.saved_options import check_can_be_kept
+from tactician.process.snapshot import check_objects
 from tactician.runs import Lease, Response, RunContext, RunRecord, RunStore, new_id
 
 Objects = tuple[object, ...]
@@ -94,18 +96,21 @@ class Runner:
     async def resume(self, process_id: str, objects: Objects) -> AgentProcess:
         """A process that rests, given objects, and run as far as it can go."""
         process, keeper = await self._taken(process_id)
+        if process.status.is_terminal:
+            raise _has_ended(process_id, process.status)
         async with self._going_on(process, keeper):
-            if objects and not process.status.is_terminal:
-                put_onto(process.blackboard, objects, process.agent.types)
-                if keeper is not None:
-                    await keeper.keep(process)
+            if objects and keeper is not None:
+                put_onto(given := Blackboard(), objects, process.agent)
+                check_objects(given, process.agent)
+            put_onto(process.blackboard, objects, process.agent)
+            if objects and keeper is not None:
+                await keeper.keep(process)
             await process.run()
         return process
 
     async def go_on(self, record: RunRecord, lease: Lease, seconds: float) -> AgentProcess:
         """A process that was claimed, run as far as it can go."""
-        keeper = StoreKeeper(self._store, record, lease.owner, lease=lease, seconds=seconds)
-        return await self._run(self._claimed(record, keeper), keeper)
+        return await self._run(*await self._claimed(record, lease, seconds))
 
     async def kill(self, process_id: str, reason: str) -> ProcessStatus:
         """Ends a process for good, wherever it runs; how it has ended.
@@ -135,7 +140,7 @@ class Runner:
     async def _as_it_stands(self, process: AgentProcess) -> AgentProcess | None:
         """The process itself, or a copy of what is kept, when it has gone on elsewhere; `None` when nothing is kept."""
         keeper = self._keepers.get(process)
-        if keeper is None or keeper.has_ended or process.status in _OURS:
+        if keeper is None or keeper.has_ended or (process.status in _OURS and not keeper.was_interrupted):
             return process
         record = await self._store.load(process.id)
         if record is None:
@@ -149,9 +154,13 @@ class Runner:
             RunNotFoundError: when there is none.
         """
         found = self.processes.find(process_id)
-        if found is not None and (not self._is_durable or found.status is ProcessStatus.RUNNING):
+        if found is not None and (not self._is_durable or self._runs_here(found)):
             return found
         return self._restored(await self.record(process_id))
+
+    def _runs_here(self, process: AgentProcess) -> bool:
+        keeper = self._keepers.get(process)
+        return process.status is ProcessStatus.RUNNING and not (keeper is not None and keeper.was_interrupted)
 
     async def record(self, run_id: str) -> RunRecord:
         """What is kept of a run.
@@ -168,12 +177,12 @@ class Runner:
         self, agent: PlannedAgent, objects: Objects, options: ProcessOptions | None
     ) -> tuple[AgentProcess, StoreKeeper | None]:
         """A process, which is not started yet, with what its context knows."""
+        known = board_to_begin_with(options)
         context, keeper = self._context().child(agent.name), None
         if self._is_durable:
             check_can_be_kept(options or ProcessOptions())
             record = RunRecord(context.run_id, agent.name, "not started", "", 0, "process", context.process_id)
             keeper = StoreKeeper(self._store, record, self._owner)
-        known = board_to_begin_with(options)
         if options is not None and options.context_id is not None:
             known = await known_in(self._store, options.context_id, agent.spec, known)
         process = agent.process_in(context, objects, options, keeper, known)
@@ -211,22 +220,29 @@ class Runner:
             return await self.process(process_id), None
         claimed = await self._store.claim(self._owner, DEFAULT_LEASE, run_id=process_id)
         if claimed is None:
-            record = await self.record(process_id)
-            raise RunConflictError(
-                f"The process {process_id} is {record.status}, or somebody else is going on with it."
-            )
-        record, lease = claimed
-        keeper = StoreKeeper(self._store, record, self._owner, lease=lease)
-        try:
-            return self._claimed(record, keeper), keeper
-        except BaseException:
-            await self._store.release(lease)
-            raise
+            if (status := ProcessStatus((await self.record(process_id)).status)).is_terminal:
+                raise _has_ended(process_id, status)
+            raise RunConflictError(f"The process {process_id} is {status}: somebody else is going on with it.")
+        return await self._claimed(*claimed)
 
-    def _claimed(self, record: RunRecord, keeper: StoreKeeper) -> AgentProcess:
-        process = self._restored(record, keeper)
+    async def _claimed(
+        self, record: RunRecord, lease: Lease, seconds: float = DEFAULT_LEASE
+    ) -> tuple[AgentProcess, StoreKeeper]:
+        """A process whose lease is ours: itself, where it rests here. One that cannot go on here is left to others."""
+        process = self.processes.find(record.run_id)
+        keeper = None if process is None else self._keepers.get(process)
+        if process is not None and keeper is not None and keeper.can_go_on(process, record):
+            keeper.take_over(lease, seconds)
+        else:
+            keeper = StoreKeeper(self._store, record, lease.owner, lease=lease, seconds=seconds)
+            try:
+                process = self._restored(record, keeper)
+            except BaseException:
+                with suppress(StoreError):  # it expires
+                    await self._store.release(lease)
+                raise
         self._know(process, keeper)
-        return process
+        return process, keeper
 
     def _restored(self, record: RunRecord, keeper: StoreKeeper | None = None) -> AgentProcess:
         """What is kept of a process. Its keeper lets it be gone on with only by one at a time."""
@@ -235,3 +251,7 @@ class Runner:
         keeper = keeper or StoreKeeper(self._store, record, self._owner)
         context = replace(self._context().child(agent.name), run_id=record.run_id, process_id=record.parent_id)
         return AgentProcess.restored(agent, record.state, context, keeper=keeper)
+
+
+def _has_ended(process_id: str, status: ProcessStatus) -> RunConflictError:
+    return RunConflictError(f"The process {process_id} has ended, and is {status}: nothing goes on with it.")

@@ -6,13 +6,17 @@ import asyncio
 import logging
 from asyncio import CancelledError
 from contextlib import suppress
+from time import monotonic
+from typing import Final
 
-from tactician.errors import LeaseLostError, StoreError
+from tactician.errors import LeaseLostError, StoreError, TacticianError
 from tactician.platform.platform import Platform
 from tactician.process import DEFAULT_LEASE
 from tactician.runs import Lease, RunRecord, new_id
 
 _logger = logging.getLogger(__name__)
+_POLLS: Final = 10
+"""For how many polls a worker passes over what it could not go on with."""
 
 
 class Worker:
@@ -20,6 +24,9 @@ class Worker:
 
     That is: a process that was enqueued, one whose worker has died, or one that waits for somebody whose deadline has
     passed. It may be one of an agent that `Autonomy` or `SupervisorInvocation` has made of what is registered.
+
+    What it cannot go on with, because a tool group is missing, say, it leaves to others: it passes that over for some
+    polls.
 
     Args:
         platform: whose agents and store it works with.
@@ -43,6 +50,7 @@ class Worker:
         self._lease = lease
         self._poll = poll
         self._max_parallel = max_parallel
+        self._passed_over: dict[str, float] = {}
 
     async def run_once(self) -> bool:
         """Takes one process and runs it as far as it can go; whether there was one."""
@@ -66,35 +74,36 @@ class Worker:
                         async with asyncio.timeout(self._poll):
                             await stop.wait()
                     continue
-                task = group.create_task(self._work(*claimed))
+                task = group.create_task(self._go_on(*claimed))
                 task.add_done_callback(lambda _: places.release())
 
     async def _claim(self) -> tuple[RunRecord, Lease] | None:
         if not (names := self._platform.process_names):  # without a name, a store gives any process
             return None
+        now = monotonic()
+        self._passed_over = {run_id: until for run_id, until in self._passed_over.items() if until > now}
         try:
-            return await self._platform.store.claim(self.name, self._lease, names=names)
+            return await self._platform.store.claim(
+                self.name, self._lease, names=names, passing_over=list(self._passed_over)
+            )
         except StoreError as error:
             _logger.warning("%s: %s", self.name, error)
             return None
 
-    async def _work(self, record: RunRecord, lease: Lease) -> None:
-        if not await self._go_on(record, lease):
-            await asyncio.sleep(self._poll)  # it may be tried again, but not at once and again
-
-    async def _go_on(self, record: RunRecord, lease: Lease) -> bool:
-        """Goes on with what was claimed; whether that was possible. No process is the end of those beside it."""
+    async def _go_on(self, record: RunRecord, lease: Lease) -> None:
+        """Goes on with what was claimed, if that is possible. No process is the end of those beside it."""
         if record.kind != "process":  # a run of an agent goes on where somebody answers it
-            return True
+            return
         try:
             process = await self._platform.go_on(record, lease, seconds=self._lease)
         except LeaseLostError as error:
             _logger.warning("%s: %s", self.name, error)
-            return True
         except (CancelledError, KeyboardInterrupt, GeneratorExit):
             raise
-        except BaseException:
-            _logger.exception("%s: the process %s cannot go on", self.name, record.run_id)
-            return False
-        _logger.info("%s: %r", self.name, process)
-        return True
+        except BaseException as error:
+            self._passed_over[record.run_id] = monotonic() + _POLLS * self._poll
+            says_all = isinstance(error, TacticianError) and not _logger.isEnabledFor(logging.DEBUG)
+            what = "%s: the process %s cannot go on here: %s"
+            _logger.warning(what, self.name, record.run_id, error, exc_info=not says_all)
+        else:
+            _logger.info("%s: %r", self.name, process)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tactician.errors import BudgetError, OutputError, ProcessError, Rejected
 from tactician.process.announcing import Announcer
+from tactician.process.groups import errors_in
 from tactician.process.history import ActionRun
 from tactician.process.performing import Outcome, operation_for, perform
 from tactician.process.recording import record, record_nothing, record_rejection
@@ -17,7 +18,7 @@ from tactician.process.some_of import parts_of
 from tactician.process.spec import ActionSpec
 from tactician.process.state import ProcessState
 from tactician.process.status import ProcessStatus
-from tactician.runs import Paused, RunContext
+from tactician.runs import BudgetMeter, Paused, RunContext
 
 if TYPE_CHECKING:
     from tactician.process.process import AgentProcess
@@ -31,28 +32,31 @@ class Actor:
         unanswered: the last action that got no valid answer of a model, and why, unless another has given something.
     """
 
-    __slots__ = ("_announce", "_context", "_process", "_state", "error", "unanswered")
+    __slots__ = ("_announce", "_context", "_meter", "_process", "_state", "error", "unanswered")
 
-    def __init__(self, process: AgentProcess, state: ProcessState, context: RunContext, announce: Announcer) -> None:
+    def __init__(
+        self,
+        process: AgentProcess,
+        state: ProcessState,
+        context: RunContext,
+        meter: BudgetMeter,
+        announce: Announcer,
+    ) -> None:
         self.error: Exception | None = None
         self.unanswered: tuple[ActionSpec, OutputError] | None = None
         self._process = process
         self._state = state
         self._context = context
+        self._meter = meter
         self._announce = announce
 
     async def act(self, actions: Sequence[ActionSpec]) -> None:
         """Runs actions, all at once, and records what they gave, in their order."""
         state = self._state
         state.declined = None
-        if len(actions) == 1:
-            outcomes = [await self._outcome(actions[0])]
-        else:
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._outcome(action)) for action in actions]
-            outcomes = [task.result() for task in tasks]
-        for outcome in outcomes:
-            self._take_in(outcome)
+        with self._meter.acting(sum(not action.leads for action in actions)):
+            for outcome in await self._outcomes(actions):
+                self._take_in(outcome)
         if state.waiting and state.status is ProcessStatus.RUNNING:
             state.end(ProcessStatus.WAITING if state.pending else ProcessStatus.PAUSED)
             if state.pending:
@@ -72,7 +76,8 @@ class Actor:
         """
         self._announce.acting(action)
         operation = operation_for(self._process, action, context)
-        outcome = await perform(operation, action, action.retry or self._process.options.retry)
+        with self._meter.acting(1):
+            outcome = await perform(operation, action, action.retry or self._process.options.retry)
         if outcome.waiting is not None:
             raise Paused(*outcome.waiting.pending)
         error = outcome.replan or outcome.error
@@ -80,6 +85,13 @@ class Actor:
         run = outcome.run(outputs, error)
         self._remember(run)
         return run, outcome.output
+
+    async def _outcomes(self, actions: Sequence[ActionSpec]) -> list[Outcome]:
+        if len(actions) == 1:
+            return [await self._outcome(actions[0])]
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._outcome(action)) for action in actions]
+        return [task.result() for task in tasks]
 
     async def _outcome(self, action: ActionSpec) -> Outcome:
         state, waited = self._state, self._state.waiting.get(action.name)
@@ -150,12 +162,15 @@ class Actor:
         """Which limit an action has met; also one of this process that has ended a process inside the action."""
         if isinstance(error, BudgetError):
             return str(error)
-        meter, inner = self._context.meter, error.process if isinstance(error, ProcessError) else None
-        is_early = inner is not None and inner.status is ProcessStatus.TERMINATED
-        return meter.exceeded(acting=True) if is_early and meter is not None else None
+        return self._meter.exceeded(acting=True) if all(map(_is_early_end, errors_in(error))) else None
 
     def _remember(self, run: ActionRun) -> None:
         self._state.history.append(run)
-        if self._context.meter is not None:
-            self._context.meter.count_action()
+        self._meter.count_action()
         self._announce.acted(run)
+
+
+def _is_early_end(error: BaseException) -> bool:
+    """Whether a limit has ended what ran inside an action."""
+    is_of_process = isinstance(error, ProcessError) and error.process.status is ProcessStatus.TERMINATED
+    return is_of_process or isinstance(error, BudgetError)

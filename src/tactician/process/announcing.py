@@ -7,6 +7,7 @@ from tactician.planning import Plan
 from tactician.process.history import ActionRun
 from tactician.process.spec import ActionSpec, AgentSpec
 from tactician.process.state import ProcessState
+from tactician.process.status import ProcessStatus
 from tactician.runs import PendingRequest, RunContext
 
 
@@ -66,6 +67,7 @@ class Announcer:
         """The process has stopped working."""
         context = self._context
         if context.sink is not None:
+            is_interrupted = state.status is ProcessStatus.RUNNING
             context.sink(
                 ProcessEnded(
                     run_id=context.run_id,
@@ -73,7 +75,7 @@ class Announcer:
                     status=state.status,
                     seconds=seconds,
                     tally=context.tally,
-                    failure=state.failure,
+                    failure="it was interrupted" if is_interrupted else state.failure,
                 )
             )
 

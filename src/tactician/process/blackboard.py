@@ -180,10 +180,10 @@ class Blackboard:
 
     def set_condition(self, name: str, value: bool) -> None:
         """Sets a condition that no `@condition` method computes."""
-        self._conditions[name] = value
+        self._conditions[name] = holds = bool(value)
         board, noted = _noting.get()
         if board is self:
-            noted[name] = value
+            noted[name] = holds
 
     @contextmanager
     def noting(self) -> Iterator[Mapping[str, bool]]:

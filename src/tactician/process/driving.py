@@ -84,7 +84,7 @@ class Driver:
         self._context = context
         self._meter = meter
         self._announce = announce
-        self._actor = Actor(process, state, context, announce)
+        self._actor = Actor(process, state, context, meter, announce)
         self._keeper = keeper
         self._keeping = asyncio.Lock()
         self._is_to_pause = False
@@ -98,6 +98,11 @@ class Driver:
     def pause(self) -> None:
         """Has the process stop after this step."""
         self._is_to_pause = True
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the process is kept, so that it can go on elsewhere."""
+        return self._keeper is not None
 
     def holding(self) -> AbstractAsyncContextManager[None]:
         """Lets nobody else go on with the process meanwhile, if it is kept."""
@@ -117,7 +122,8 @@ class Driver:
             if self._is_to_pause:
                 self._is_to_pause = False
                 self._state.end(ProcessStatus.PAUSED)
-            await self.keep()
+            with self._doing("saving failed:"):
+                await self.keep()
         except LeaseLostError:
             raise
         except BaseException as error:  # a condition, a cost or a handler that raises, a search that is too large
@@ -183,14 +189,14 @@ class Driver:
         policy = self._process.options.terminate_when
         if (reason := self._meter.exceeded(acting=True)) is not None or policy is None:
             return reason
-        with self._asking("terminate_when"):
+        with self._doing("terminate_when raised"):
             said = policy(self._process)
             return (await said if isinstance(said, Awaitable) else said) or None
 
     @contextmanager
-    def _asking(self, name: str) -> Iterator[None]:
-        """Says whose failure it is when a function of the user raises."""
-        self._happening = f"{name} raised"
+    def _doing(self, happening: str) -> Iterator[None]:
+        """Says what a failure is one of, when something else than planning raises."""
+        self._happening = happening
         yield
         self._happening = _PLANNING
 
@@ -200,7 +206,7 @@ class Driver:
         handler = process.agent.stuck_handler
         if handler is not None and state.unstickings < _MOST_UNSTICKINGS:
             state.unstickings += 1
-            with self._asking("handle_stuck"):
+            with self._doing("handle_stuck raised"):
                 has_helped = await handler(process)
             if has_helped:
                 return

@@ -71,12 +71,26 @@ class StoreKeeper:
         self._seconds = seconds
         self._lease = None if lease is None else self._ours(lease)
         self._holder: asyncio.Task[object] | None = None
-        self._is_over = False
+        self._is_over = self._was_interrupted = False
         self._failure: StoreError | None = None
 
     def is_current(self, record: RunRecord) -> bool:
-        """Whether nobody has changed the process since it was loaded or saved here."""
-        return record.version == self._record.version
+        """Whether the process here is what is kept: nobody has changed it since it was loaded or saved here."""
+        return record.version == self._record.version and not self._was_interrupted
+
+    def can_go_on(self, process: AgentProcess, record: RunRecord) -> bool:
+        """Whether the process here rests, just as it is kept, so that it can itself go on."""
+        return self._holder is None and self.is_current(record) and process.status.value == record.status
+
+    def take_over(self, lease: Lease, seconds: float) -> None:
+        """Has the lease of a process that is about to go on."""
+        self._seconds = seconds
+        self._lease = self._ours(lease)
+
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether the process was interrupted here, in the middle of something: only what is kept can go on."""
+        return self._was_interrupted
 
     @property
     def has_ended(self) -> bool:
@@ -155,6 +169,9 @@ class StoreKeeper:
         try:
             async with self._beating(process):
                 yield
+        except BaseException:
+            self._was_interrupted = process.status is ProcessStatus.RUNNING
+            raise
         finally:
             self._holder = None
             await self._give_back()
@@ -163,6 +180,10 @@ class StoreKeeper:
         """Takes the lease of a process that was loaded; that of a new one is taken when it is first saved."""
         if self._holder is not None:
             raise RunConflictError(f"{process!r} is being gone on with already.")
+        if self._was_interrupted:
+            raise RunConflictError(
+                f"{process!r} was interrupted: `await platform.resume({process.id!r})` goes on with what is kept of it."
+            )
         self._holder = asyncio.current_task()
         try:
             if self._lease is not None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, reduce
 from pathlib import Path
+from typing import cast
 
 
 def type_name(kind: type) -> str:
@@ -20,6 +21,20 @@ def type_name(kind: type) -> str:
 def error_named(name: str) -> type[Exception] | None:
     """The kind of error of that name, if the program has loaded it; nothing is imported."""
     return next((kind for kind in _below(Exception) if type_name(kind) == name), None)
+
+
+def is_taken(name: str) -> bool:
+    """Whether a class has the name, in a module that the program has loaded; nothing is imported.
+
+    Not so for `__main__`, where a class that was renamed by hand, as in a notebook, is still there.
+    """
+    parts = name.split(".")
+    loaded = (place for place in range(len(parts) - 1, 0, -1) if ".".join(parts[:place]) in sys.modules)
+    place = next(loaded, None)
+    if place is None or (module := ".".join(parts[:place])) == "__main__":
+        return False
+    found = reduce(lambda owner, part: getattr(owner, part, None), parts[place:], cast("object", sys.modules[module]))
+    return isinstance(found, type) and type_name(found) == name
 
 
 def is_found_elsewhere(kind: type) -> bool:

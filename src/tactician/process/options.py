@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from types import UnionType
 from typing import TYPE_CHECKING
 
 from tactician.amounts import need_amount
@@ -73,17 +74,38 @@ class ProcessOptions:
     def __post_init__(self) -> None:
         _need("budget", self.budget, Budget, "Budget(actions=50)")
         _need("retry", self.retry, RetryPolicy, "RetryPolicy(attempts=3)")
+        _need("blackboard", self.blackboard, Blackboard | None, "Blackboard(...)")
+        _need("verbosity", self.verbosity, Verbosity | None, "Verbosity(plans=True)")
+        _need_name("context_id", self.context_id)
+        _need_function("on_event", self.on_event, "print")
+        _need_function("terminate_when", self.terminate_when, "lambda process: None")
         need_amount("ProcessOptions.max_parallel", self.max_parallel, least=1, whole=True)
         need_amount("ProcessOptions.delay", self.delay)
         need_amount("ProcessOptions.tool_delay", self.tool_delay)
 
 
-def _need(name: str, value: object, kind: type, example: str) -> None:
+def _need(name: str, value: object, kind: type | UnionType, example: str) -> None:
     if not isinstance(value, kind):
         raise ConfigurationError(f"ProcessOptions.{name} is {value!r}; write {name}={example}")
 
 
+def _need_name(name: str, value: object) -> None:
+    if value is not None and not (isinstance(value, str) and value.strip()):
+        raise ConfigurationError(f"ProcessOptions.{name} is {value!r}; it has to be a name, or None")
+
+
+def _need_function(name: str, value: object, example: str) -> None:
+    if value is not None and not callable(value):
+        raise ConfigurationError(f"ProcessOptions.{name} is {value!r}; write a function, as in {name}={example}")
+
+
 def board_to_begin_with(options: ProcessOptions | None) -> Blackboard:
-    """A blackboard of its own for a process, with what the options say."""
+    """A blackboard of its own for a process, with what the options say.
+
+    Raises:
+        ConfigurationError: when they are no options.
+    """
+    if not isinstance(options, ProcessOptions | None):
+        raise ConfigurationError(f"The options are {options!r}; write options=ProcessOptions(...)")
     given = None if options is None else options.blackboard
     return Blackboard() if given is None else Blackboard.of(given.entries, given.conditions)

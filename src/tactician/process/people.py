@@ -77,7 +77,7 @@ async def ask_human(
 
     Raises:
         Rejected: when somebody rejects it: `platform.respond(id, request_id, reject("why"))`.
-        ConfigurationError: outside of actions, or for a deadline without a default.
+        ConfigurationError: outside of actions, or for a deadline without a default, or one that is no time from 0 up.
     """
     return await _ask("form", wanted, prompt, form_of(wanted), deadline, default)
 
@@ -88,7 +88,7 @@ async def confirm(subject: object, prompt: str, *, deadline: timedelta | None = 
     `True` and `False` answer it, and so do `approve()` and `reject("why")`.
 
     Raises:
-        ConfigurationError: outside of actions.
+        ConfigurationError: outside of actions, or for a deadline that is no time from 0 up.
     """
     shown = f"{prompt}\n\n{_shown(subject)}" if subject is not None else prompt
     given = default if deadline is not None else _NO_DEFAULT
@@ -108,10 +108,8 @@ async def _ask(
         raise ConfigurationError(
             "People can be asked only from inside an action of a planned agent, or a step of a flow."
         )
-    if deadline is not None and default is _NO_DEFAULT:
-        raise ConfigurationError(
-            f"{prompt!r}: a deadline needs a default, the answer when nobody has responded in time"
-        )
+    if deadline is not None:
+        _check_deadline(prompt, deadline, default)
     if default is not _NO_DEFAULT:
         _check_default(wanted, prompt, default)
     run, asked = asking.run, asking.frame(kind, prompt)
@@ -154,6 +152,17 @@ def _decision_in(response: object) -> Approval | None:
     if isinstance(response, dict) and response.keys() == _DECISION:
         return Approval(response["granted"] is True, str(response["reason"]))
     return response if isinstance(response, Approval) else None
+
+
+def _check_deadline(prompt: str, deadline: object, default: object) -> None:
+    if not isinstance(deadline, timedelta) or deadline < timedelta(0):
+        raise ConfigurationError(
+            f"{prompt!r}: the deadline is {deadline!r}; write how long to wait, as in timedelta(hours=2)"
+        )
+    if default is _NO_DEFAULT:
+        raise ConfigurationError(
+            f"{prompt!r}: a deadline needs a default, the answer when nobody has responded in time"
+        )
 
 
 def _check_default(wanted: type[T], prompt: str, default: object) -> None:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from asyncio import CancelledError
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter, time
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from tactician.errors import PermanentError, Replan
+from tactician.errors import PermanentError, ProcessStuckError, Replan
 from tactician.process.context import OperationContext, operating
+from tactician.process.groups import plain
 from tactician.process.history import ActionRun
 from tactician.process.people import asking_for
 from tactician.process.retrying import RetryPolicy, retried
 from tactician.process.spec import ActionSpec
-from tactician.runs import Frame, Paused, PendingRequest, RunContext, SavedFrame, pause_in
+from tactician.runs import Frame, PendingRequest, RunContext, SavedFrame, pause_in
 
 if TYPE_CHECKING:
     from tactician.process.process import AgentProcess
@@ -106,12 +107,16 @@ async def perform(operation: OperationContext, action: ActionSpec, policy: Retry
     return outcome
 
 
-def _attempt(outcome: Outcome, number: int) -> Awaitable[object]:
+async def _attempt(outcome: Outcome, number: int) -> object:
     """Runs the action. Another attempt does all anew, but neither asks nor tells people the same once more."""
     outcome.attempts, operation = number, outcome.operation
     if number > 1 and (frame := operation.run.frame) is not None:
         frame.begin_again(_FOR_PEOPLE)
-    return outcome.action.perform(operation)
+    try:
+        return await outcome.action.perform(operation)
+    except (BaseExceptionGroup, ProcessStuckError) as raised:
+        error = plain(raised)
+        raise error from error.__cause__
 
 
 def failure_in(error: BaseException) -> Exception:
@@ -120,10 +125,7 @@ def failure_in(error: BaseException) -> Exception:
     Raises:
         BaseException: the error itself, when it is a cancellation, or somebody at the keyboard ends the program.
     """
-    if isinstance(error, BaseExceptionGroup):
-        error = error.split(Paused)[1] or error  # where something failed, what else had to wait does not count
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
+    error = plain(error)
     if isinstance(error, Exception):
         return error
     if isinstance(error, CancelledError | KeyboardInterrupt | GeneratorExit):

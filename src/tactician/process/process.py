@@ -52,7 +52,7 @@ class AgentProcess(ProcessView):
         self._task: asyncio.Task[object] | None = None
         self._seconds = self._began = 0.0
         self._rests = asyncio.Event()
-        if self.status is not ProcessStatus.NOT_STARTED:
+        if self.status not in (ProcessStatus.NOT_STARTED, ProcessStatus.RUNNING):
             self._rests.set()
         self.spawned: asyncio.Task[AgentProcess] | None = None
 
@@ -118,7 +118,9 @@ class AgentProcess(ProcessView):
                 loaded; then nothing was done.
             LeaseLostError: when somebody else has taken it over meanwhile.
         """
-        await self._go_on(self._driver.run)
+        work = self._go_on(self._driver.run)
+        # Inside another, with a stack of its own: the budget ends an agent that runs itself, and no RecursionError.
+        await (work if self.parent_id is None else asyncio.create_task(work))
         return self
 
     async def tick(self) -> None:
@@ -165,13 +167,14 @@ class AgentProcess(ProcessView):
         begin_inside(self, self._context)
         is_over = True
         try:
-            if self.status is not ProcessStatus.RUNNING:
+            if self.status is not ProcessStatus.RUNNING or not self._began:
                 await self._begin()
             await work()
             is_over = self.status is not ProcessStatus.RUNNING
         except CancelledError:
             was_killed = self.status is ProcessStatus.KILLED
-            self._state.end(ProcessStatus.KILLED, "the run was cancelled")
+            if not self._driver.is_kept:  # what is kept is only interrupted
+                self._state.end(ProcessStatus.KILLED, "the run was cancelled")
             if not was_killed or self._task is None:
                 raise
             self._task.uncancel()
@@ -236,7 +239,7 @@ class AgentProcess(ProcessView):
         self._state.end(ProcessStatus.KILLED, reason)
         if task is None:
             self._rests.set()
-        elif task is not asyncio.current_task():
+        elif not self._is_run_by(asyncio.current_task()):
             task.cancel()
             await asyncio.wait([task])
         try:
@@ -247,6 +250,11 @@ class AgentProcess(ProcessView):
             raise RunConflictError(
                 f"{self!r} has gone on elsewhere: `await platform.kill(id)` ends it there."
             ) from error
+
+    def _is_run_by(self, task: asyncio.Task[object] | None) -> bool:
+        """Whether the task runs the process, or one inside it, for which it waits."""
+        inside = (one for one in self._inside.values() if isinstance(one, AgentProcess))
+        return task is self._task or any(one._is_run_by(task) for one in inside if one._task is not None)
 
     def pause(self) -> None:
         """Has the process stop once the action that runs has ended; `run` goes on."""

@@ -55,13 +55,17 @@ class RetryPolicy:
 
     def pause_after(self, attempt: int, error: Exception) -> float | None:
         """Seconds to wait after an attempt, counted from 1; `None` when it was the last."""
-        if (
-            attempt >= self.attempts
-            or isinstance(error, PermanentError)
-            or not isinstance(error, (*_PASSING, *self.on))
-        ):
+        if attempt >= self.attempts or not self._passes(error):
             return None
         return min(self.delay * self.factor ** (attempt - 1), self.max_delay)
+
+    def _passes(self, error: BaseException) -> bool:
+        """Whether it is worth another attempt; a group is, when each error in it is."""
+        if isinstance(error, PermanentError):
+            return False
+        if isinstance(error, BaseExceptionGroup) and all(map(self._passes, error.exceptions)):
+            return True
+        return isinstance(error, (*_PASSING, *self.on))
 
 
 def _is_of_exceptions(kinds: object) -> bool:

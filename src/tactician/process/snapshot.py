@@ -124,6 +124,16 @@ def read(text: str | bytes) -> Snapshot:
         raise StoredStateError(f"The snapshot of the process cannot be read: {error}") from error
 
 
+def check_objects(board: Blackboard, agent: AgentSpec) -> None:
+    """Nothing, when all objects of a blackboard can be kept, and read again for the agent.
+
+    Raises:
+        StoredStateError: when one cannot.
+    """
+    _check_known(board, agent)
+    saved_objects(board)
+
+
 def saved_objects(board: Blackboard) -> list[SavedObject]:
     """All objects of a blackboard as JSON.
 
@@ -173,10 +183,9 @@ def state_of(saved: Snapshot, agent: AgentSpec) -> ProcessState:
     if missing := named - known:
         raise StoredStateError(f"The snapshot names what {agent.name} does not have: {', '.join(sorted(missing))}")
     declined, goal = saved["declined"], saved["goal"]
-    status = saved["status"]
     return ProcessState(
         restored_board(saved["objects"], saved["conditions"], agent),
-        ProcessStatus.NOT_STARTED if status is ProcessStatus.RUNNING else status,
+        saved["status"],
         None if goal is None else agent.goal(goal),
         saved["failure"],
         restored_history(saved["history"]),

@@ -75,6 +75,8 @@ class ActionSpec:
         optional_types: the types that it takes where they are there.
         is_serial: whether it may not run beside others, as it can see or change anything on the blackboard.
         is_sure: whether it has just the effects that the planner hopes for, when it gives something.
+        trigger: the type of what has to come last for it to run; any, when `None`.
+        leads: whether it runs the other actions: these count for the budget as they begin, and it once it has ended.
     """
 
     plan: Action
@@ -94,6 +96,8 @@ class ActionSpec:
     optional_types: tuple[type, ...] = ()
     is_serial: bool = False
     is_sure: bool = True
+    trigger: type | None = None
+    leads: bool = False
 
     @property
     def name(self) -> str:
@@ -127,6 +131,7 @@ class AgentSpec:
         prices: how each cost and value that changes is found out.
         types: what may be on the blackboard, by the names `module.qualname`.
         generics: what its generic classes are of, as in `Box[Story]`.
+        bindings: the names by which its methods and expressions take objects.
         states: those of its types in which it plans with what they declare, and not with all of its actions.
         stuck_handler: asked when the process is stuck.
         instance: whose methods the actions are.
@@ -146,6 +151,7 @@ class AgentSpec:
     prices: Mapping[str, Price] = field(default_factory=dict)
     types: Mapping[str, type] = field(default_factory=dict)
     generics: Mapping[type, object] = field(default_factory=dict)
+    bindings: frozenset[str] = frozenset()
     states: tuple[type, ...] = ()
     stuck_handler: StuckHandler | None = None
     recipe: Mapping[str, JsonValue] | None = None

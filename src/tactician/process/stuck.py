@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tactician.errors import OutputError, Rejected
 from tactician.planning import NIRVANA, Explanation, Goal, WorldState
+from tactician.process.blackboard import DEFAULT_BINDING, Rejection
 from tactician.process.phases import scopes
 from tactician.process.spec import ActionSpec, GoalSpec
+from tactician.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from tactician.process.process import AgentProcess
@@ -16,7 +18,21 @@ if TYPE_CHECKING:
 
 def why_all_stuck(process: AgentProcess, world: WorldState) -> str:
     """What keeps each goal from being reached; without a goal, why nothing runs."""
-    return " ".join(why_stuck(process, world, goal) for goal in process.agent.goals) or _why_idle(process, world)
+    why = [why_stuck(process, world, goal) for goal in process.agent.goals] or [_why_idle(process, world)]
+    return " ".join((*why, *_misnamed(process)))
+
+
+def _misnamed(process: AgentProcess) -> Iterator[str]:
+    """A sentence for each name that an object has and nothing takes, while something that is taken by name is missing.
+
+    Without such a lack, the name does no harm: objects are found by their types too.
+    """
+    agent, there = process.agent, {entry.binding for entry in process.blackboard.entries if not entry.hidden}
+    missing = sorted(agent.bindings - there)
+    given = {DEFAULT_BINDING, *(action.output_binding for action in agent.actions)}
+    for name in sorted(there - agent.bindings - given) if missing else ():
+        hint = did_you_mean(name, missing) or f" What is missing is taken by {' and '.join(map(repr, missing))}."
+        yield f"Nothing takes an object by the name {name!r}.{hint}"
 
 
 def why_stuck(process: AgentProcess, world: WorldState, goal: GoalSpec) -> str:
@@ -61,7 +77,8 @@ def _why_not(process: AgentProcess, world: WorldState, action: ActionSpec) -> st
 
 def _dead_ends(process: AgentProcess, world: WorldState, goal: GoalSpec) -> Iterator[str]:
     """Back from the goal: each condition that no action can meet any more, and why."""
-    there, wanted = _there(process), [name for name in goal.plan.conditions if not world.get(name)]
+    there = _there(process)
+    wanted = _deciding([name for name in goal.plan.conditions if not world.get(name)], there)
     for condition in wanted:  # grows as it goes
         providers = [action for action in there if action.plan.effects.get(condition)]
         obstacles = {action.name: _obstacle(process, world, action) for action in providers}
@@ -77,6 +94,13 @@ def _dead_ends(process: AgentProcess, world: WorldState, goal: GoalSpec) -> Iter
                 wanted.extend(name for name in needs if name not in wanted)
 
 
+def _deciding(conditions: Sequence[str], actions: Sequence[ActionSpec]) -> list[str]:
+    """The conditions without those that come along with an action that another of them needs."""
+    providers = {name: [one.name for one in actions if one.plan.effects.get(name)] for name in conditions}
+    needed = {name for only in providers.values() if len(only) == 1 for name in only}
+    return [name for name in conditions if len(providers[name]) < 2 or needed.isdisjoint(providers[name])]
+
+
 def _obstacle(process: AgentProcess, world: WorldState, action: ActionSpec) -> str | None:
     """Why an action does not run, whatever else happens; `None` when it could."""
     there = [name for name, value in action.plan.pre.items() if not value and world.get(name)]
@@ -84,7 +108,7 @@ def _obstacle(process: AgentProcess, world: WorldState, action: ActionSpec) -> s
     if last is not None and last.error is not None:
         kind, _, reason = last.error.partition(": ")  # what else it could raise would have ended the process
         if kind == Rejected.__name__:
-            return f"{action.name!r} has run, and {reason}"
+            return _was_rejected(action.name, reason)
         if kind == OutputError.__name__:
             return f"{action.name!r} got no valid answer of a model ({reason})"
         return f"{action.name!r} asked to plan again" + (f" ({reason})" if reason else "")
@@ -95,4 +119,17 @@ def _obstacle(process: AgentProcess, world: WorldState, action: ActionSpec) -> s
     if there:
         objects = " and ".join(f"{name.removesuffix(' already')} already" for name in there)
         return f"{action.name!r} does not run when there is {objects}"
+    return None
+
+
+def _was_rejected(action: str, reason: str) -> str:
+    return f"{action!r} has run, and {reason}"
+
+
+def rejection_behind(process: AgentProcess) -> Rejected | None:
+    """The last rejection because of which a process is stuck, as an action may raise it; `None` when none is."""
+    for said in reversed(process.blackboard.all(Rejection)):
+        rejected = Rejected(said.prompt, said.reason)
+        if process.failure is not None and _was_rejected(said.action, str(rejected)) in process.failure:
+            return rejected
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tactician.events import Event, EventSink
+from tactician.process.listeners import listeners
 from tactician.process.options import ProcessOptions
 from tactician.process.telling import log_of
 from tactician.runs import BudgetMeter, Pace, RunContext
@@ -19,21 +19,8 @@ def surroundings(context: RunContext, options: ProcessOptions, meter: BudgetMete
         context,
         meter=meter,
         frame=None,
-        sink=_all(context.sink, options.on_event, log),
+        sink=listeners(context.sink, options.on_event, log),
         pace=pace,
         parent_id=context.process_id,
         process_id=context.run_id,
     )
-
-
-def _all(*listeners: EventSink | None) -> EventSink | None:
-    """One listener for all that there are."""
-    there = [one for one in listeners if one is not None]
-    if len(there) < 2:
-        return there[0] if there else None
-
-    def tell_all(event: Event) -> None:
-        for one in there:
-            one(event)
-
-    return tell_all

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from pydantic import JsonValue
 
 from tactician.errors import DeclarationError, StoredStateError
-from tactician.process.names import type_name
+from tactician.process.names import is_taken, type_name
 
 Saved: TypeAlias = dict[str, JsonValue]
 Upgrade: TypeAlias = Callable[[Saved], Saved]
@@ -18,6 +19,7 @@ C = TypeVar("C", bound=type)
 
 _UPGRADES: Final = "__tactician_upgrades__"
 _NAMES: Final = "__tactician_former_names__"
+_NAME_IT: Final = "write the name that it had, with its module, as in @formerly('acme.sales.Purchase')"
 
 
 def upgrades(kind: type, *, from_version: int) -> Callable[[F], F]:
@@ -31,28 +33,65 @@ def upgrades(kind: type, *, from_version: int) -> Callable[[F], F]:
         from_version: of what the function is given: the JSON object of the fields.
 
     Raises:
-        DeclarationError: when the number makes no sense, or there is a function for it.
+        DeclarationError: when there can be no such upgrade, or the function is not fit for one.
     """
+    if not isinstance(kind, type):
+        raise DeclarationError(f"@upgrades({kind!r})", [f"{kind!r} is no class; write the class itself"])
 
     def mark(function: F) -> F:
-        known = dict(_upgrades_of(kind))
-        if from_version < 1 or from_version in known:
-            problem = "another function has this number" if from_version in known else "versions count from 1"
-            raise DeclarationError(kind.__name__, [f"@upgrades(from_version={from_version}): {problem}"])
+        known = _upgrades_of(kind)
+        if problems := [*_wrong_number(from_version, known), *_wrong_upgrade(function)]:
+            place = f"@upgrades(from_version={from_version!r})"
+            raise DeclarationError(kind.__name__, [f"{place}: {problem}" for problem in problems])
         setattr(kind, _UPGRADES, {**known, from_version: function})
         return function
 
     return mark
 
 
+def _wrong_number(version: object, known: Mapping[int, Upgrade]) -> Iterator[str]:
+    following = len(known) + 1
+    if type(version) is not int or version < 1:
+        yield f"versions count from 1; write from_version={following}"
+    elif version in known:
+        yield f"another function has this number; write from_version={following}"
+    elif version > following:
+        yield f"nothing upgrades version {following}; declare that one above, or write from_version={following}"
+
+
+def _wrong_upgrade(function: Callable[..., object]) -> Iterator[str]:
+    if inspect.iscoroutinefunction(function):
+        yield f"{function.__name__} is async, and nothing waits for it; write a plain function"
+    try:
+        inspect.signature(function).bind(None)
+    except TypeError:
+        yield "the function has to take what was saved; write `def upgrade(saved: dict[str, Any]) -> dict[str, Any]`"
+
+
 def formerly(*names: str) -> Callable[[C], C]:
-    """Declares under which names, `module.Class`, objects of a class were saved before it was renamed or moved."""
+    """Declares under which names, `module.Class`, objects of a class were saved before it was renamed or moved.
+
+    Raises:
+        DeclarationError: when there is no name, or one that is none, or that another class has now.
+    """
 
     def mark(owner: C) -> C:
+        problems = [problem for name in names for problem in _wrong_name(name, owner)]
+        if problems or not names:
+            raise DeclarationError(owner.__name__, problems or [f"@formerly(): {_NAME_IT}"])
         setattr(owner, _NAMES, names)
         return owner
 
     return mark
+
+
+def _wrong_name(name: object, owner: type) -> Iterator[str]:
+    if not isinstance(name, str) or not all(map(str.isidentifier, name.split("."))) or "." not in name:
+        yield f"@formerly({name!r}): that is no name of a class; {_NAME_IT}"
+    elif name == type_name(owner):
+        yield f"@formerly({name!r}): that is its name now; {_NAME_IT}"
+    elif is_taken(name):
+        yield f"@formerly({name!r}): another class has this name now; {_NAME_IT}"
 
 
 def stored_names(kind: type) -> tuple[str, ...]:

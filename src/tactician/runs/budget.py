@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 
 from tactician.amounts import need_amount
@@ -22,7 +24,7 @@ class Budget:
         tokens: how many tokens may be used, input and output together.
         turns: how many calls of models there may be.
         seconds: how long it may take; time in which it waits for a person or for the caller is not counted.
-        actions: how many actions a process may run, with those of the processes inside it.
+        actions: how many actions a process may begin, with those of the processes inside it.
 
     Raises:
         ConfigurationError: when a limit is no number from 0 up.
@@ -65,7 +67,7 @@ class BudgetMeter:
         outer: the meter of the run around it.
     """
 
-    __slots__ = ("_began", "_clock", "_outer", "_tally", "actions", "budget", "turns")
+    __slots__ = ("_began", "_clock", "_outer", "_running", "_tally", "actions", "budget", "turns")
 
     def __init__(
         self,
@@ -77,6 +79,7 @@ class BudgetMeter:
         self.budget = budget
         self.turns = 0
         self.actions = 0
+        self._running = 0
         self._tally = tally
         self._clock = clock
         self._began = clock.now()
@@ -90,9 +93,13 @@ class BudgetMeter:
     @property
     def actions_left(self) -> int | None:
         """How many more actions a process may run, here and further out; `None` when there is no limit."""
-        own = None if self.budget.actions is None else max(0, self.budget.actions - self.actions)
+        own = None if self.budget.actions is None else max(0, self.budget.actions - self._begun)
         outer = None if self._outer is None else self._outer.actions_left
         return outer if own is None else own if outer is None else min(own, outer)
+
+    @property
+    def _begun(self) -> int:
+        return self.actions + self._running
 
     def restore(self, turns: int, seconds: float, actions: int) -> None:
         """Goes on from what was used before a pause."""
@@ -104,9 +111,9 @@ class BudgetMeter:
         """Which limit is reached, here or further out, in words; `None` when there is room.
 
         Args:
-            acting: whether an action is about to be run, and how many have been counts too.
+            acting: whether an action is about to be run, and how many have begun counts too.
         """
-        actions = self.actions if acting else 0
+        actions = self._begun if acting else 0
         reason = self.budget.exceeded(self._tally, turns=self.turns, seconds=self.seconds, actions=actions)
         return reason if reason is not None or self._outer is None else self._outer.exceeded(acting=acting)
 
@@ -121,3 +128,17 @@ class BudgetMeter:
         self.actions += 1
         if self._outer is not None:
             self._outer.count_action()
+
+    @contextmanager
+    def acting(self, actions: int) -> Iterator[None]:
+        """Counts actions of a process as long as they run: those inside them have so much less."""
+        self._begin(actions)
+        try:
+            yield
+        finally:
+            self._begin(-actions)
+
+    def _begin(self, actions: int) -> None:
+        self._running += actions
+        if self._outer is not None:
+            self._outer._begin(actions)

@@ -85,9 +85,23 @@ class RunStore(Protocol):
         ...
 
     async def claim(
-        self, owner: str, seconds: float, *, run_id: str | None = None, names: Collection[str] = ()
+        self,
+        owner: str,
+        seconds: float,
+        *,
+        run_id: str | None = None,
+        names: Collection[str] = (),
+        passing_over: Collection[str] = (),
     ) -> tuple[RunRecord, Lease] | None:
-        """Takes a run that can go on and is nobody's: the one with the id, or the oldest that runs or has to wake."""
+        """Takes a run that can go on and is nobody's: the one with the id, or the oldest that runs or has to wake.
+
+        Args:
+            owner: who takes it.
+            seconds: for how long.
+            run_id: which one is wanted; any by default.
+            names: what it may be a run of; anything by default.
+            passing_over: the ids of runs that are not wanted.
+        """
         ...
 
     async def renew(self, lease: Lease, seconds: float) -> Lease:
@@ -175,12 +189,20 @@ class MemoryRuns:
         return [record for record, _ in zip(found, range(limit), strict=False)]
 
     async def claim(
-        self, owner: str, seconds: float, *, run_id: str | None = None, names: Collection[str] = ()
+        self,
+        owner: str,
+        seconds: float,
+        *,
+        run_id: str | None = None,
+        names: Collection[str] = (),
+        passing_over: Collection[str] = (),
     ) -> tuple[RunRecord, Lease] | None:
         """Takes a run; see `RunStore.claim`."""
         now = self._time()
         for record in self._records.values():
             if run_id not in (None, record.run_id) or (names and record.name not in names) or record.status in ENDED:
+                continue
+            if record.run_id in passing_over:
                 continue
             wakes = record.wakes_at is not None and record.wakes_at <= now
             if run_id is None and record.status not in RUNNABLE and not wakes:

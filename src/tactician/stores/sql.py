@@ -78,11 +78,17 @@ class SqlRunStore:
         return [_record(row) for row in await self._rows(tables.records(statuses, names, limit), {})]
 
     async def claim(
-        self, owner: str, seconds: float, *, run_id: str | None = None, names: Collection[str] = ()
+        self,
+        owner: str,
+        seconds: float,
+        *,
+        run_id: str | None = None,
+        names: Collection[str] = (),
+        passing_over: Collection[str] = (),
     ) -> tuple[RunRecord, Lease] | None:
         """Takes a run; see `RunStore.claim`."""
-        statement = tables.claim(by_id=run_id is not None, by_name=bool(names))
-        wanted = {"of_run": run_id, "names": list(names)}
+        statement = tables.claim(by_id=run_id is not None, by_name=bool(names), is_choosy=bool(passing_over))
+        wanted = {"of_run": run_id, "names": list(names), "passed_over": list(passing_over)}
         rows = await self._rows(statement, wanted | {"by": owner, "seconds": seconds})
         if not rows:
             return None

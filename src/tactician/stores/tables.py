@@ -151,8 +151,14 @@ SAVE_CONTEXT: Final[Update] = (
 
 
 @cache
-def claim(*, by_id: bool, by_name: bool) -> Update:
-    """Takes one run that is nobody's: the one with the id, or the one that has been due for longest."""
+def claim(*, by_id: bool, by_name: bool, is_choosy: bool = False) -> Update:
+    """Takes one run that is nobody's: the one with the id, or the one that has been due for longest.
+
+    Args:
+        by_id: whether a certain run is wanted.
+        by_name: whether only runs with certain names are.
+        is_choosy: whether there are runs that are not.
+    """
     found = runs.alias("found")
     wanted: list[ColumnElement[bool]] = [found.c.expires_at <= _NOW]
     if by_id:
@@ -161,6 +167,8 @@ def claim(*, by_id: bool, by_name: bool) -> Update:
         wanted.append(found.c.due <= _NOW)
     if by_name:
         wanted.append(found.c.name.in_(bindparam("names", expanding=True)))
+    if is_choosy:
+        wanted.append(found.c.run_id.not_in(bindparam("passed_over", expanding=True)))
     # Of many who look for any run each locks another one; who wants a certain run waits for its lock.
     one = (
         select(found.c.number)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -15,6 +14,7 @@ from typing_extensions import TypedDict
 from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.llm import ToolSpec
 from tactician.runs import RunContext
+from tactician.runs.threads import in_thread
 from tactician.tools.signature import caller_namespace, docs_of, resolved_hints
 from tactician.tools.tool import Tool, as_text
 from tactician.tools.traits import NO_TRAITS, NeedsApproval, ToolTraits
@@ -141,7 +141,7 @@ class FunctionTool(Tool, Generic[P, R]):
         if (parameter := self._compiled.context_parameter) is not None:
             values[parameter] = context
         function = cast(Callable[..., object], self.__wrapped__)
-        result = await asyncio.to_thread(function, **values) if self.blocking else function(**values)
+        result = await in_thread(function, **values) if self.blocking else function(**values)
         return as_text(await result if isinstance(result, Awaitable) else result)
 
 

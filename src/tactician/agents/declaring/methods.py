@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -10,8 +9,9 @@ from functools import partial
 from tactician.agents.declarations import ActionDeclaration, GoalDeclaration
 from tactician.agents.declaring.expressions import Expression
 from tactician.agents.parameters import Provide, Signature
-from tactician.process import OperationContext
+from tactician.process import DEFAULT_BINDING, OperationContext
 from tactician.process.phases import state_of
+from tactician.runs.threads import in_thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class ActionMethod(Method):
     def of(self, receiver: object) -> Callable[..., object]:
         """The method of an object; in a thread, where it is declared so."""
         method = Method.of(self, receiver)
-        return partial(asyncio.to_thread, method) if self.declared.blocking else method
+        return partial(in_thread, method) if self.declared.blocking else method
 
     @property
     def ran(self) -> str:
@@ -159,3 +159,9 @@ class Declarations:
     def methods(self) -> tuple[Method, ...]:
         """All of them."""
         return (*self.actions, *self.conditions.values(), *self.costs.values())
+
+    @property
+    def bindings(self) -> frozenset[str]:
+        """The names by which objects are taken."""
+        taken = {one.binding for method in self.methods for one in method.signature.needs}
+        return frozenset(taken.union(*(one.names for one in self.expressions.values()))) - {DEFAULT_BINDING}

@@ -102,11 +102,12 @@ def _dead_ends(declared: Declarations) -> Iterator[str]:
 def _same_exports(declared: Declarations) -> Iterator[str]:
     exported: set[str] = set()
     for action in declared.actions:
-        name = action.goal.export.name if action.goal is not None else None
+        name = getattr(action.goal.export, "name", None) if action.goal is not None else None
+        if not isinstance(name, str):
+            continue
         if name in exported:
             yield f"{action.name}: another goal is exported as {name!r}; give each a name of its own"
-        if name is not None:
-            exported.add(name)
+        exported.add(name)
 
 
 def _states(kinds: Collection[type] | Iterator[type]) -> Iterator[type]:

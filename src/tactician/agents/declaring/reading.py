@@ -142,10 +142,10 @@ class _Reader:
             declared,
             goal,
             parts,
-            declared.pre,
-            declared.post,
-            declared.cost_method,
-            declared.value_method,
+            _texts(declared.pre),
+            _texts(declared.post),
+            next(iter(_texts([declared.cost_method])), None),
+            next(iter(_texts([declared.value_method])), None),
         )
 
     def _resolved(self, action: ActionMethod) -> ActionMethod:
@@ -173,6 +173,11 @@ class _Reader:
                 except ExpressionError as error:
                     self.problems.append(f"{action.name}: {text!r}: {error}")
         return found
+
+
+def _texts(names: Iterable[object]) -> tuple[str, ...]:
+    """Those that can be names; what is wrong with the others is told later."""
+    return tuple(name for name in names if isinstance(name, str))
 
 
 def _declared_methods(owner: type) -> Iterator[tuple[str, Callable[..., object]]]:

@@ -86,6 +86,7 @@ def _leading(lead: _Lead, effects: Mapping[str, bool]) -> ActionSpec:
         sets=(),
         condition_ran=_RAN,
         retry=RetryPolicy(attempts=1),
+        leads=True,
     )
 
 
