@@ -143,7 +143,7 @@ class TestCheck:
         done = blueprint(tmp_path, "check", "odd.json", "folder.json")
         assert done.out.splitlines() == [
             "odd.json: it is not UTF-8",
-            "folder.json: it cannot be read: Is a directory",
+            "folder.json: it cannot be read: it is not a file",
         ]
 
     def test_mistakes_of_form_hide_no_others(self, tmp_path: Path) -> None:

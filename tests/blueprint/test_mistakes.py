@@ -1,6 +1,7 @@
 """What is wrong with a blueprint is said all at once, with its places; nothing that it says is trusted."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -145,6 +146,12 @@ class TestStructure:
     def test_files_that_are_no_blueprint(self, name: str, tmp_path: Path) -> None:
         with pytest.raises(BlueprintError):
             Blueprint.from_file(tmp_path / name)
+
+    def test_nobody_waits_for_a_pipe(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "pipe.json")
+
+        with pytest.raises(BlueprintError, match="it is not a file"):
+            Blueprint.from_file(tmp_path / "pipe.json")
 
     def test_a_file_that_is_not_utf8(self, tmp_path: Path) -> None:
         (tmp_path / "a.json").write_bytes(b"\xff\xfe\x00")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -325,6 +326,11 @@ def test_all_mistakes_of_all_files_are_one_error(folder: Folder) -> None:
     assert [problem.partition(": ")[0] for problem in folder.problems()] == [
         "a.json", "a.json", "b.json", "b.json", "c.json", "d.json", "e.json", "g.json",
     ]  # fmt: skip
+
+
+def test_nobody_waits_for_a_pipe(folder: Folder) -> None:
+    os.mkfifo(folder.path / "pipe.json")
+    assert folder.problems() == ["pipe.json: it cannot be read: it is not a file"]
 
 
 def test_a_file_that_is_too_large_is_not_read(folder: Folder) -> None:

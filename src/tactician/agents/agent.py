@@ -98,16 +98,14 @@ class Agent(BaseRunnable[T_co]):
             raise DeclarationError("Agent", ["it needs a name or a role"])
         self.name = label
         self._id = id
-        self.instruction_source: InstructionSource | None = None
-        if isinstance(instructions, InstructionSource):
-            if role or goal or background:
-                raise DeclarationError(label, ["instructions from a source stand alone, without a role"])
-            self.instruction_source = instructions
-            instructions = instructions.text or ""
-        self.instructions: str = instructions
+        self.instruction_source = instructions if isinstance(instructions, InstructionSource) else None
+        text = instructions if isinstance(instructions, str) else instructions.text or ""
+        self.instructions = text
         if role or goal or background:
-            self.instructions = _instructions(role, goal, background, instructions)
-        self.description: str = description or goal or instructions or label
+            if self.instruction_source is not None:
+                raise DeclarationError(label, ["instructions from a source stand alone, without a role"])
+            self.instructions = _instructions(role, goal, background, text)
+        self.description = description or goal or text or label
         self.model = model
         self.handoffs = tuple(map(_as_handoff, handoffs)) if handoffs else ()
         self._tools = Toolbox((*tools, *self.handoffs)) if tools or handoffs else NO_TOOLS

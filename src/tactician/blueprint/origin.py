@@ -16,6 +16,7 @@ from tactician.blueprint.places import Path, line_of, written
 from tactician.blueprint.texts import Data, Unreadable, from_json
 from tactician.blueprint.yaml_texts import from_yaml, lines_of
 from tactician.errors import BlueprintError, Problem
+from tactician.files import beginning_of
 
 T = TypeVar("T")
 Format: TypeAlias = Literal["json", "yaml"]
@@ -41,8 +42,7 @@ class Origin:
         if (named := FORMATS.get(file.suffix.lower())) is None:
             raise _unreadable(file, f"a blueprint is a file that ends in {', '.join(FORMATS)}")
         try:
-            with file.open(encoding="utf-8-sig") as opened:
-                return cls(opened.read(limits.size + 1), named, file)
+            return cls(beginning_of(file, limits.size), named, file)
         except (UnicodeDecodeError, ValueError) as error:
             raise _unreadable(file, "it is not UTF-8") from error
         except OSError as error:

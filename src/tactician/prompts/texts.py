@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tactician.errors import ConfigurationError
+from tactician.files import beginning_of
 
 _LONGEST = 1_000_000
 
@@ -31,10 +32,7 @@ def text_in(file: Path, subject: str) -> str:
         ConfigurationError: when it cannot be read, or is longer than a million characters.
     """
     try:
-        if file.exists() and not file.is_file():  # whoever opens a pipe waits
-            raise OSError("it is not a file")
-        with file.open(encoding="utf-8-sig") as opened:
-            text = opened.read(_LONGEST + 1)
+        text = beginning_of(file, _LONGEST)
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"{subject} cannot be read: the file is not UTF-8.") from error
     except (OSError, ValueError) as error:

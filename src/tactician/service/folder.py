@@ -7,11 +7,12 @@ from pathlib import Path
 
 from tactician.agents import Agent
 from tactician.errors import AgentFileError
+from tactician.files import beginning_of
 from tactician.service.building import build
 from tactician.service.entries import EntryProblems, read_entry
 from tactician.service.names import AgentFileNames
 
-_LARGEST = 4 * 2**20
+_LONGEST = 4 * 2**20
 
 
 def load_agents(folder: Path, names: AgentFileNames, taken: Mapping[str, object]) -> dict[str, Agent[object]]:
@@ -45,9 +46,9 @@ def load_agents(folder: Path, names: AgentFileNames, taken: Mapping[str, object]
 
 def _load(file: Path, names: AgentFileNames) -> Agent[object]:
     try:
-        if file.stat().st_size > _LARGEST:
-            raise EntryProblems([f"it is larger than {_LARGEST // 2**20} MiB"])
-        text = file.read_text(encoding="utf-8-sig")
+        text = beginning_of(file, _LONGEST)
     except (OSError, UnicodeDecodeError) as error:
-        raise EntryProblems([f"it cannot be read: {error}"]) from error
+        raise EntryProblems([f"it cannot be read: {getattr(error, 'strerror', None) or error}"]) from error
+    if len(text) > _LONGEST:
+        raise EntryProblems([f"it is larger than {_LONGEST // 2**20} MiB"])
     return build(read_entry(text), names)
