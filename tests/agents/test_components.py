@@ -204,3 +204,24 @@ async def test_each_that_can_is_asked_when_nothing_can_be_done() -> None:
     process = await ran(combined_spec([Hopeless("bug"), Helpful()]))
     assert process.last(Answer) == Answer("We work on found")
     assert asked == ["hopeless", "helpful"] * 2
+
+
+def test_components_of_one_class_name_are_told_apart() -> None:
+    def kitchen(place: str) -> object:
+        @component
+        class Kitchen:
+            @action(value=0.5)
+            def choose(self, issue: Issue) -> Label:
+                return Label(place)
+
+        Kitchen.__qualname__ = f"{place}.Kitchen"
+        return Kitchen()
+
+    names = {one.name for one in combined_spec([kitchen("north"), kitchen("south")]).actions}
+
+    assert names == {f"{__name__}.{place}.Kitchen.choose" for place in ("north", "south")}
+
+
+def test_the_same_component_twice_is_a_mistake() -> None:
+    with pytest.raises(DeclarationError, match=r"Labels\.choose: 2 actions have this name"):
+        combined_spec([Labels("bug"), Labels("feature")])

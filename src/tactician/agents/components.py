@@ -66,7 +66,8 @@ def combined_spec(
 ) -> AgentSpec:
     """One agent with all actions, goals and conditions of components, and of planned agents.
 
-    An action's name begins with that of its class, as in `IssueActions.label`.
+    An action's name begins with that of its class, as in `IssueActions.label`; with its full name, where two classes
+    have the same.
 
     Raises:
         DeclarationError: with every mistake that was found, or when one is neither.

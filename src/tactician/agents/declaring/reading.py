@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, cast, get_origin
@@ -25,7 +26,7 @@ _MARKS: Final = (ACTION, GOAL, CONDITION, COST)
 
 def read(sources: Iterable[Source], problems: list[str]) -> Declarations:
     """What the classes declare, and the states that their actions may return. `problems` gets what is wrong."""
-    waiting, found = list(sources), _Reader(problems)
+    waiting, found = _told_apart(sources), _Reader(problems)
     known = {source.kind for source in waiting}
     prefixes = {source.prefix for source in waiting}
     for plain in waiting:  # grows as it goes
@@ -36,13 +37,29 @@ def read(sources: Iterable[Source], problems: list[str]) -> Declarations:
                     known.add(kind)
                     prefix = f"{kind.__name__}."
                     if prefix in prefixes:
-                        prefix = f"{kind.__module__}.{kind.__qualname__}."
+                        prefix = _full_prefix(kind)
                     prefixes.add(prefix)
                     waiting.append(replace(source, kind=kind, prefix=prefix, instance=None, is_state=True))
     states = tuple(source.kind for source in waiting if source.is_state)
+    names = Counter(action.name for action in found.actions)
+    problems += [f"{name}: {count} actions have this name" for name, count in names.items() if count > 1]
     return Declarations(
         tuple(found.actions), found.conditions, found.costs, found.expressions(), states, found.generics
     )
+
+
+def _told_apart(sources: Iterable[Source]) -> list[Source]:
+    """The same, those of one prefix with the full names of their classes instead."""
+    several = list(sources)
+    prefixes = Counter(source.prefix for source in several)
+    return [
+        replace(source, prefix=_full_prefix(source.kind)) if source.prefix and prefixes[source.prefix] > 1 else source
+        for source in several
+    ]
+
+
+def _full_prefix(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}."
 
 
 def _states_of(kinds: Iterable[type]) -> Iterator[type]:
