@@ -74,6 +74,24 @@ class NeedsAddress:
         return self.address
 
 
+class FewWords:
+    def __init__(self, limit: int = 5) -> None:
+        self._limit = limit
+
+    def check(self, text: str) -> GuardrailResult:
+        return guardrails.passed() if len(text.split()) <= self._limit else guardrails.failed("too many words")
+
+
+class Box:
+    def __init__(self, size: int = 3) -> None:
+        self.size = size
+
+    @tool
+    def fill(self) -> int:
+        """Fill it."""
+        return self.size
+
+
 class Boom:
     def __init__(self) -> None:
         raise RuntimeError("boom")

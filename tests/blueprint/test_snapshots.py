@@ -37,7 +37,7 @@ from tactician.blueprint import (
     blueprint_type,
     definition_of,
 )
-from tactician.context import ContextStrategy, TokenCounter, Window
+from tactician.context import ContextStrategy, SlidingWindow, TextCounter, TokenCounter, Window
 from tactician.errors import BlueprintError, DeclarationError
 from tactician.guardrails import GuardrailResult
 from tactician.llm import EmbeddedModel, Responder
@@ -116,6 +116,21 @@ class TestRefusals:
 
         assert found.keys() == {"inputGuardrails[0]", "outputGuardrails[0]"}
         assert '@guardrails.input_guardrail("anonymous")' in found["inputGuardrails[0]"]
+
+    def test_what_was_made_with_arguments_is_not_made_without_them(self) -> None:
+        counter = TextCounter(len)
+        strict = Agent(
+            "A",
+            input_guardrails=[acme.FewWords(2)],
+            tools=tools_of(acme.Box(9)),
+            context=SlidingWindow(9, counter=counter),
+        )
+
+        found = refused(strict, strict=True)
+
+        assert found.keys() == {"inputGuardrails[0]", "toolClassNames", "contextManagement.tokenCounterClassName"}
+        usual = Agent("A", input_guardrails=[acme.FewWords(5)], tools=tools_of(acme.Box()))
+        assert usual.to_blueprint(strict=True).to_data()["toolClassNames"] == ["tests.blueprint.acme.Box"]
 
     def test_handoffs_that_cannot_be_said(self) -> None:
         agent = Agent("A", handoffs=[handoff(Agent("B"), history=lambda messages: messages), handoff(Odd("C"))])

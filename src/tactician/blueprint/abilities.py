@@ -5,10 +5,9 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from types import FunctionType
 from typing import Annotated, Self, TypeAlias, TypeVar, cast
-from weakref import WeakKeyDictionary
 
 from pydantic import AfterValidator, ConfigDict, model_validator
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
@@ -17,7 +16,7 @@ from tactician.blueprint.blueprint import Node
 from tactician.blueprint.building import Builder
 from tactician.blueprint.parts import Name, Part, ToolName, needing
 from tactician.blueprint.pending import LATER_IN_TEXT
-from tactician.blueprint.snapshot import Snapshot
+from tactician.blueprint.snapshot import Snapshot, is_plainly_made
 from tactician.blueprint.texts import Data
 from tactician.blueprint.type_names import TypeName
 from tactician.guardrails import (
@@ -40,7 +39,6 @@ from tactician.tools import tools_of as methods_of
 
 G = TypeVar("G", bound=AnyGuardrail)
 TypeText: TypeAlias = Annotated[str, AfterValidator(lambda text: str(TypeName.of(text))), LATER_IN_TEXT]
-_tools: WeakKeyDictionary[FunctionType, Tool] = WeakKeyDictionary()
 _GUARDRAILS: Mapping[str, tuple[type[AnyGuardrail], Callable[[GuardrailLike], AnyGuardrail]]] = {
     "inputGuardrails": (InputGuardrail, as_input_guardrail),
     "outputGuardrails": (OutputGuardrail, as_output_guardrail),
@@ -193,11 +191,13 @@ def _tools_named(name: str, builder: Builder) -> Sequence[Tool]:
     if isinstance(found, type):
         made = builder.names.made(name, found)
         return (made,) if isinstance(made, Tool) else methods_of(made)
-    if not isinstance(found, FunctionType):
-        return (as_tool(cast("ToolLike", found)),)
-    if (made := _tools.get(found)) is None:  # a schema takes longer than all the rest of an agent
-        made = _tools[found] = as_tool(found)
-    return (made,)
+    return (_tool_of(found) if isinstance(found, FunctionType) else as_tool(cast("ToolLike", found)),)
+
+
+@lru_cache(maxsize=512)
+def _tool_of(function: FunctionType) -> Tool:
+    """A function as a tool, whose schema takes longer than all the rest of an agent."""
+    return as_tool(function)
 
 
 def _names_of(tools: Sequence[Tool], snapshot: Snapshot) -> Iterator[str]:
@@ -206,7 +206,7 @@ def _names_of(tools: Sequence[Tool], snapshot: Snapshot) -> Iterator[str]:
         owner = getattr(getattr(tool, "__wrapped__", None), "__self__", None)
         if owner is not None and id(owner) in whole:
             continue
-        if owner is not None and _has_all(owner, tools) and _needs_nothing(type(owner)) and path_of(type(owner)):
+        if owner is not None and _has_all(owner, tools) and is_plainly_made(owner) and path_of(type(owner)):
             whole.add(id(owner))
             yield str(path_of(type(owner)))
         elif (name := _tool_name(tool, owner)) is not None:
@@ -224,9 +224,8 @@ def _has_all(owner: object, tools: Sequence[Tool]) -> bool:
 def _tool_name(tool: Tool, owner: object) -> str | None:
     """The name by which the same tool is found again."""
     if not isinstance(tool, FunctionTool):
-        kind = type(tool)
-        return path_of(kind) if _needs_nothing(kind) else None
-    if owner is not None and not _needs_nothing(type(owner)):
+        return path_of(type(tool)) if is_plainly_made(tool) else None
+    if owner is not None and not is_plainly_made(owner):
         return None
     name = path_of(tool)
     if name is None or owner is not None:
@@ -245,14 +244,4 @@ def _guardrail_name(guardrail: AnyGuardrail) -> str | None:
     source = guardrail.source
     if inspect.isroutine(source) or isinstance(source, type):
         return path_of(source)
-    return path_of(type(source)) if _needs_nothing(type(source)) else None
-
-
-def _needs_nothing(kind: type) -> bool:
-    """Whether objects of the class are made without arguments."""
-    try:
-        parameters = inspect.signature(kind).parameters.values()
-    except ValueError:  # written in C
-        return False
-    optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return all(one.default is not one.empty or one.kind in optional for one in parameters)
+    return path_of(type(source)) if is_plainly_made(source) else None

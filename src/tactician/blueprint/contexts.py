@@ -14,6 +14,7 @@ from tactician.blueprint.settings import (
     SlidingPart,
     SummarizationPart,
 )
+from tactician.blueprint.snapshot import is_plainly_made
 from tactician.context import (
     Chain,
     CompactToolResults,
@@ -109,4 +110,7 @@ def _counter_name(counter: TokenCounter | None, snapshot: Snapshot) -> str | Non
     if counter is None:
         return None
     kind = type(counter)
+    if not is_plainly_made(counter):
+        snapshot.problem(f"a {kind.__name__} was made with arguments, which no name tells", "tokenCounterClassName")
+        return None
     return snapshot.import_path(kind, f"the class {kind.__name__}", "tokenCounterClassName")

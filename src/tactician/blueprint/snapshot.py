@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,7 @@ from tactician.runs import Runnable
 if TYPE_CHECKING:
     from tactician.blueprint.blueprint import Blueprint
 
+_MANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 P = TypeVar("P", bound=Part)
 
 
@@ -119,3 +121,17 @@ class Snapshot:
         if (name := path_of(value)) is None:
             self.problem(f"no import finds {what}; define it in a module", *steps)
         return name
+
+
+def is_plainly_made(value: object) -> bool:
+    """Whether an object was made without arguments, as far as its attributes tell: so it can be made again."""
+    try:
+        parameters = inspect.signature(type(value)).parameters.items()
+    except ValueError:  # written in C
+        return False
+    return all(one.kind in _MANY or _has_default(value, name, one.default) for name, one in parameters)
+
+
+def _has_default(value: object, name: str, default: object) -> bool:
+    said: object = getattr(value, name, getattr(value, f"_{name}", default))
+    return default is not inspect.Parameter.empty and (said is default or said == default)
