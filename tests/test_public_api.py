@@ -34,7 +34,7 @@ PUBLIC = {
         definition_of differences_between followed json_schema outline_of
     """,
     "tactician.cli": "main",
-    "tactician.context": """
+    "tactician.conversation": """
         Chain CompactToolResults ContextStrategy Conversation ConversationStore ESTIMATE MemoryConversations
         Messages SlidingWindow SqliteConversations Summarization TextCounter TokenCounter Window chain
         counter_for mended

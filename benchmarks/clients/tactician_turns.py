@@ -30,7 +30,7 @@ from tactician import (
     planned_agent,
     tool,
 )
-from tactician.context import SlidingWindow
+from tactician.conversation import SlidingWindow
 from tactician.llm import AssistantMessage, Delta, Features, ModelRequest, ModelResponse, Responder, Text, ToolCall
 from tactician.stores import SqliteProcessStore
 

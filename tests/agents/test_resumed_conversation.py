@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tactician import Agent, RunContext, RunStatus, approve, tool
-from tactician.context import Conversation
+from tactician.conversation import Conversation
 from tactician.llm import UserMessage
 from tactician.testing import ScriptedModel, ToolCall
 

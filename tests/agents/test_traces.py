@@ -26,7 +26,7 @@ from tactician import (
     tool,
 )
 from tactician.agents import BaseRunnable
-from tactician.context import Summarization
+from tactician.conversation import Summarization
 from tactician.llm import LlmOptions, ModelRequest, Responder, TraceMetadata, UserMessage
 from tactician.runs import MemoryRuns, RunStatus
 from tactician.testing import ScriptedModel, ToolCall

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from tactician import Agent, Ai, AssistantMessage, Image, LlmOptions, ToolGroup, UserMessage, tool
 from tactician.config import ModelSettings, Settings
-from tactician.context import Conversation
+from tactician.conversation import Conversation
 from tactician.errors import ConfigurationError, DeclarationError, ModelServerError, OutputError, TurnLimitError
 from tactician.llm import (
     EmbeddingModel,

@@ -21,7 +21,7 @@ from tactician import (
     runnable,
 )
 from tactician.agents import BaseRunnable
-from tactician.context import CompactToolResults, ContextStrategy, SlidingWindow, Summarization
+from tactician.conversation import CompactToolResults, ContextStrategy, SlidingWindow, Summarization
 from tactician.llm import LanguageModel, Responder, RetrySettings, TraceMetadata
 from tactician.tools import ToolLike, snake_case, tools_of
 from tests.blueprint import acme

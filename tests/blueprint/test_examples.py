@@ -17,7 +17,7 @@ from tactician import (
     guardrails,
 )
 from tactician.blueprint import AgentBlueprint
-from tactician.context import SlidingWindow, Summarization
+from tactician.conversation import SlidingWindow, Summarization
 from tactician.guardrails import GuardrailResult
 from tactician.llm import RespondedModel
 from tests.blueprint import acme

@@ -37,7 +37,7 @@ from tactician.blueprint import (
     blueprint_type,
     definition_of,
 )
-from tactician.context import ContextStrategy, SlidingWindow, TextCounter, TokenCounter, Window
+from tactician.conversation import ContextStrategy, SlidingWindow, TextCounter, TokenCounter, Window
 from tactician.errors import BlueprintError, DeclarationError
 from tactician.guardrails import GuardrailResult
 from tactician.llm import EmbeddedModel, Responder

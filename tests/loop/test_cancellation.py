@@ -9,7 +9,7 @@ from contextlib import aclosing
 import pytest
 
 from tactician import Agent, RunContext, guardrails
-from tactician.context import Conversation
+from tactician.conversation import Conversation
 from tactician.guardrails import GuardrailResult
 from tactician.llm import Delta, ModelRequest, ModelResponse
 from tactician.llm import ToolCall as Called

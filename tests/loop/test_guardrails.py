@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from tactician import Agent, RunContext, guardrails
-from tactician.context import Conversation
+from tactician.conversation import Conversation
 from tactician.errors import GuardrailError, OutputError
 from tactician.events import Event, GuardrailChecked, TurnStarted
 from tactician.guardrails import GuardrailResult

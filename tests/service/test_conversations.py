@@ -19,7 +19,7 @@ from tactician import (
     runnable,
     tool,
 )
-from tactician.context import Conversation, MemoryConversations, SqliteConversations
+from tactician.conversation import Conversation, MemoryConversations, SqliteConversations
 from tactician.errors import ConversationConflictError, ConversationNotFoundError, GuardrailError, ModelServerError
 from tactician.guardrails import GuardrailResult
 from tactician.llm import Deployment, ModelRequest, ModelResponse, ModelRouter, Text, ToolResult

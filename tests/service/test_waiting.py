@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tactician import Agent, AgentService, RunStatus, approve, handoff, reject, runnable, tool
-from tactician.context import MemoryConversations, SqliteConversations
+from tactician.conversation import MemoryConversations, SqliteConversations
 from tactician.errors import (
     AgentNotFoundError,
     ConversationNotFoundError,

@@ -10,7 +10,7 @@ from typing_extensions import TypeVar
 
 from tactician.agents.base import BaseRunnable
 from tactician.agents.toolboxes import Changed, ToolboxSource, with_groups
-from tactician.context import ContextStrategy, Conversation
+from tactician.conversation import ContextStrategy, Conversation
 from tactician.errors import DeclarationError
 from tactician.guardrails import GuardrailLike
 from tactician.llm import NO_OPTIONS, LanguageModel, LlmOptions

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from tactician.context import ContextStrategy, SlidingWindow, Summarization
+from tactician.conversation import ContextStrategy, SlidingWindow, Summarization
 from tactician.errors import DeclarationError
 
 

@@ -9,7 +9,7 @@ from typing import Self, TypeVar, cast
 
 from tactician.ai.items import ItemReader
 from tactician.ai.telling import Example, generated_example, instructions, told, with_pictures
-from tactician.context import Conversation
+from tactician.conversation import Conversation
 from tactician.errors import ConfigurationError, OutputError
 from tactician.llm import (
     AssistantMessage,

@@ -15,7 +15,7 @@ from tactician.blueprint.settings import (
     SummarizationPart,
 )
 from tactician.blueprint.snapshot import is_plainly_made
-from tactician.context import (
+from tactician.conversation import (
     Chain,
     CompactToolResults,
     ContextStrategy,

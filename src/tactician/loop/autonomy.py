@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from tactician.context import CompactToolResults, ContextStrategy, SlidingWindow, chain
+from tactician.conversation import CompactToolResults, ContextStrategy, SlidingWindow, chain
 from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.llm import JsonSchema, ToolSpec
 from tactician.loop.output import InvalidOutput, OutputType

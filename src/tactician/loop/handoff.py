@@ -9,7 +9,7 @@ from typing import Generic, TypeAlias
 from pydantic import BaseModel, ConfigDict, ValidationError
 from typing_extensions import TypeVar
 
-from tactician.context import mended
+from tactician.conversation import mended
 from tactician.errors import HandoffError
 from tactician.events import HandedOff
 from tactician.llm import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tactician.context import ContextStrategy
+from tactician.conversation import ContextStrategy
 from tactician.loop.autonomy import Autonomous
 from tactician.loop.guards import NO_GUARDS, Guards
 

@@ -9,7 +9,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import to_json
 from typing_extensions import TypedDict
 
-from tactician.context import Conversation
+from tactician.conversation import Conversation
 from tactician.errors import StoredStateError
 from tactician.llm import AssistantMessage, Message, ToolCall, ToolResult
 from tactician.runs import RunContext, RunResult, RunStatus

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar, cast
 
-from tactician.context import Conversation, Window, counter_for
+from tactician.conversation import Conversation, Window, counter_for
 from tactician.errors import BudgetError, TurnLimitError
 from tactician.guardrails import CheckedInput, any_objection, first_objection
 from tactician.llm import (

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from tactician.agents import Agent
-from tactician.context import Conversation
+from tactician.conversation import Conversation
 from tactician.errors import AgentNotFoundError
 from tactician.llm import AssistantMessage, Text
 from tactician.runs import Budget, Input, Paused, Response, RunContext, Runnable, RunResult, RunStatus, begin, go_on

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Literal, TypeAlias
 
-from tactician.context import Conversation, ConversationStore
+from tactician.conversation import Conversation, ConversationStore
 from tactician.errors import ConversationNotFoundError
 from tactician.llm import AssistantMessage, Message, SystemMessage, Text, UserMessage
 from tactician.runs import new_id

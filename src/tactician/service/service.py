@@ -10,7 +10,7 @@ from typing import cast
 from typing_extensions import TypeVar, Unpack
 
 from tactician.agents import Agent
-from tactician.context import Conversation, ConversationStore, MemoryConversations
+from tactician.conversation import Conversation, ConversationStore, MemoryConversations
 from tactician.events import Event, EventSink
 from tactician.llm import LanguageModel, ModelSource, source_of
 from tactician.prompts import rendered, variables_of

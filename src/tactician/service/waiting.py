@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tactician.context import Conversation
+from tactician.conversation import Conversation
 from tactician.errors import RunConflictError
 from tactician.llm import ToolResult
 from tactician.runs import RunRecord, RunStatus, RunStore

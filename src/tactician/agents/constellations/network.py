@@ -8,7 +8,7 @@ from dataclasses import replace
 from tactician.agents.base import BaseRunnable
 from tactician.agents.constellations.attempts import Attempts
 from tactician.agents.constellations.results import as_own, briefing, contribution
-from tactician.context import mended
+from tactician.conversation import mended
 from tactician.errors import DeclarationError
 from tactician.llm import AssistantMessage, Message, SystemMessage, Text, UserMessage
 from tactician.runs import Budget, Input, RunContext, Runnable, RunResult, RunStatus, messages_of, settle

@@ -9,7 +9,7 @@ from typing import TypedDict
 from typing_extensions import TypeVar, Unpack
 
 from tactician.agents.agent import Agent
-from tactician.context import ContextStrategy
+from tactician.conversation import ContextStrategy
 from tactician.errors import DeclarationError
 from tactician.guardrails import GuardrailLike
 from tactician.llm import LanguageModel, LlmOptions

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tactician.context import ESTIMATE, TextCounter, counter_for
-from tactician.context import tokens as module
+from tactician.conversation import ESTIMATE, TextCounter, counter_for
+from tactician.conversation import tokens as module
 from tactician.llm import (
     AssistantMessage,
     Document,

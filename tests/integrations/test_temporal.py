@@ -27,8 +27,6 @@ from tactician import (
     condition,
     planned_agent,
 )
-from tactician.drivers.temporal import TemporalDriver
-from tactician.drivers.temporal_workflow import ProcessWorkflow
 from tactician.errors import (
     AgentNotFoundError,
     ConfigurationError,
@@ -40,12 +38,14 @@ from tactician.errors import (
     RunNotFoundError,
     StoredStateError,
 )
+from tactician.integrations.temporal import TemporalDriver
+from tactician.integrations.temporal_workflow import ProcessWorkflow
 from tactician.process import AgentProcess
 from tactician.runs import Lease, MemoryRuns, PendingRequest, RunRecord, RunStore
 from tactician.stores import SqlRunStore
 from tactician.testing import ScriptedModel
-from tests.drivers.agents import Committee, Logging, Printed, Printer, Rated, Rating, Rounds
-from tests.drivers.temporal_servers import SHORT_HISTORY, skipping_server, temporal_server
+from tests.integrations.agents import Committee, Logging, Printed, Printer, Rated, Rating, Rounds
+from tests.integrations.temporal_servers import SHORT_HISTORY, skipping_server, temporal_server
 from tests.test_import import loaded_by
 
 SOON = 1.0
@@ -482,7 +482,8 @@ class TestWorkers:
         agent = Logging(log)
         driver = driver_over(client, store, agent)
         target = client.service_client.config.target_host
-        dying = await create_subprocess_exec(sys.executable, "-m", "tests.drivers.dying_worker", target, url, str(log))
+        dying_worker = (sys.executable, "-m", "tests.integrations.dying_worker")
+        dying = await create_subprocess_exec(*dying_worker, target, url, str(log))
         try:
             process_id = await driver.start(agent, "frogs")
             assert await dying.wait() == -signal.SIGKILL
@@ -598,7 +599,7 @@ class TestMistakes:
             driver_over(client, MemoryRuns(), Printer())
 
     def test_nothing_of_temporal_is_loaded_before_it_is_used(self) -> None:
-        assert "temporalio" not in loaded_by("import tactician.drivers.temporal")
+        assert "temporalio" not in loaded_by("import tactician.integrations.temporal")
 
     async def test_a_context_belongs_to_one_process(self, client: Client) -> None:
         with pytest.raises(ConfigurationError, match="leave their context_id out"):

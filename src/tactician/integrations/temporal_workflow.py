@@ -14,7 +14,7 @@ from temporalio import workflow
 from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
-from tactician.drivers.standing import Standing
+from tactician.integrations.standing import Standing
 
 STEP, KILL, PAUSED = "tactician-step", "tactician-kill", "tactician-paused"
 _PERMANENT = ["RunNotFoundError", "StoredStateError"]

@@ -11,10 +11,10 @@ from pathlib import Path
 from temporalio.client import Client
 
 from tactician import Platform
-from tactician.drivers.temporal import TemporalDriver
+from tactician.integrations.temporal import TemporalDriver
 from tactician.stores import SqlRunStore
 from tactician.testing import ScriptedModel
-from tests.drivers.agents import Logging
+from tests.integrations.agents import Logging
 
 
 async def main(target: str, url: str, log: str) -> None:

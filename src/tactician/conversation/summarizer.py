@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tactician.context.transcript import transcript
+from tactician.conversation.transcript import transcript
 from tactician.errors import BudgetError, MalformedResponseError
 from tactician.events import ContextSummarized
 from tactician.llm import NO_OPTIONS, LlmOptions, Message, ModelRequest, Observer, SystemMessage, UserMessage

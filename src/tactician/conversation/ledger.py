@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from tactician.context.conversation import Conversation
-from tactician.context.tokens import TokenCounter
+from tactician.conversation.conversation import Conversation
+from tactician.conversation.tokens import TokenCounter
 from tactician.llm import SystemMessage, ToolResult, UserMessage
 
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tactician.context import ESTIMATE, CompactToolResults, Conversation, SlidingWindow, TokenCounter
+from tactician.conversation import ESTIMATE, CompactToolResults, Conversation, SlidingWindow, TokenCounter
 from tactician.errors import DeclarationError
 from tactician.llm import Message, SystemMessage, ToolResult
 from tactician.runs import RunContext
 from tactician.testing import ScriptedModel
-from tests.context.talk import Ones, calls, conversations, exchange, result, says, user
+from tests.conversation.talk import Ones, calls, conversations, exchange, result, says, user
 
 RUN = RunContext.over(ScriptedModel())
 SYSTEM = SystemMessage("be kind")

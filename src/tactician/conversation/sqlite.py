@@ -9,8 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
-from tactician.context.conversation import Conversation
-from tactician.context.store import conflict
+from tactician.conversation.conversation import Conversation
+from tactician.conversation.store import conflict
 from tactician.errors import ConfigurationError, StoredStateError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from itertools import count
 
 from hypothesis import strategies as st
 
-from tactician.context import Conversation
+from tactician.conversation import Conversation
 from tactician.llm import (
     AssistantMessage,
     Image,

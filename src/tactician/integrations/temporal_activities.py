@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from tactician.drivers.standing import Standing
-from tactician.drivers.stepping import Stepper
-from tactician.drivers.temporal_workflow import KILL, STEP
+from tactician.integrations.standing import Standing
+from tactician.integrations.stepping import Stepper
+from tactician.integrations.temporal_workflow import KILL, STEP
 
 _logger = logging.getLogger(__name__)
 

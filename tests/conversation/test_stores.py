@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tactician.context import Conversation, ConversationStore, MemoryConversations, SqliteConversations
+from tactician.conversation import Conversation, ConversationStore, MemoryConversations, SqliteConversations
 from tactician.errors import ConfigurationError, ConversationConflictError, StoredStateError
-from tests.context.talk import calls, exchange, result, says, user
+from tests.conversation.talk import calls, exchange, result, says, user
 
 
 class StoreConformance:

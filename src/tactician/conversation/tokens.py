@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Protocol, TypeAlias
 
-from tactician.context.files import tokens_of_document, tokens_of_image
+from tactician.conversation.files import tokens_of_document, tokens_of_image
 from tactician.llm import (
     AssistantMessage,
     AssistantPart,

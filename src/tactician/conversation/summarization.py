@@ -6,12 +6,12 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tactician.context.conversation import Conversation
-from tactician.context.ledger import Ledger
-from tactician.context.sliding import newest
-from tactician.context.strategy import ContextStrategy, Window
-from tactician.context.summarizer import DEFAULT_PROMPT, Summarizer
-from tactician.context.tokens import TokenCounter
+from tactician.conversation.conversation import Conversation
+from tactician.conversation.ledger import Ledger
+from tactician.conversation.sliding import newest
+from tactician.conversation.strategy import ContextStrategy, Window
+from tactician.conversation.summarizer import DEFAULT_PROMPT, Summarizer
+from tactician.conversation.tokens import TokenCounter
 from tactician.errors import DeclarationError
 from tactician.llm import Message, UserMessage
 from tactician.runs import RunContext

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pydantic_core import to_json, to_jsonable_python
 
 from tactician.agents import PlannedAgent
-from tactician.drivers.standing import Standing
 from tactician.errors import AgentNotFoundError, ResponseError, RunConflictError, RunNotFoundError
+from tactician.integrations.standing import Standing
 from tactician.platform import Platform
 from tactician.process import DEFAULT_LEASE, AgentProcess, ProcessOptions, ProcessStatus, StoreKeeper
 from tactician.process.snapshot import Snapshot, read

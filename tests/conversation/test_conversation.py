@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tactician.context import Conversation
+from tactician.conversation import Conversation
 from tactician.errors import StoredStateError
 from tactician.llm import AssistantMessage, Message, SystemMessage, UserMessage
-from tests.context.talk import calls, completed, conversations, exchange, result, says, user
+from tests.conversation.talk import calls, completed, conversations, exchange, result, says, user
 from tests.support.validity import check_valid
 
 
@@ -274,7 +274,7 @@ class TestSaving:
 
     def test_what_is_too_large_is_not_even_read(self, monkeypatch: pytest.MonkeyPatch) -> None:
         text = Conversation([AssistantMessage()]).to_json()
-        monkeypatch.setattr("tactician.context.saved._MAX_SIZE", len(text) - 1)
+        monkeypatch.setattr("tactician.conversation.saved._MAX_SIZE", len(text) - 1)
 
         with pytest.raises(StoredStateError, match="it is longer than"):
             Conversation.from_json(text)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
 
-from tactician.context.exchanges import exchange_around, last_answer, open_calls_of
-from tactician.context.saved import SavedConversation, read_conversation, written_conversation
+from tactician.conversation.exchanges import exchange_around, last_answer, open_calls_of
+from tactician.conversation.saved import SavedConversation, read_conversation, written_conversation
 from tactician.errors import StoredStateError
 from tactician.llm import AssistantMessage, Message, SystemMessage, ToolCall, ToolResult, UserMessage
 from tactician.runs import new_id

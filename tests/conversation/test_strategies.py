@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tactician.context import (
+from tactician.conversation import (
     ESTIMATE,
     Chain,
     CompactToolResults,
@@ -24,7 +24,7 @@ from tactician.context import (
 from tactician.errors import DeclarationError, ModelServerError
 from tactician.llm import AssistantMessage, Delta, Features, Message, ModelRequest, ModelResponse, Text, UserMessage
 from tactician.runs import RunContext
-from tests.context.talk import Ones, calls, completed, conversations, exchange, result, says, user
+from tests.conversation.talk import Ones, calls, completed, conversations, exchange, result, says, user
 from tests.support.validity import check_sent, check_valid
 
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from tactician import Agent
-from tactician.context import Chain, ContextStrategy, Conversation, SlidingWindow, Summarization, TokenCounter
+from tactician.conversation import Chain, ContextStrategy, Conversation, SlidingWindow, Summarization, TokenCounter
 from tactician.llm import Message, SystemMessage
 from tactician.runs import RunContext
 from tactician.testing import ScriptedModel
-from tests.context.talk import Ones, says, user
+from tests.conversation.talk import Ones, says, user
 
 
 class Letters:

@@ -9,8 +9,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from tactician.agents import PlannedAgent, raise_unless_completed
-from tactician.drivers.stepping import Stepper
 from tactician.errors import ConfigurationError, MissingExtraError, ResponseError, RunConflictError
+from tactician.integrations.stepping import Stepper
 from tactician.platform import Platform
 from tactician.process import DEFAULT_LEASE, AgentProcess, ProcessOptions, ProcessStatus
 from tactician.runs import Response
@@ -68,8 +68,8 @@ class TemporalDriver:
         """A Temporal worker that takes up to so many steps at once: `async with driver.worker(): ...`."""
         from temporalio.worker import Worker
 
-        from tactician.drivers.temporal_activities import Activities
-        from tactician.drivers.temporal_workflow import ProcessWorkflow
+        from tactician.integrations.temporal_activities import Activities
+        from tactician.integrations.temporal_workflow import ProcessWorkflow
 
         beat = self._lease / _BEATS
         activities = Activities(self._stepper, beat)
@@ -174,7 +174,7 @@ class TemporalDriver:
 
     async def _begin(self, process_id: str, signal: str, *arguments: str) -> None:
         """Sends the workflow of a process a signal; it is started, when it does not run."""
-        from tactician.drivers.temporal_workflow import Driven, ProcessWorkflow
+        from tactician.integrations.temporal_workflow import Driven, ProcessWorkflow
 
         timeout = self._step_timeout.total_seconds()
         await self._client.start_workflow(
@@ -205,7 +205,7 @@ class TemporalDriver:
         """Whether a process that is kept as paused is so only until its next step."""
         from temporalio.client import WorkflowExecutionStatus
 
-        from tactician.drivers.temporal_workflow import PAUSED
+        from tactician.integrations.temporal_workflow import PAUSED
 
         with _unless_ended():
             described = await self._handle(process_id).describe()

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 
 from tactician.clock import SYSTEM_CLOCK
-from tactician.context import Conversation, Summarization, Window
+from tactician.conversation import Conversation, Summarization, Window
 from tactician.errors import DeclarationError, ModelServerError
 from tactician.events import ContextSummarized, Event
 from tactician.llm import (
@@ -29,7 +29,7 @@ from tactician.llm import (
 )
 from tactician.runs import Budget, BudgetMeter, RunContext
 from tactician.testing import ScriptedModel
-from tests.context.talk import PIXEL, Ones, calls, exchange, result, says, user
+from tests.conversation.talk import PIXEL, Ones, calls, exchange, result, says, user
 
 SYSTEM = SystemMessage("be kind")
 NOTE = user("(What was said before this is left out here: it was too long.)")
@@ -236,7 +236,7 @@ class TestFailures:
         window = window_of(Summarization(4, keep_recent=1), ScriptedModel(answer, "at last"))
         conversation = talk(*"abcde")
 
-        with caplog.at_level(logging.WARNING, "tactician.context"):
+        with caplog.at_level(logging.WARNING, "tactician.conversation"):
             assert await window.view(conversation) == (user("a"), NOTE, says("d"), user("e"))
 
         assert "could not be summed up" in caplog.text

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tactician.context.conversation import Conversation
-from tactician.context.ledger import Ledger
-from tactician.context.strategy import ContextStrategy, Window
-from tactician.context.tokens import TokenCounter
+from tactician.conversation.conversation import Conversation
+from tactician.conversation.ledger import Ledger
+from tactician.conversation.strategy import ContextStrategy, Window
+from tactician.conversation.tokens import TokenCounter
 from tactician.errors import DeclarationError
 from tactician.llm import Message
 from tactician.runs import RunContext

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from tactician.context import mended
+from tactician.conversation import mended
 from tactician.llm import AssistantMessage, Message, SystemMessage, Thinking, ToolResult, UserMessage
-from tests.context.talk import anything, calls, conversations, exchange, result, says, user
+from tests.conversation.talk import anything, calls, conversations, exchange, result, says, user
 from tests.support.validity import check_sent, check_valid
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from operator import is_
 from typing import Protocol
 
-from tactician.context.conversation import Conversation, Messages
-from tactician.context.tokens import TokenCounter
+from tactician.conversation.conversation import Conversation, Messages
+from tactician.conversation.tokens import TokenCounter
 from tactician.errors import DeclarationError
 from tactician.llm import Message
 from tactician.runs import RunContext

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tactician.context.conversation import Conversation
-from tactician.context.strategy import ContextStrategy, Window
-from tactician.context.tokens import TokenCounter
+from tactician.conversation.conversation import Conversation
+from tactician.conversation.strategy import ContextStrategy, Window
+from tactician.conversation.tokens import TokenCounter
 from tactician.errors import DeclarationError
 from tactician.llm import AssistantMessage, Message, ToolResult
 from tactician.runs import RunContext

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from tactician.context.conversation import Conversation
+from tactician.conversation.conversation import Conversation
 from tactician.errors import ConversationConflictError
 
 
