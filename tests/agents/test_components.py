@@ -23,7 +23,7 @@ from tactician import (
 )
 from tactician.agents import combined_spec, is_component
 from tactician.errors import DeclarationError
-from tactician.process import AgentProcess, AgentSpec
+from tactician.process import AgentProcess, PlannedAgentSpec
 from tactician.testing import ScriptedModel
 from tests.agents.running import steps
 
@@ -71,7 +71,7 @@ class Answers:
         return Answer(f"We work on {issue.title}")
 
 
-async def ran(spec: AgentSpec, *objects: object) -> AgentProcess:
+async def ran(spec: PlannedAgentSpec, *objects: object) -> AgentProcess:
     return await AgentProcess(spec, Blackboard(*objects), RunContext.over(ScriptedModel())).run()
 
 

@@ -20,7 +20,7 @@ from tactician import (
 )
 from tactician.errors import DeclarationError
 from tactician.planning import AStarPlanner, HybridPlanner, UtilityPlanner
-from tactician.process import AgentProcess, RetryPolicy
+from tactician.process import ActionRetryPolicy, AgentProcess
 from tests.agents.running import started, steps
 
 
@@ -197,7 +197,7 @@ class SpecialPart(Part):
 
 @planned_agent(description="declares all there is")
 class Full:
-    @action(tool_groups=["web", "files"], retry=RetryPolicy(attempts=7), clear_blackboard=True)
+    @action(tool_groups=["web", "files"], retry=ActionRetryPolicy(attempts=7), clear_blackboard=True)
     def take_apart(self, ticket: Ticket | None, user_input: UserInput) -> Parts:
         return Parts()
 
@@ -211,7 +211,7 @@ def test_the_spec_carries_what_was_declared() -> None:
     spec = PlannedAgent(Full()).spec
     take_apart, triage = spec.actions
     assert take_apart.tool_groups == ("web", "files")
-    assert take_apart.retry == RetryPolicy(attempts=7)
+    assert take_apart.retry == ActionRetryPolicy(attempts=7)
     assert take_apart.input_types == (UserInput,)
     assert take_apart.clear_blackboard
     assert (triage.tool_groups, triage.retry, triage.state) == (("web",), None, None)

@@ -31,8 +31,8 @@ F = Callable[..., object]
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ({"retry": 3}, "the retry is 3; write RetryPolicy(attempts=3)"),
-        ({"retry": "often"}, "the retry is 'often'; write RetryPolicy(attempts=3)"),
+        ({"retry": 3}, "the retry is 3; write ActionRetryPolicy(attempts=3)"),
+        ({"retry": "often"}, "the retry is 'often'; write ActionRetryPolicy(attempts=3)"),
         ({"cost": "high"}, "the cost is 'high'; it has to be a number from 0 up"),
         ({"cost": True}, "the cost is True; it has to be a number from 0 up"),
         ({"value": "high"}, "the value is 'high'; it has to be a number"),

@@ -26,7 +26,7 @@ from tactician import (
 from tactician.errors import ConfigurationError, StoredStateError, TransientError
 from tactician.events import ActionCompleted, Event, ProcessEnded
 from tactician.llm import OneModel
-from tactician.process import AgentProcess, OperationContext, RetryPolicy, Verbosity
+from tactician.process import ActionRetryPolicy, AgentProcess, OperationContext, Verbosity
 from tactician.runs import MemoryRuns, RunRecord
 from tactician.testing import ScriptedModel, ToolCall
 
@@ -198,27 +198,27 @@ class TestInAStore:
         return await platform_of(Reporter(*errors), store).respond(process.id, process.pending[0].id, "so")
 
     async def test_retries_the_pace_and_the_verbosity_go_with_it(self) -> None:
-        retry = RetryPolicy(attempts=7, delay=0.0, factor=3.0, max_delay=5.0, on=(BusyError, KeyError))
+        retry = ActionRetryPolicy(attempts=7, delay=0.0, factor=3.0, max_delay=5.0, on=(BusyError, KeyError))
         options = ProcessOptions(retry=retry, tool_delay=0.5, verbosity=Verbosity(prompts=True, plans=True))
         assert (await self.resumed(options)).options == options
 
     async def test_a_kind_of_error_is_known_elsewhere_by_its_name(self) -> None:
         process = await self.resumed(
-            ProcessOptions(retry=RetryPolicy(attempts=2, delay=0, on=(BusyError,))), BusyError("later")
+            ProcessOptions(retry=ActionRetryPolicy(attempts=2, delay=0, on=(BusyError,))), BusyError("later")
         )
         assert (process.status, process.history[-1].attempts) == (ProcessStatus.COMPLETED, 2)
 
     async def test_other_errors_are_not_tried_again_there_either(self) -> None:
-        process = await self.resumed(ProcessOptions(retry=RetryPolicy(delay=0, on=(BusyError,))), KeyError("x"))
+        process = await self.resumed(ProcessOptions(retry=ActionRetryPolicy(delay=0, on=(BusyError,))), KeyError("x"))
         assert (process.status, process.history[-1].attempts) == (ProcessStatus.FAILED, 1)
 
     async def test_fewer_attempts_are_fewer_there_too(self) -> None:
-        process = await self.resumed(ProcessOptions(retry=RetryPolicy(attempts=1)), TransientError("busy"))
+        process = await self.resumed(ProcessOptions(retry=ActionRetryPolicy(attempts=1)), TransientError("busy"))
         assert (process.status, process.history[-1].attempts) == (ProcessStatus.FAILED, 1)
 
     async def test_a_kind_of_error_that_is_not_loaded_is_named_and_nothing_is_imported(self) -> None:
         store = MemoryRuns()
-        options = ProcessOptions(retry=RetryPolicy(on=(BusyError,)))
+        options = ProcessOptions(retry=ActionRetryPolicy(on=(BusyError,)))
         process = await platform_of(Reporter(), store).start("Reporter", "why?", options=options)
         record = await store.load(process.id)
         assert record is not None
@@ -264,7 +264,7 @@ class TestInAStore:
         class LocalError(Exception):
             pass
 
-        options = ProcessOptions(retry=RetryPolicy(on=(LocalError,)))
+        options = ProcessOptions(retry=ActionRetryPolicy(on=(LocalError,)))
         with pytest.raises(ConfigurationError, match=r"retry\.on has .*LocalError, which is defined inside a function"):
             await platform_of(Reporter(), MemoryRuns()).start("Reporter", "why?", options=options)
 
@@ -272,6 +272,8 @@ class TestInAStore:
         class LocalError(Exception):
             pass
 
-        options = ProcessOptions(retry=RetryPolicy(delay=0, on=(LocalError,)), terminate_when=lambda process: None)
+        options = ProcessOptions(
+            retry=ActionRetryPolicy(delay=0, on=(LocalError,)), terminate_when=lambda process: None
+        )
         process = await platform_of(Reporter(LocalError("once"))).start("Reporter", Facts("x"), options=options)
         assert process.result == Report("x")

@@ -21,7 +21,7 @@ from tactician import (
 from tactician.errors import ConfigurationError, TransientError
 from tactician.events import ActionCompleted, ActionStarted, Event, MessageSent, RunPaused
 from tactician.llm import AssistantMessage, Text
-from tactician.process import RetryPolicy
+from tactician.process import ActionRetryPolicy
 from tactician.runs import MemoryRuns
 from tactician.testing import FakeContext, ScriptedModel
 from tests.agents.running import started
@@ -172,7 +172,7 @@ class Flaky:
         self.failures = [TransientError("busy")]
 
     @achieves_goal("told")
-    @action(retry=RetryPolicy(attempts=2, delay=0))
+    @action(retry=ActionRetryPolicy(attempts=2, delay=0))
     async def tell(self, topic: UserInput, context: OperationContext) -> Title:
         async def ask(word: str) -> str:
             return await ask_human(str, f"What of {word}?")

@@ -23,7 +23,7 @@ from tactician import (
 from tactician.agents import PlannedAgent
 from tactician.errors import ModelServerError, PermanentError, Replan, TransientError
 from tactician.llm import OneModel
-from tactician.process import AgentProcess, OperationContext, RetryPolicy
+from tactician.process import ActionRetryPolicy, AgentProcess, OperationContext
 from tactician.testing import ScriptedModel
 
 
@@ -104,13 +104,13 @@ class TestRetries:
         assert clock.slept == [1.0, 2.0]
 
     async def test_pauses_grow_up_to_the_longest(self) -> None:
-        policy = RetryPolicy(attempts=5, delay=1, factor=10, max_delay=50)
+        policy = ActionRetryPolicy(attempts=5, delay=1, factor=10, max_delay=50)
         _, clock = await run(Flaky(*[TransientError("busy")] * 4), ProcessOptions(retry=policy))
 
         assert clock.slept == [1, 10, 50, 50]
 
     async def test_other_exceptions_can_be_named(self) -> None:
-        process, _ = await run(Flaky(KeyError("x")), ProcessOptions(retry=RetryPolicy(on=(KeyError,))))
+        process, _ = await run(Flaky(KeyError("x")), ProcessOptions(retry=ActionRetryPolicy(on=(KeyError,))))
 
         assert process.status is ProcessStatus.COMPLETED
 

@@ -21,7 +21,7 @@ from tactician import (
     planned_agent,
 )
 from tactician.errors import PermanentError, Rejected, Replan, TransientError
-from tactician.process import AgentProcess, Rejection, RetryPolicy
+from tactician.process import ActionRetryPolicy, AgentProcess, Rejection
 from tactician.testing import ScriptedModel
 from tests.agents.running import started, steps
 
@@ -49,7 +49,7 @@ class Reader:
         self.asks = asks
         self.attempts_that_fail = attempts_that_fail
 
-    @action(cost=0.1, retry=RetryPolicy(attempts=3, delay=0, on=(KeyError,)))
+    @action(cost=0.1, retry=ActionRetryPolicy(attempts=3, delay=0, on=(KeyError,)))
     async def read(self, topic: UserInput) -> Page:
         self.attempts_that_fail -= 1
         async with asyncio.TaskGroup() as outer:

@@ -27,7 +27,7 @@ from tactician import (
 )
 from tactician.errors import ConfigurationError, OutputError, ProcessStuckError, ResponseError, TransientError
 from tactician.events import ActionStarted, Event, ProcessEnded, ProcessStarted
-from tactician.process import AgentProcess, ChildRun, RetryPolicy
+from tactician.process import ActionRetryPolicy, AgentProcess, ChildRun
 from tactician.runs import MemoryRuns
 from tactician.testing import FakeContext, ScriptedModel, ToolCall
 from tests.agents.running import started, steps
@@ -323,7 +323,7 @@ class TestBudgets:
                     raise self.failures.pop()
                 return Draft("at last")
 
-        options = ProcessOptions(retry=RetryPolicy(attempts=3, delay=0))
+        options = ProcessOptions(retry=ActionRetryPolicy(attempts=3, delay=0))
         process = await started(Publisher(Flaky()), "x", options=options)
         assert process.result == Book("at last")
         assert process.history[0].children[0].history[0].attempts == 3

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tactician import Ai, ProcessStatus, UserInput, achieves_goal, action, planned_agent
 from tactician.errors import OutputError, TransientError
-from tactician.process import AgentProcess, RetryPolicy
+from tactician.process import ActionRetryPolicy, AgentProcess
 from tactician.testing import ScriptedModel
 from tests.agents.running import started, steps
 
@@ -133,7 +133,7 @@ async def test_attempts_that_failed_are_counted() -> None:
     @planned_agent(description="never manages")
     class Flaky:
         @achieves_goal("drafted")
-        @action(retry=RetryPolicy(attempts=3, delay=0))
+        @action(retry=ActionRetryPolicy(attempts=3, delay=0))
         def draft(self, topic: UserInput) -> Draft:
             raise TransientError("busy")
 

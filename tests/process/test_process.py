@@ -27,7 +27,7 @@ from tactician.errors import OutputError, ProcessFailedError
 from tactician.events import Event, ProcessEnded
 from tactician.llm import Usage
 from tactician.planning import Goal
-from tactician.process import AgentProcess, AgentSpec, GoalSpec
+from tactician.process import AgentProcess, GoalSpec, PlannedAgentSpec
 from tactician.testing import ScriptedModel
 from tests.agents.running import started, steps
 
@@ -256,7 +256,7 @@ async def test_being_stuck_after_some_work_keeps_the_history() -> None:
 
 async def test_a_goal_that_holds_from_the_start_needs_no_action() -> None:
     goal = GoalSpec(Goal("done", {"there": True}), "done", (Draft,), "it")
-    spec = AgentSpec("agent", "has nothing to do", (), (goal,), {"there": lambda context: True})
+    spec = PlannedAgentSpec("agent", "has nothing to do", (), (goal,), {"there": lambda context: True})
     process = await AgentProcess(spec, Blackboard(Draft("d")), RunContext.over(ScriptedModel())).run()
     assert process.status is ProcessStatus.COMPLETED
     assert process.history == ()

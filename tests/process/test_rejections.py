@@ -24,7 +24,7 @@ from tactician import (
 )
 from tactician.agents import PlannedAgent
 from tactician.errors import Rejected, ResponseError
-from tactician.process import AgentProcess, Rejection, RetryPolicy
+from tactician.process import ActionRetryPolicy, AgentProcess, Rejection
 from tactician.runs import MemoryRuns
 from tactician.testing import ScriptedModel
 
@@ -151,7 +151,7 @@ async def test_a_rejection_is_kept_as_json(platform: Make) -> None:
 
 async def test_the_action_is_not_tried_again() -> None:
     process = await Platform(ScriptedModel()).start(
-        Printer(), "frogs", options=ProcessOptions(retry=RetryPolicy(attempts=3, delay=0, on=(Exception,)))
+        Printer(), "frogs", options=ProcessOptions(retry=ActionRetryPolicy(attempts=3, delay=0, on=(Exception,)))
     )
     await process.respond(process.pending[0].id, reject())
 
@@ -201,7 +201,7 @@ class Publisher:
         self.in_group = in_group
         self.begun = 0
 
-    @action(retry=RetryPolicy(attempts=3, delay=0, on=(Exception,)))
+    @action(retry=ActionRetryPolicy(attempts=3, delay=0, on=(Exception,)))
     async def order(self, topic: UserInput, context: OperationContext) -> Title:
         self.begun += 1
         if self.is_run:

@@ -9,7 +9,7 @@ import pytest
 
 from tactician import Autonomy, Budget, PlannedAgent, Platform, ProcessOptions, achieves_goal, action, planned_agent
 from tactician.errors import ConfigurationError
-from tactician.process import RetryPolicy
+from tactician.process import ActionRetryPolicy
 from tactician.runs import MemoryRuns
 from tactician.testing import ScriptedModel
 
@@ -29,7 +29,7 @@ from tactician.testing import ScriptedModel
         (lambda: ProcessOptions(delay=-1), "ProcessOptions.delay is -1; it has to be a number from 0 up"),
         (lambda: ProcessOptions(tool_delay=-1), "ProcessOptions.tool_delay is -1; it has to be a number from 0 up"),
         (lambda: ProcessOptions(budget=3), "ProcessOptions.budget is 3; write budget=Budget(actions=50)"),  # type: ignore[arg-type]
-        (lambda: ProcessOptions(retry=3), "ProcessOptions.retry is 3; write retry=RetryPolicy(attempts=3)"),  # type: ignore[arg-type]
+        (lambda: ProcessOptions(retry=3), "ProcessOptions.retry is 3; write retry=ActionRetryPolicy(attempts=3)"),  # type: ignore[arg-type]
         (lambda: ProcessOptions(context_id=""), "ProcessOptions.context_id is ''; it has to be a name, or None"),
         (lambda: ProcessOptions(context_id=3), "ProcessOptions.context_id is 3; it has to be a name, or None"),  # type: ignore[arg-type]
         (
@@ -45,11 +45,20 @@ from tactician.testing import ScriptedModel
             lambda: ProcessOptions(terminate_when="x"),  # type: ignore[arg-type]
             "ProcessOptions.terminate_when is 'x'; write a function, as in terminate_when=lambda process: None",
         ),
-        (lambda: RetryPolicy(attempts=0), "RetryPolicy.attempts is 0; it has to be a whole number from 1 up"),
-        (lambda: RetryPolicy(delay=-1), "RetryPolicy.delay is -1; it has to be a number from 0 up"),
-        (lambda: RetryPolicy(max_delay="1"), "RetryPolicy.max_delay is '1'; it has to be a number from 0 up"),  # type: ignore[arg-type]
-        (lambda: RetryPolicy(on=KeyError), "RetryPolicy.on is <class 'KeyError'>; write a tuple of exceptions"),  # type: ignore[arg-type]
-        (lambda: RetryPolicy(on=("x",)), "RetryPolicy.on is ('x',); write a tuple of exceptions"),  # type: ignore[arg-type]
+        (
+            lambda: ActionRetryPolicy(attempts=0),
+            "ActionRetryPolicy.attempts is 0; it has to be a whole number from 1 up",
+        ),
+        (lambda: ActionRetryPolicy(delay=-1), "ActionRetryPolicy.delay is -1; it has to be a number from 0 up"),
+        (
+            lambda: ActionRetryPolicy(max_delay="1"),  # type: ignore[arg-type]
+            "ActionRetryPolicy.max_delay is '1'; it has to be a number from 0 up",
+        ),
+        (
+            lambda: ActionRetryPolicy(on=KeyError),  # type: ignore[arg-type]
+            "ActionRetryPolicy.on is <class 'KeyError'>; write a tuple of exceptions",
+        ),
+        (lambda: ActionRetryPolicy(on=("x",)), "ActionRetryPolicy.on is ('x',); write a tuple of exceptions"),  # type: ignore[arg-type]
         (lambda: autonomy(agent_cutoff=3), "Autonomy.agent_cutoff is 3; it has to be a number from 0 to 1"),
         (lambda: autonomy(goal_cutoff=-0.1), "Autonomy.goal_cutoff is -0.1; it has to be a number from 0 to 1"),
     ],
@@ -90,5 +99,5 @@ async def test_a_mode_that_is_none() -> None:
 def test_the_bounds_themselves_are_fine() -> None:
     Budget(actions=0, cost=0)
     ProcessOptions(max_parallel=1, delay=0)
-    RetryPolicy(attempts=1, delay=0, on=(KeyError,))
+    ActionRetryPolicy(attempts=1, delay=0, on=(KeyError,))
     autonomy(agent_cutoff=0, goal_cutoff=1)

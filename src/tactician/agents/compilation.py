@@ -26,10 +26,10 @@ from tactician.planning import Action, Amount, Goal
 from tactician.process import (
     ActionSpec,
     AgentProcess,
-    AgentSpec,
     Blackboard,
     GoalSpec,
     OperationContext,
+    PlannedAgentSpec,
     StuckHandler,
     UserInput,
     stored_names,
@@ -41,8 +41,8 @@ from tactician.process.pricing import price_in
 
 def compile_classes(
     sources: Sequence[Source], name: str, description: str, planner: Planner | str, *, needs_goal: bool
-) -> AgentSpec:
-    """Reads the actions, goals and conditions of classes; `AgentSpec.of` adds the instance of those without one.
+) -> PlannedAgentSpec:
+    """Reads the actions, goals and conditions of classes; `PlannedAgentSpec.of` adds the instance of those without one.
 
     Raises:
         DeclarationError: with every mistake that was found.
@@ -71,7 +71,9 @@ class _Compiler:
         self._words = words
         self._flow = Flow(declared, words)
 
-    def spec(self, name: str, description: str, planner: Planner, stuck_handler: StuckHandler | None) -> AgentSpec:
+    def spec(
+        self, name: str, description: str, planner: Planner, stuck_handler: StuckHandler | None
+    ) -> PlannedAgentSpec:
         declared = self._declared
         needs = {action.name: self._flow.preconditions(action) for action in declared.actions}
         goals = tuple(self._goal(action) for action in declared.actions if action.goal is not None)
@@ -80,7 +82,7 @@ class _Compiler:
             for conditions in (*needs.values(), *(goal.plan.conditions for goal in goals))
             for condition in conditions
         )
-        return AgentSpec(
+        return PlannedAgentSpec(
             name,
             description,
             tuple(self._action(action, needs[action.name], needed) for action in declared.actions),

@@ -13,7 +13,7 @@ from tactician.agents.parameters import Provide
 from tactician.agents.planned import PlannedAgent, declared_source
 from tactician.agents.planners import Planner
 from tactician.errors import DeclarationError
-from tactician.process import AgentSpec
+from tactician.process import PlannedAgentSpec
 from tactician.tools import caller_namespace
 
 C = TypeVar("C", bound=type)
@@ -63,7 +63,7 @@ def combined_spec(
     name: str = "Platform",
     description: str = "Does whatever is worth most",
     planner: Planner = Planner.UTILITY,
-) -> AgentSpec:
+) -> PlannedAgentSpec:
     """One agent with all actions, goals and conditions of components, and of planned agents.
 
     An action's name begins with that of its class, as in `IssueActions.label`; with its full name, where two classes

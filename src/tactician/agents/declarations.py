@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, TypeGuard, TypeVar, overload
 
 from tactician.errors import DeclarationError
-from tactician.process import DEFAULT_BINDING, Export, OperationContext, RetryPolicy
+from tactician.process import DEFAULT_BINDING, ActionRetryPolicy, Export, OperationContext
 from tactician.process.phases import STATE, StateDeclaration
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -58,7 +58,7 @@ class ActionDeclaration:
     tool_groups: tuple[str, ...]
     output_binding: str
     trigger: type | None
-    retry: RetryPolicy | None
+    retry: ActionRetryPolicy | None
     blocking: bool
 
 
@@ -97,7 +97,7 @@ def action(
     tool_groups: Sequence[str] = (),
     output_binding: str = DEFAULT_BINDING,
     trigger: type | None = None,
-    retry: RetryPolicy | None = None,
+    retry: ActionRetryPolicy | None = None,
     blocking: bool = False,
 ) -> Callable[[F], F]: ...
 
@@ -118,7 +118,7 @@ def action(
     tool_groups: Sequence[str] = (),
     output_binding: str = DEFAULT_BINDING,
     trigger: type | None = None,
-    retry: RetryPolicy | None = None,
+    retry: ActionRetryPolicy | None = None,
     blocking: bool = False,
 ) -> F | Callable[[F], F]:
     """Declares a method as an action. Its parameter types are what it needs, its return type what it gives.

@@ -19,9 +19,9 @@ from tactician.agents.planners import Planner
 from tactician.errors import DeclarationError, ProcessFailedError, ProcessStuckError, ProcessWaitingError
 from tactician.process import (
     AgentProcess,
-    AgentSpec,
     Blackboard,
     Keeper,
+    PlannedAgentSpec,
     ProcessOptions,
     ProcessStatus,
     board_to_begin_with,
@@ -46,9 +46,9 @@ class _Declared:
     planner: Planner | str
     source: Source
     added: frozenset[str]
-    compiled: AgentSpec | None = None
+    compiled: PlannedAgentSpec | None = None
 
-    def spec(self, instance: object) -> AgentSpec:
+    def spec(self, instance: object) -> PlannedAgentSpec:
         if self.compiled is None:
             needs_goal = self.planner in (Planner.GOAP, Planner.SUPERVISOR)
             self.compiled = compile_classes(
@@ -115,7 +115,7 @@ class PlannedAgent(BaseRunnable[object]):
         self.description = self._spec.description
 
     @classmethod
-    def of(cls, spec: AgentSpec) -> PlannedAgent:
+    def of(cls, spec: PlannedAgentSpec) -> PlannedAgent:
         """The agent of a spec that was put together in another way."""
         made = cls.__new__(cls)
         made.instance, made._spec = spec.instance, spec
@@ -123,7 +123,7 @@ class PlannedAgent(BaseRunnable[object]):
         return made
 
     @property
-    def spec(self) -> AgentSpec:
+    def spec(self) -> PlannedAgentSpec:
         """All that a process needs to know of it, with the subclasses of its types that have been loaded by now."""
         self._spec = self._spec.renewed()
         return self._spec

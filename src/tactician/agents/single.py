@@ -11,10 +11,10 @@ from tactician.planning import Action, Goal
 from tactician.process import (
     DEFAULT_BINDING,
     ActionSpec,
-    AgentSpec,
     Blackboard,
     GoalSpec,
     OperationContext,
+    PlannedAgentSpec,
     UserInput,
     type_name,
 )
@@ -28,7 +28,7 @@ def as_planned(runnable: Runnable) -> PlannedAgent | None:
     return PlannedAgent.of(_spec(runnable, wanted)) if isinstance(wanted, type) else None
 
 
-def _spec(runnable: Runnable, wanted: type) -> AgentSpec:
+def _spec(runnable: Runnable, wanted: type) -> PlannedAgentSpec:
     name, ran, given = runnable.name, f"ran {runnable.name}", f"{runnable.name} has given something"
     action = ActionSpec(
         Action(name, {ran: False}, {ran: True, given: True}),
@@ -42,7 +42,7 @@ def _spec(runnable: Runnable, wanted: type) -> AgentSpec:
         condition_ran=ran,
         is_serial=True,
     )
-    return AgentSpec(
+    return PlannedAgentSpec(
         name,
         runnable.description,
         (action,),

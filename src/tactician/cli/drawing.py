@@ -9,19 +9,19 @@ from rich.tree import Tree
 
 from tactician.agents.supervision import LEADER
 from tactician.planning import Plan, UtilityPlanner, WorldState
-from tactician.process import ActionSpec, AgentSpec, GoalSpec
+from tactician.process import ActionSpec, GoalSpec, PlannedAgentSpec
 
 _MOST_LEFT_OUT = 20
 
 
-def starting_world(spec: AgentSpec) -> WorldState:
+def starting_world(spec: PlannedAgentSpec) -> WorldState:
     """The world in which everything is there that no action gives, and nothing else."""
     given = {name for action in spec.plannable for name, value in action.effects.items() if value}
     needed = {name for action in spec.plannable for name, value in action.pre.items() if value}
     return WorldState({name: name in needed - given for name in (*spec.observations, *spec.conditions)})
 
 
-def agent_tree(spec: AgentSpec) -> Tree:
+def agent_tree(spec: PlannedAgentSpec) -> Tree:
     """The actions and goals, and what is done from the starting world: the plans, unless a model leads."""
     tree = Tree(f"[bold]{escape(spec.name)}[/bold]  [dim]{escape(spec.description)}[/dim]")
     actions = tree.add("[bold]actions[/bold]")
@@ -40,7 +40,7 @@ def agent_tree(spec: AgentSpec) -> Tree:
     return tree
 
 
-def _add_plans(tree: Tree, goals: Sequence[Tree], spec: AgentSpec, world: WorldState) -> None:
+def _add_plans(tree: Tree, goals: Sequence[Tree], spec: PlannedAgentSpec, world: WorldState) -> None:
     """The plan of each goal, and which goal comes first; or only what is worth most, where nothing else counts."""
     is_greedy = isinstance(spec.planner, UtilityPlanner)
     if not is_greedy:
@@ -51,7 +51,7 @@ def _add_plans(tree: Tree, goals: Sequence[Tree], spec: AgentSpec, world: WorldS
         (_first if is_greedy else _rank)(tree, plans)
 
 
-def _explain(branch: Tree, spec: AgentSpec, goal: GoalSpec, world: WorldState) -> None:
+def _explain(branch: Tree, spec: PlannedAgentSpec, goal: GoalSpec, world: WorldState) -> None:
     """The plan, and why it does without the other actions; or what is missing."""
     explanation = spec.planner.explain(world, spec.plannable, goal.plan)
     if (plan := explanation.plan) is None:
@@ -83,7 +83,7 @@ def _first(tree: Tree, plans: Sequence[Plan]) -> None:
         tree.add(f"[bold]first[/bold] {escape(action.name)} ({value}); then whatever is worth most")
 
 
-def plan_tree(spec: AgentSpec, plan: Plan) -> Tree:
+def plan_tree(spec: PlannedAgentSpec, plan: Plan) -> Tree:
     """A plan, step by step, with what each step needs and gives."""
     tree = Tree(
         f"[bold]plan[/bold] for {escape(plan.goal.name)}  [dim]cost {plan.cost:g}, value {plan.net_value:g}[/dim]"

@@ -26,7 +26,7 @@ from tactician.events import (
     TurnCompleted,
     TurnStarted,
 )
-from tactician.process import AgentSpec, ProcessStatus
+from tactician.process import PlannedAgentSpec, ProcessStatus
 from tactician.process.telling import said_by, said_to
 
 
@@ -45,7 +45,7 @@ class ProgressView:
     console: Console
     prompts: bool = False
     responses: bool = False
-    spec: AgentSpec | None = None
+    spec: PlannedAgentSpec | None = None
     voice: Personality = PLAIN
     shows_ids: bool = False
 

@@ -9,14 +9,14 @@ from dataclasses import replace
 from tactician.agents import PlannedAgent, Planner, combined_spec
 from tactician.errors import DeclarationError
 from tactician.planning import Action
-from tactician.process import AgentSpec, GoalSpec
+from tactician.process import GoalSpec, PlannedAgentSpec
 from tactician.runs import Runnable
 
 _PREFIX = "towards "
 _logger = logging.getLogger(__name__)
 
 
-def all_of(agents: Mapping[str, Runnable]) -> AgentSpec | None:
+def all_of(agents: Mapping[str, Runnable]) -> PlannedAgentSpec | None:
     """The actions and goals of all planned agents as one; `None` when there is none.
 
     Raises:

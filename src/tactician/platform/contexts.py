@@ -10,8 +10,8 @@ from pydantic_core import to_json
 from tactician.errors import RunConflictError, StoredStateError
 from tactician.process import (
     AgentProcess,
-    AgentSpec,
     Blackboard,
+    PlannedAgentSpec,
     Rejection,
     SavedObject,
     UserInput,
@@ -23,7 +23,7 @@ from tactician.runs import RunStore
 _ATTEMPTS = 5
 
 
-async def known_in(store: RunStore, context_id: str, agent: AgentSpec, board: Blackboard) -> Blackboard:
+async def known_in(store: RunStore, context_id: str, agent: PlannedAgentSpec, board: Blackboard) -> Blackboard:
     """A blackboard with the objects of a context that the agent knows the types of, and then those of another one.
 
     What a goal of the agent gives is left out: it is to be given anew, whoever has found it out on the way.
@@ -64,7 +64,7 @@ async def keep_context(store: RunStore, context_id: str, process: AgentProcess) 
             return
 
 
-def _given_anew(agent: AgentSpec) -> Iterator[type]:
+def _given_anew(agent: PlannedAgentSpec) -> Iterator[type]:
     """The types that keep the action of a goal from running when one is there."""
     for goal in agent.goals:
         action = agent.action(goal.name)

@@ -14,7 +14,7 @@ from tactician.agents.supervision import supervised
 from tactician.errors import AgentNotFoundError, StoredStateError
 from tactician.llm import LanguageModel, LlmOptions
 from tactician.planning import Goal
-from tactician.process import AgentSpec, GoalSpec, type_name
+from tactician.process import GoalSpec, PlannedAgentSpec, type_name
 from tactician.process.snapshot import read
 from tactician.runs import Runnable, RunRecord
 
@@ -85,7 +85,7 @@ def led_again(record: RunRecord, agents: Mapping[str, Runnable]) -> PlannedAgent
     return led([part.instance for part in parts.values()], wanted, recipe.model, recipe.max_rounds)
 
 
-def _aimed(scope: Sequence[object], wanted: type) -> AgentSpec:
+def _aimed(scope: Sequence[object], wanted: type) -> PlannedAgentSpec:
     description = f"leads to {wanted.__name__}"
     spec = combined_spec(scope, name=_name(wanted), description=description, planner=Planner.GOAP)
     if (aimed := spec.towards(wanted) or _with_goals(spec, wanted)) is None:
@@ -95,7 +95,7 @@ def _aimed(scope: Sequence[object], wanted: type) -> AgentSpec:
     return aimed
 
 
-def _with_goals(spec: AgentSpec, wanted: type) -> AgentSpec | None:
+def _with_goals(spec: PlannedAgentSpec, wanted: type) -> PlannedAgentSpec | None:
     """The same agent, whose goals are its actions that give what is wanted, though none is declared to be one."""
     goals = tuple(
         GoalSpec(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pydantic import ConfigDict, TypeAdapter, ValidationError, create_model
 
 from tactician.llm import JsonSchema
-from tactician.process import AgentSpec, GoalSpec, UserInput
+from tactician.process import GoalSpec, PlannedAgentSpec, UserInput
 from tactician.tools.function import invalid_arguments
 
 _CLOSED = ConfigDict(extra="forbid")
@@ -47,7 +47,7 @@ class Start:
         return getattr(given, "value") if self._is_wrapped else given  # noqa: B009 - its class is made at runtime
 
 
-def types_leading_to(goal: GoalSpec, agent: AgentSpec) -> Iterator[type]:
+def types_leading_to(goal: GoalSpec, agent: PlannedAgentSpec) -> Iterator[type]:
     """The types that no action gives, and of which one object may be enough to reach the goal.
 
     Conditions that no action brings about are taken to be fulfilled.
@@ -64,7 +64,7 @@ def types_leading_to(goal: GoalSpec, agent: AgentSpec) -> Iterator[type]:
             yield kind
 
 
-def _may_reach(goal: GoalSpec, agent: AgentSpec, there: set[str], known: set[str]) -> bool:
+def _may_reach(goal: GoalSpec, agent: PlannedAgentSpec, there: set[str], known: set[str]) -> bool:
     left, facts = list(agent.plannable), set(there)
     while found := [action for action in left if _needed(action.pre, known) <= facts]:
         facts.update(name for action in found for name, value in action.effects.items() if value)

@@ -11,10 +11,20 @@ from tactician.process.needs import need_tool_groups
 from tactician.process.options import DEFAULT_BUDGET, ProcessOptions, Verbosity, board_to_begin_with
 from tactician.process.people import ask_human, confirm
 from tactician.process.process import AgentProcess
-from tactician.process.retrying import RetryPolicy
+from tactician.process.retrying import ActionRetryPolicy
 from tactician.process.snapshot import SavedObject, restored_board, saved_objects
 from tactician.process.some_of import SomeOf
-from tactician.process.spec import ActionSpec, AgentSpec, Export, GoalSpec, Look, Observe, Perform, Price, StuckHandler
+from tactician.process.spec import (
+    ActionSpec,
+    Export,
+    GoalSpec,
+    Look,
+    Observe,
+    Perform,
+    PlannedAgentSpec,
+    Price,
+    StuckHandler,
+)
 from tactician.process.status import TERMINAL, ProcessStatus
 from tactician.process.upgrading import formerly, stored_names, upgrades
 
@@ -28,7 +38,7 @@ __all__ = [
     "DEFAULT_BUDGET",
     "ActionRun",
     "ChildRun",
-    "RetryPolicy",
+    "ActionRetryPolicy",
     "Keeper",
     "StoreKeeper",
     "DEFAULT_LEASE",
@@ -47,7 +57,7 @@ __all__ = [
     "Rejection",
     "DEFAULT_BINDING",
     "OperationContext",
-    "AgentSpec",
+    "PlannedAgentSpec",
     "ActionSpec",
     "GoalSpec",
     "Look",

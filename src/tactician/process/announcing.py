@@ -5,7 +5,7 @@ from __future__ import annotations
 from tactician.events import ActionCompleted, ActionStarted, PlanMade, ProcessEnded, ProcessStarted, RunPaused
 from tactician.planning import Plan
 from tactician.process.history import ActionRun
-from tactician.process.spec import ActionSpec, AgentSpec
+from tactician.process.spec import ActionSpec, PlannedAgentSpec
 from tactician.process.state import ProcessState
 from tactician.process.status import ProcessStatus
 from tactician.runs import PendingRequest, RunContext
@@ -19,7 +19,7 @@ class Announcer:
     def __init__(self, context: RunContext) -> None:
         self._context = context
 
-    def started(self, agent: AgentSpec) -> None:
+    def started(self, agent: PlannedAgentSpec) -> None:
         """The process begins to work, or goes on."""
         context = self._context
         if context.sink is not None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tactician.planning import Action, WorldState
-from tactician.process.spec import ActionSpec, AgentSpec
+from tactician.process.spec import ActionSpec, PlannedAgentSpec
 
 
-def startable(actions: Sequence[Action], world: WorldState, agent: AgentSpec, most: int) -> tuple[ActionSpec, ...]:
+def startable(
+    actions: Sequence[Action], world: WorldState, agent: PlannedAgentSpec, most: int
+) -> tuple[ActionSpec, ...]:
     """Those of the next actions of a plan that can all be started now, in their order; at least the first.
 
     An action may overtake those before it in the plan only when neither of the two touches what the other needs or

@@ -8,7 +8,7 @@ from tactician.planning import Action, ConditionValue, Plan, WorldState
 from tactician.process.context import OperationContext
 from tactician.process.phases import scopes
 from tactician.process.pricing import priced
-from tactician.process.spec import AgentSpec, Observe
+from tactician.process.spec import Observe, PlannedAgentSpec
 
 if TYPE_CHECKING:
     from tactician.process.process import AgentProcess
@@ -37,7 +37,7 @@ async def decide(process: AgentProcess, context: OperationContext) -> Decision:
 
 
 async def _best(
-    agent: AgentSpec, world: WorldState, actions: tuple[Action, ...], context: OperationContext
+    agent: PlannedAgentSpec, world: WorldState, actions: tuple[Action, ...], context: OperationContext
 ) -> Decision:
     """The best plan of these actions."""
     goals = tuple(goal.plan for goal in agent.goals)
@@ -57,7 +57,7 @@ async def observe(process: AgentProcess, context: OperationContext) -> WorldStat
     return await priced(WorldState({**_seen(agent, context), **found}), agent, context)
 
 
-def _seen(agent: AgentSpec, context: OperationContext) -> dict[str, ConditionValue]:
+def _seen(agent: PlannedAgentSpec, context: OperationContext) -> dict[str, ConditionValue]:
     blackboard = context.blackboard
     return {name: look(blackboard) for name, look in agent.observations.items()}
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from tactician.process.history import ChildRun
-from tactician.process.spec import AgentSpec
+from tactician.process.spec import PlannedAgentSpec
 from tactician.process.status import ProcessStatus
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _STYLES: Final = {
 }
 
 
-def agent_flowchart(spec: AgentSpec) -> str:
+def agent_flowchart(spec: PlannedAgentSpec) -> str:
     """The flow of types and conditions through the actions; goals are drawn with a double border."""
     return "\n".join(_flow(spec, {}))
 
@@ -39,7 +39,7 @@ def process_flowchart(process: AgentProcess) -> str:
     return "\n".join(lines)
 
 
-def _flow(spec: AgentSpec, notes: Mapping[str, str]) -> Iterator[str]:
+def _flow(spec: PlannedAgentSpec, notes: Mapping[str, str]) -> Iterator[str]:
     """The lines of the chart; notes are what is written below the names of actions."""
     goals, things = {goal.name for goal in spec.goals}, _things(spec)
     yield "flowchart LR"
@@ -57,7 +57,7 @@ def _flow(spec: AgentSpec, notes: Mapping[str, str]) -> Iterator[str]:
             yield f"    {_node('action', action.name)} --> {things[thing]}"
 
 
-def _things(spec: AgentSpec) -> dict[str, str]:
+def _things(spec: PlannedAgentSpec) -> dict[str, str]:
     """The nodes of all types and conditions, by their names."""
     conditions = {*spec.conditions, *(name for action in spec.actions for name in action.sets)}
     names = dict.fromkeys(thing.rstrip("?") for action in spec.actions for thing in (*action.needs, *action.gives))

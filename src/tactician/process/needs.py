@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tactician.errors import ConfigurationError
-from tactician.process.spec import AgentSpec
+from tactician.process.spec import PlannedAgentSpec
 from tactician.runs import RunContext
 from tactician.tools import unknown_groups
 
 
-def need_tool_groups(agent: AgentSpec, context: RunContext) -> None:
+def need_tool_groups(agent: PlannedAgentSpec, context: RunContext) -> None:
     """Nothing, when all tool groups are there that actions of the agent use.
 
     Raises:

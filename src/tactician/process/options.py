@@ -11,7 +11,7 @@ from tactician.amounts import need_amount
 from tactician.errors import ConfigurationError
 from tactician.events import EventSink
 from tactician.process.blackboard import Blackboard
-from tactician.process.retrying import DEFAULT_RETRIES, RetryPolicy
+from tactician.process.retrying import DEFAULT_RETRIES, ActionRetryPolicy
 from tactician.runs import Budget
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class ProcessOptions:
     context_id: str | None = None
     blackboard: Blackboard | None = None
     max_parallel: int = 1
-    retry: RetryPolicy = DEFAULT_RETRIES
+    retry: ActionRetryPolicy = DEFAULT_RETRIES
     delay: float = 0.0
     tool_delay: float = 0.0
     terminate_when: Callable[[AgentProcess], str | Awaitable[str | None] | None] | None = None
@@ -73,7 +73,7 @@ class ProcessOptions:
 
     def __post_init__(self) -> None:
         _need("budget", self.budget, Budget, "Budget(actions=50)")
-        _need("retry", self.retry, RetryPolicy, "RetryPolicy(attempts=3)")
+        _need("retry", self.retry, ActionRetryPolicy, "ActionRetryPolicy(attempts=3)")
         _need("blackboard", self.blackboard, Blackboard | None, "Blackboard(...)")
         _need("verbosity", self.verbosity, Verbosity | None, "Verbosity(plans=True)")
         _need_name("context_id", self.context_id)

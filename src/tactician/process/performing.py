@@ -15,7 +15,7 @@ from tactician.process.context import OperationContext, operating
 from tactician.process.groups import plain
 from tactician.process.history import ActionRun
 from tactician.process.people import asking_for
-from tactician.process.retrying import RetryPolicy, retried
+from tactician.process.retrying import ActionRetryPolicy, retried
 from tactician.process.spec import ActionSpec
 from tactician.runs import Frame, PendingRequest, RunContext, SavedFrame, pause_in
 
@@ -86,7 +86,7 @@ def operation_for(
     return OperationContext(process, run, key, action.tool_groups)
 
 
-async def perform(operation: OperationContext, action: ActionSpec, policy: RetryPolicy) -> Outcome:
+async def perform(operation: OperationContext, action: ActionSpec, policy: ActionRetryPolicy) -> Outcome:
     """Runs an action. What it raises is in the outcome; only a cancellation passes."""
     run = operation.run
     started_at, started = time(), perf_counter()

@@ -10,7 +10,7 @@ from tactician.planning import ConditionValue, WorldState
 
 if TYPE_CHECKING:
     from tactician.process.context import OperationContext
-    from tactician.process.spec import AgentSpec
+    from tactician.process.spec import PlannedAgentSpec
 
 
 class PricedWorld(WorldState):
@@ -32,7 +32,7 @@ def price_in(name: str, otherwise: float) -> Callable[[WorldState], float]:
     return price
 
 
-async def priced(world: WorldState, agent: AgentSpec, context: OperationContext) -> WorldState:
+async def priced(world: WorldState, agent: PlannedAgentSpec, context: OperationContext) -> WorldState:
     """The world with the prices of now; the same world when the agent has none.
 
     Raises:

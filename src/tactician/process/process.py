@@ -18,7 +18,7 @@ from tactician.process.history import ActionRun
 from tactician.process.needs import need_tool_groups
 from tactician.process.options import ProcessOptions
 from tactician.process.snapshot import options_of, read, state_of, written
-from tactician.process.spec import AgentSpec
+from tactician.process.spec import PlannedAgentSpec
 from tactician.process.state import ProcessState
 from tactician.process.status import ProcessStatus
 from tactician.process.surroundings import surroundings
@@ -36,7 +36,7 @@ class AgentProcess(ProcessView):
 
     def __init__(
         self,
-        agent: AgentSpec,
+        agent: PlannedAgentSpec,
         blackboard: Blackboard,
         context: RunContext,
         options: ProcessOptions | None = None,
@@ -80,7 +80,7 @@ class AgentProcess(ProcessView):
     @classmethod
     def restored(
         cls,
-        agent: AgentSpec,
+        agent: PlannedAgentSpec,
         text: str,
         context: RunContext,
         options: ProcessOptions | None = None,

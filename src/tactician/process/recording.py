@@ -10,11 +10,11 @@ from tactician.errors import Rejected
 from tactician.process.blackboard import DEFAULT_BINDING, GAVE_NOTHING, Blackboard, Rejection
 from tactician.process.phases import state_of
 from tactician.process.some_of import parts_of
-from tactician.process.spec import ActionSpec, AgentSpec
+from tactician.process.spec import ActionSpec, PlannedAgentSpec
 
 
 def record(
-    blackboard: Blackboard, agent: AgentSpec, action: ActionSpec, output: object, set_by_hand: Mapping[str, bool]
+    blackboard: Blackboard, agent: PlannedAgentSpec, action: ActionSpec, output: object, set_by_hand: Mapping[str, bool]
 ) -> tuple[str, ...]:
     """Puts onto the blackboard what an action gave, and that it has run; the names of the types that it gave.
 
@@ -73,7 +73,7 @@ def record_rejection(blackboard: Blackboard, action: ActionSpec, rejected: Rejec
     return (Rejection.__name__,)
 
 
-def _make_room(blackboard: Blackboard, agent: AgentSpec, action: ActionSpec, given: tuple[object, ...]) -> None:
+def _make_room(blackboard: Blackboard, agent: PlannedAgentSpec, action: ActionSpec, given: tuple[object, ...]) -> None:
     """Takes away what a new state, or an action that clears the blackboard, leaves behind."""
     entered = [declared for value in given if (declared := state_of(type(value))) is not None]
     clears = action.clear_blackboard or any(not state.preserve for state in entered)
@@ -86,7 +86,7 @@ def _make_room(blackboard: Blackboard, agent: AgentSpec, action: ActionSpec, giv
         blackboard.set_condition(action.condition_ran, True)
 
 
-def _clear(blackboard: Blackboard, agent: AgentSpec) -> None:
+def _clear(blackboard: Blackboard, agent: PlannedAgentSpec) -> None:
     """Takes all away, and that actions have run: not of those that need nothing, as they could always run again."""
     ran = [action.condition_ran for action in agent.actions if not action.input_types]
     kept = [name for name in ran if blackboard.condition(name)]
@@ -95,7 +95,7 @@ def _clear(blackboard: Blackboard, agent: AgentSpec) -> None:
         blackboard.set_condition(name, True)
 
 
-def _leave_states(blackboard: Blackboard, agent: AgentSpec) -> None:
+def _leave_states(blackboard: Blackboard, agent: PlannedAgentSpec) -> None:
     """Takes the states away, and that their actions have run."""
     for value in blackboard.objects:
         if state_of(type(value)) is not None:

@@ -23,7 +23,7 @@ _PASSING = (TransientError, RateLimitError, ModelServerError, ModelTimeoutError,
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RetryPolicy:
+class ActionRetryPolicy:
     """How often an action is tried, and how long to wait in between.
 
     What is tried again: a `TransientError`, failures of models and connections that pass, and what is named here. A
@@ -47,11 +47,13 @@ class RetryPolicy:
     on: tuple[type[Exception], ...] = ()
 
     def __post_init__(self) -> None:
-        need_amount("RetryPolicy.attempts", self.attempts, least=1, whole=True)
+        need_amount("ActionRetryPolicy.attempts", self.attempts, least=1, whole=True)
         for name in ("delay", "factor", "max_delay"):
-            need_amount(f"RetryPolicy.{name}", getattr(self, name))
+            need_amount(f"ActionRetryPolicy.{name}", getattr(self, name))
         if not _is_of_exceptions(self.on):
-            raise ConfigurationError(f"RetryPolicy.on is {self.on!r}; write a tuple of exceptions: on=(KeyError,)")
+            raise ConfigurationError(
+                f"ActionRetryPolicy.on is {self.on!r}; write a tuple of exceptions: on=(KeyError,)"
+            )
 
     def pause_after(self, attempt: int, error: Exception) -> float | None:
         """Seconds to wait after an attempt, counted from 1; `None` when it was the last."""
@@ -72,10 +74,10 @@ def _is_of_exceptions(kinds: object) -> bool:
     return isinstance(kinds, tuple) and all(isinstance(kind, type) and issubclass(kind, Exception) for kind in kinds)
 
 
-DEFAULT_RETRIES = RetryPolicy()
+DEFAULT_RETRIES = ActionRetryPolicy()
 
 
-async def retried(attempt: Callable[[int], Awaitable[T]], policy: RetryPolicy, clock: Clock) -> T:
+async def retried(attempt: Callable[[int], Awaitable[T]], policy: ActionRetryPolicy, clock: Clock) -> T:
     """What an action gives. Each attempt is told its number.
 
     Raises:

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from tactician.errors import ConfigurationError, StoredStateError
 from tactician.process.names import error_named, is_found_elsewhere, type_name
 from tactician.process.options import ProcessOptions, Verbosity
-from tactician.process.retrying import DEFAULT_RETRIES, RetryPolicy
+from tactician.process.retrying import DEFAULT_RETRIES, ActionRetryPolicy
 from tactician.runs import Budget
 
 
@@ -97,7 +97,7 @@ def check_can_be_kept(options: ProcessOptions) -> None:
             )
 
 
-def _saved_retries(policy: RetryPolicy) -> SavedRetries:
+def _saved_retries(policy: ActionRetryPolicy) -> SavedRetries:
     return SavedRetries(
         attempts=policy.attempts,
         delay=policy.delay,
@@ -107,8 +107,8 @@ def _saved_retries(policy: RetryPolicy) -> SavedRetries:
     )
 
 
-def _restored_retries(saved: SavedRetries) -> RetryPolicy:
-    return RetryPolicy(
+def _restored_retries(saved: SavedRetries) -> ActionRetryPolicy:
+    return ActionRetryPolicy(
         attempts=saved["attempts"],
         delay=saved["delay"],
         factor=saved["factor"],

@@ -25,7 +25,7 @@ from tactician.process.ordering import Order
 from tactician.process.performing import WaitingAction
 from tactician.process.saved_history import SavedRun, restored_history, saved_history
 from tactician.process.saved_options import SavedOptions, restored_options, saved_options
-from tactician.process.spec import AgentSpec
+from tactician.process.spec import PlannedAgentSpec
 from tactician.process.state import ProcessState
 from tactician.process.status import ProcessStatus
 from tactician.process.upgrading import upgraded_object, upgraded_snapshot, version_of
@@ -77,7 +77,7 @@ class Snapshot(TypedDict):
 
 
 def written(
-    state: ProcessState, agent: AgentSpec, options: ProcessOptions, usage: list[Usage], meter: BudgetMeter
+    state: ProcessState, agent: PlannedAgentSpec, options: ProcessOptions, usage: list[Usage], meter: BudgetMeter
 ) -> str:
     """A process as JSON text: its state, its options, what it used, and the recipe of its agent.
 
@@ -124,7 +124,7 @@ def read(text: str | bytes) -> Snapshot:
         raise StoredStateError(f"The snapshot of the process cannot be read: {error}") from error
 
 
-def check_objects(board: Blackboard, agent: AgentSpec) -> None:
+def check_objects(board: Blackboard, agent: PlannedAgentSpec) -> None:
     """Nothing, when all objects of a blackboard can be kept, and read again for the agent.
 
     Raises:
@@ -143,7 +143,7 @@ def saved_objects(board: Blackboard) -> list[SavedObject]:
     return [_saved_object(entry) for entry in board.entries]
 
 
-def restored_board(objects: list[SavedObject], conditions: Mapping[str, bool], agent: AgentSpec) -> Blackboard:
+def restored_board(objects: list[SavedObject], conditions: Mapping[str, bool], agent: PlannedAgentSpec) -> Blackboard:
     """The blackboard that was saved, for an agent that knows what is on it.
 
     Raises:
@@ -172,7 +172,7 @@ def options_of(saved: Snapshot) -> ProcessOptions:
     return restored_options(saved["options"])
 
 
-def state_of(saved: Snapshot, agent: AgentSpec) -> ProcessState:
+def state_of(saved: Snapshot, agent: PlannedAgentSpec) -> ProcessState:
     """The state of a process that was saved. One that was running has to be started again.
 
     Raises:
@@ -199,7 +199,7 @@ def state_of(saved: Snapshot, agent: AgentSpec) -> ProcessState:
     )
 
 
-def _check_known(board: Blackboard, agent: AgentSpec) -> None:
+def _check_known(board: Blackboard, agent: PlannedAgentSpec) -> None:
     for entry in board.entries:
         kind = type(entry.value)
         if agent.knows(entry.value) or kind in _PLAIN.values() or agent.renewed().knows(entry.value):
@@ -230,7 +230,7 @@ def _json_of(value: object) -> JsonValue:
     return plain
 
 
-def _object_of(saved: SavedObject, agent: AgentSpec) -> object:
+def _object_of(saved: SavedObject, agent: PlannedAgentSpec) -> object:
     name, types = saved["type"], agent.types
     if (kind := types.get(name) or _PLAIN.get(name)) is None:
         known = ", ".join(sorted(types)) or "none"

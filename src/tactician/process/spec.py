@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tactician.planning import Action, AStarPlanner, Goal
 from tactician.process.blackboard import Blackboard
-from tactician.process.retrying import RetryPolicy
+from tactician.process.retrying import ActionRetryPolicy
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -30,7 +30,7 @@ Perform: TypeAlias = "Callable[[OperationContext], Awaitable[object]]"
 Price: TypeAlias = "Callable[[OperationContext], float | Awaitable[float]]"
 """Tells what a cost or a value is now."""
 
-Renewal: TypeAlias = "Callable[[AgentSpec], AgentSpec]"
+Renewal: TypeAlias = "Callable[[PlannedAgentSpec], PlannedAgentSpec]"
 """Gives an agent with what has been loaded since it was read."""
 
 StuckHandler: TypeAlias = "Callable[[AgentProcess], Awaitable[bool]]"
@@ -88,7 +88,7 @@ class ActionSpec:
     output_binding: str
     sets: tuple[str, ...]
     condition_ran: str
-    retry: RetryPolicy | None = None
+    retry: ActionRetryPolicy | None = None
     input_types: tuple[type, ...] = ()
     state: type | None = None
     clear_blackboard: bool = False
@@ -122,7 +122,7 @@ class GoalSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentSpec:
+class PlannedAgentSpec:
     """All that a process needs to know of an agent.
 
     Attributes:
@@ -179,7 +179,7 @@ class AgentSpec:
         """Whether the type of the value is one of `types`."""
         return type(value) in self._kinds
 
-    def renewed(self) -> AgentSpec:
+    def renewed(self) -> PlannedAgentSpec:
         """The same agent with what has been loaded since it was read: subclasses of its types, and their actions.
 
         Raises:
@@ -187,17 +187,17 @@ class AgentSpec:
         """
         return self if self.renewal is None else self.renewal(self)
 
-    def of(self, instance: object) -> AgentSpec:
+    def of(self, instance: object) -> PlannedAgentSpec:
         """The same agent, whose actions are methods of this instance. What the planner has learnt is shared."""
         return replace(self, instance=instance)
 
-    def towards(self, wanted: type) -> AgentSpec | None:
+    def towards(self, wanted: type) -> PlannedAgentSpec | None:
         """The same agent with only those goals that give an object of the type; `None` when there is none."""
         goals = tuple(goal for goal in self.goals if any(issubclass(t, wanted) for t in goal.output_types))
         return replace(self, goals=goals, renewal=partial(_renewed_towards, self, wanted)) if goals else None
 
 
-def _renewed_towards(whole: AgentSpec, wanted: type, spec: AgentSpec) -> AgentSpec:
+def _renewed_towards(whole: PlannedAgentSpec, wanted: type, spec: PlannedAgentSpec) -> PlannedAgentSpec:
     fresh = whole.renewed()
     aimed = None if fresh is whole else fresh.of(spec.instance).towards(wanted)
     return spec if aimed is None else aimed

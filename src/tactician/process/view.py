@@ -9,7 +9,7 @@ from tactician.llm import Usage, UsageTally
 from tactician.planning import Action, Plan
 from tactician.process.blackboard import DEFAULT_BINDING, Blackboard
 from tactician.process.history import ActionRun, ChildRun
-from tactician.process.spec import AgentSpec, GoalSpec
+from tactician.process.spec import GoalSpec, PlannedAgentSpec
 from tactician.process.state import ProcessState
 from tactician.process.status import ProcessStatus
 from tactician.runs import PendingRequest, RunContext
@@ -24,7 +24,7 @@ class ProcessView:
         agent: what is run.
     """
 
-    def __init__(self, agent: AgentSpec, state: ProcessState, context: RunContext) -> None:
+    def __init__(self, agent: PlannedAgentSpec, state: ProcessState, context: RunContext) -> None:
         self.agent = agent
         self._state = state
         self._context = context

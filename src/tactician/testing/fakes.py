@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tactician.process import AgentProcess, AgentSpec, Blackboard, OperationContext
+from tactician.process import AgentProcess, Blackboard, OperationContext, PlannedAgentSpec
 from tactician.runs import RunContext
 from tactician.testing.scripted import ScriptedModel
 
@@ -14,5 +14,5 @@ class FakeContext(OperationContext):
 
     def __init__(self, model: ScriptedModel | None = None, *objects: object) -> None:
         run = RunContext.over(model or ScriptedModel())
-        spec = AgentSpec("fake", "a fake agent", (), (), {})
+        spec = PlannedAgentSpec("fake", "a fake agent", (), (), {})
         super().__init__(AgentProcess(spec, Blackboard(*objects), run), run)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tactician.agents.declaring.hints import descendants
-from tactician.process import ActionSpec, AgentSpec, GoalSpec
+from tactician.process import ActionSpec, GoalSpec, PlannedAgentSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,19 +20,19 @@ class Renewal:
         original: what was read then; what is renewed may have fewer actions and goals.
     """
 
-    read: Callable[[], AgentSpec]
+    read: Callable[[], PlannedAgentSpec]
     roots: tuple[type, ...]
     known: frozenset[type]
-    original: AgentSpec
+    original: PlannedAgentSpec
 
     @classmethod
-    def attached(cls, spec: AgentSpec, read: Callable[[], AgentSpec]) -> AgentSpec:
+    def attached(cls, spec: PlannedAgentSpec, read: Callable[[], PlannedAgentSpec]) -> PlannedAgentSpec:
         """The agent that was read, which can be renewed from now on."""
         kinds = frozenset(spec.types.values())
         roots = tuple(kind for kind in kinds if kinds.isdisjoint(kind.__bases__))
         return replace(spec, renewal=cls(read, roots, _loaded(roots), spec))
 
-    def __call__(self, spec: AgentSpec) -> AgentSpec:
+    def __call__(self, spec: PlannedAgentSpec) -> PlannedAgentSpec:
         """The agent with what is new; the same one, when nothing is."""
         if _loaded(self.roots) <= self.known:
             return spec

@@ -12,7 +12,7 @@ from tactician.agents.declarations import ActionDeclaration, GoalDeclaration
 from tactician.agents.declaring.hints import is_class, written
 from tactician.agents.declaring.methods import ActionMethod
 from tactician.agents.planners import Planner
-from tactician.process import Export, RetryPolicy
+from tactician.process import ActionRetryPolicy, Export
 
 _NAMES: Final = {
     "pre": "write the name of a @condition, or an expression",
@@ -53,9 +53,9 @@ def _wrong_values(declared: ActionDeclaration) -> Iterator[str]:
         yield f"the cost is {cost!r}; it has to be a number from 0 up"
     if not _is_number(value := declared.value):
         yield f"the value is {value!r}; it has to be a number"
-    if not isinstance(retry := declared.retry, RetryPolicy | None):
+    if not isinstance(retry := declared.retry, ActionRetryPolicy | None):
         attempts = retry if isinstance(retry, int) else 3
-        yield f"the retry is {retry!r}; write RetryPolicy(attempts={attempts})"
+        yield f"the retry is {retry!r}; write ActionRetryPolicy(attempts={attempts})"
     for name in ("can_rerun", "clear_blackboard", "blocking"):
         yield from _no_flag(name, getattr(declared, name))
 

@@ -13,7 +13,7 @@ from pydantic.errors import PydanticUserError
 from tactician.agents.supervision.inputs import Wanted, inputs_of, unmet
 from tactician.errors import ToolError
 from tactician.llm import ToolSpec
-from tactician.process import ActionRun, ActionSpec, AgentSpec, OperationContext
+from tactician.process import ActionRun, ActionSpec, OperationContext, PlannedAgentSpec
 from tactician.runs import RunContext
 from tactician.tools import Tool, ToolTraits, as_text
 from tactician.tools.function import invalid_arguments
@@ -31,7 +31,7 @@ class Situation:
         running: the names of those that run now.
     """
 
-    agent: AgentSpec
+    agent: PlannedAgentSpec
     names: Mapping[str, str]
     context: OperationContext
     failure: Exception | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from dataclasses import dataclass
 
-from tactician.process import ActionSpec, AgentSpec, OperationContext
+from tactician.process import ActionSpec, OperationContext, PlannedAgentSpec
 from tactician.tools import snake_case
 
 BINDING = "made by the supervisor"
@@ -37,18 +37,18 @@ class Wanted:
         binding, _, _ = self.label.rpartition(": ")
         return binding or BINDING
 
-    def is_there(self, agent: AgentSpec, context: OperationContext) -> bool:
+    def is_there(self, agent: PlannedAgentSpec, context: OperationContext) -> bool:
         """Whether it is on the blackboard."""
         return agent.observations[self.label](context.blackboard)
 
-    def may_be_made(self, agent: AgentSpec, context: OperationContext) -> bool:
+    def may_be_made(self, agent: PlannedAgentSpec, context: OperationContext) -> bool:
         """Whether the model may make it: when nothing else gives it, and nothing but the model's own is there."""
         if self.givers:
             return False
         return not self.is_there(agent, context) or context.blackboard.named(self.binding, self.type) is not None
 
 
-def inputs_of(action: ActionSpec, agent: AgentSpec) -> tuple[Wanted, ...]:
+def inputs_of(action: ActionSpec, agent: PlannedAgentSpec) -> tuple[Wanted, ...]:
     """The objects that an action must have."""
     labels = (label for label in action.needs if not label.endswith("?"))
     return tuple(
@@ -57,14 +57,14 @@ def inputs_of(action: ActionSpec, agent: AgentSpec) -> tuple[Wanted, ...]:
     )
 
 
-async def unmet(action: ActionSpec, agent: AgentSpec, context: OperationContext) -> list[str]:
+async def unmet(action: ActionSpec, agent: PlannedAgentSpec, context: OperationContext) -> list[str]:
     """The conditions, other than that there are objects, that keep an action from running now."""
     objects = {wanted.label for wanted in inputs_of(action, agent)}
     wanted = (name for name, value in action.plan.pre.items() if value and name not in objects)
     return [name for name in wanted if not await _holds(name, agent, context)]
 
 
-async def _holds(name: str, agent: AgentSpec, context: OperationContext) -> bool:
+async def _holds(name: str, agent: PlannedAgentSpec, context: OperationContext) -> bool:
     if (observe := agent.conditions.get(name)) is None:
         return agent.observations[name](context.blackboard)
     holds = observe(context)

@@ -18,13 +18,13 @@ from tactician.loop import TurnLoop, TurnPolicy, output_type
 from tactician.planning import Action, AStarPlanner, Goal
 from tactician.process import (
     DEFAULT_BINDING,
+    ActionRetryPolicy,
     ActionSpec,
-    AgentSpec,
     Blackboard,
     GoalSpec,
     Look,
     OperationContext,
-    RetryPolicy,
+    PlannedAgentSpec,
 )
 from tactician.runs import RunContext
 from tactician.tools import Toolbox, snake_case
@@ -38,12 +38,12 @@ Tools that are READY can be called at once, also several together. One that is N
 
 
 def supervised(
-    spec: AgentSpec,
+    spec: PlannedAgentSpec,
     *,
     model: str | LlmOptions | LanguageModel | None = None,
     max_rounds: int = DEFAULT_MAX_ROUNDS,
     instructions: str = "",
-) -> AgentSpec:
+) -> PlannedAgentSpec:
     """The same agent, led by a model instead of its planner.
 
     The model sees the actions as tools, with the types that they take and give, and what is on the blackboard. Its
@@ -85,7 +85,7 @@ def _leading(lead: _Lead, effects: Mapping[str, bool]) -> ActionSpec:
         output_binding=DEFAULT_BINDING,
         sets=(),
         condition_ran=_RAN,
-        retry=RetryPolicy(attempts=1),
+        retry=ActionRetryPolicy(attempts=1),
         leads=True,
     )
 
@@ -94,7 +94,7 @@ class _Lead:
     """The one action of a supervised agent."""
 
     def __init__(
-        self, spec: AgentSpec, model: str | LlmOptions | LanguageModel | None, max_rounds: int, instructions: str
+        self, spec: PlannedAgentSpec, model: str | LlmOptions | LanguageModel | None, max_rounds: int, instructions: str
     ) -> None:
         self._spec = spec
         self._model = model
