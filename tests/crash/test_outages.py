@@ -10,7 +10,7 @@ import pytest
 from tactician import Platform, ProcessStatus, UserInput, achieves_goal, action, planned_agent
 from tactician.errors import StoreError
 from tactician.platform import Worker
-from tactician.process import OperationContext, StoreKeeper
+from tactician.process import OperationContext, ProcessPersister
 from tactician.runs import Lease, MemoryRuns, RunRecord
 from tactician.testing import ScriptedModel
 
@@ -108,9 +108,9 @@ async def test_a_lease_is_renewed_after_a_call_that_was_not_answered(silent: set
     claimed = await store.claim("w", 0.03)
     assert claimed is not None
     record, lease = claimed
-    keeper = StoreKeeper(store, record, "w", lease=lease, seconds=0.03)
+    persister = ProcessPersister(store, record, "w", lease=lease, seconds=0.03)
     process = await platform.process(record.run_id)
     store.called, store.silent = [], silent
-    async with keeper.holding(process), asyncio.timeout(10):
+    async with persister.hold_lease(process), asyncio.timeout(10):
         for _ in range(3):
             await store.beats.acquire()

@@ -602,8 +602,8 @@ class TestMistakes:
         assert "temporalio" not in loaded_by("import tactician.integrations.temporal")
 
     async def test_a_context_belongs_to_one_process(self, client: Client) -> None:
-        with pytest.raises(ConfigurationError, match="leave their context_id out"):
-            driver_over(client, MemoryRuns(), Printer(), options=ProcessOptions(context_id="lynda"))
+        with pytest.raises(ConfigurationError, match="leave their memory_id out"):
+            driver_over(client, MemoryRuns(), Printer(), options=ProcessOptions(memory_id="lynda"))
 
     async def test_no_such_agent(self, client: Client) -> None:
         driver = driver_over(client, MemoryRuns(), Printer())

@@ -210,7 +210,7 @@ async def test_two_that_respond_at_once_are_told_so() -> None:
 
 
 async def test_contexts_last_from_one_process_to_the_next() -> None:
-    store, options = MemoryRuns(), ProcessOptions(context_id="lynda")
+    store, options = MemoryRuns(), ProcessOptions(memory_id="lynda")
     first = Crashing(crashes=False)
     await platform_over(store, first).start("Crashing", "x", options=options)
 

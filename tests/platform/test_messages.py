@@ -96,7 +96,7 @@ async def test_what_a_context_knows_does_not_come_after_it() -> None:
         def welcome(self, customer: Customer) -> str:
             return "welcome"
 
-    platform, options = platform_of(Clerk(), Desk()), ProcessOptions(context_id="Ada")
+    platform, options = platform_of(Clerk(), Desk()), ProcessOptions(memory_id="Ada")
     await platform.start("Desk", "Ada", options=options)
     process = await platform.start("Clerk", UserMessage("hello"), options=options)
     assert process.result == Reply("Ada said hello")

@@ -93,10 +93,10 @@ class TestBlackboard:
 
     async def test_what_its_context_knows_is_older(self) -> None:
         platform = platform_of(Reporter())
-        known = ProcessOptions(context_id="frogs")
+        known = ProcessOptions(memory_id="frogs")
         await platform.start("Reporter", Facts("of the context"), options=known)
         board = Blackboard(Facts("of the blackboard"))
-        both = ProcessOptions(context_id="frogs", blackboard=board)
+        both = ProcessOptions(memory_id="frogs", blackboard=board)
 
         process = await platform.start("Reporter", options=both)
 

@@ -161,7 +161,7 @@ async def test_the_action_is_not_tried_again() -> None:
 
 async def test_it_is_no_knowledge_for_the_next_process_of_a_context() -> None:
     platform = Platform(ScriptedModel()).register(Flexible())
-    options = ProcessOptions(context_id="c")
+    options = ProcessOptions(memory_id="c")
     process = await platform.start("Flexible", "frogs", options=options)
     await platform.respond(process.id, process.pending[0].id, reject("no"))
     assert process.status is ProcessStatus.COMPLETED

@@ -30,8 +30,8 @@ from tactician.testing import ScriptedModel
         (lambda: ProcessOptions(tool_delay=-1), "ProcessOptions.tool_delay is -1; it has to be a number from 0 up"),
         (lambda: ProcessOptions(budget=3), "ProcessOptions.budget is 3; write budget=Budget(actions=50)"),  # type: ignore[arg-type]
         (lambda: ProcessOptions(retry=3), "ProcessOptions.retry is 3; write retry=ActionRetryPolicy(attempts=3)"),  # type: ignore[arg-type]
-        (lambda: ProcessOptions(context_id=""), "ProcessOptions.context_id is ''; it has to be a name, or None"),
-        (lambda: ProcessOptions(context_id=3), "ProcessOptions.context_id is 3; it has to be a name, or None"),  # type: ignore[arg-type]
+        (lambda: ProcessOptions(memory_id=""), "ProcessOptions.memory_id is ''; it has to be a name, or None"),
+        (lambda: ProcessOptions(memory_id=3), "ProcessOptions.memory_id is 3; it has to be a name, or None"),  # type: ignore[arg-type]
         (
             lambda: ProcessOptions(blackboard=3),  # type: ignore[arg-type]
             "ProcessOptions.blackboard is 3; write blackboard=Blackboard(...)",

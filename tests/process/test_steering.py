@@ -158,7 +158,7 @@ class Slow:
 async def test_a_spawned_process_is_waited_for() -> None:
     slow = Slow()
     platform = Platform(ScriptedModel())
-    process = await platform.spawn(slow, "frogs", options=ProcessOptions(context_id="c"))
+    process = await platform.spawn(slow, "frogs", options=ProcessOptions(memory_id="c"))
     waiting = asyncio.create_task(process.finished())
     await slow.entered.wait()
     assert not waiting.done()

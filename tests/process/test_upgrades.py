@@ -110,6 +110,11 @@ class TestSnapshots:
         await process.run()
         assert (process.status, process.failure) == (ProcessStatus.TERMINATED, "the budget of 1 actions is used up")
 
+    async def test_its_context_is_a_memory_now(self) -> None:
+        snapshot = old()
+        snapshot["options"]["context_id"] = "ada"
+        assert (await restored(snapshot)).options.memory_id == "ada"
+
     async def test_it_is_saved_in_the_present_version(self) -> None:
         saved = json.loads((await restored(old())).snapshot())
         assert saved["version"] == 2
@@ -196,7 +201,7 @@ class TestTypes:
         kept = [one for one in old()["objects"] if one["type"].endswith("Order")]
         await store.save_context("ada", json.dumps(kept), 0)
         platform = Platform(ScriptedModel(), store=store).register(Seller())
-        process = await platform.start("Seller", options=ProcessOptions(context_id="ada"))
+        process = await platform.start("Seller", options=ProcessOptions(memory_id="ada"))
         assert process.last(Order) == Order(7, 1250, "EUR")
 
     def test_a_version_has_one_upgrade(self) -> None:

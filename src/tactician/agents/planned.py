@@ -20,7 +20,7 @@ from tactician.errors import DeclarationError, ProcessFailedError, ProcessStuckE
 from tactician.process import (
     AgentProcess,
     Blackboard,
-    Keeper,
+    Persister,
     PlannedAgentSpec,
     ProcessOptions,
     ProcessStatus,
@@ -161,7 +161,7 @@ class PlannedAgent(BaseRunnable[object]):
         context: RunContext,
         objects: Sequence[object],
         options: ProcessOptions | None = None,
-        keeper: Keeper | None = None,
+        persister: Persister | None = None,
         known: Blackboard | None = None,
     ) -> AgentProcess:
         """A process that has not started, in a context that is its own.
@@ -171,7 +171,7 @@ class PlannedAgent(BaseRunnable[object]):
         """
         board = known if known is not None else board_to_begin_with(options)
         put_onto(board, objects, self.spec)
-        return AgentProcess(self.spec, board, context, options, keeper)
+        return AgentProcess(self.spec, board, context, options, persister)
 
     async def run(
         self,

@@ -20,7 +20,7 @@ from tactician.cli.running import again, platform_with, terminal_asker
 from tactician.cli.stores import needed_store, opened
 from tactician.errors import ConfigurationError, ResponseError, RunConflictError
 from tactician.platform import Platform
-from tactician.process import kill_in
+from tactician.process import kill_run
 from tactician.runs import Approval, PendingRequest, RunResult, RunStatus, approve, reject
 
 _Work: TypeAlias = Callable[[Platform, Kept], Awaitable[Outcome]]
@@ -87,7 +87,7 @@ def kill(
 async def _kill(id: str, store: str, reason: str) -> None:
     async with opened(store) as kept:
         status = (await found(kept, id)).record.status
-        if not await kill_in(kept, id, reason):
+        if not await kill_run(kept, id, reason):
             raise RunConflictError(f"{id} cannot be killed: it is {status} already.")
 
 

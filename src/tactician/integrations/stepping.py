@@ -11,7 +11,7 @@ from tactician.agents import PlannedAgent
 from tactician.errors import AgentNotFoundError, ResponseError, RunConflictError, RunNotFoundError
 from tactician.integrations.standing import Standing
 from tactician.platform import Platform
-from tactician.process import DEFAULT_LEASE, AgentProcess, ProcessOptions, ProcessStatus, StoreKeeper
+from tactician.process import DEFAULT_LEASE, AgentProcess, ProcessOptions, ProcessPersister, ProcessStatus
 from tactician.process.snapshot import Snapshot, read
 from tactician.runs import Lease, PendingRequest, Response, RunRecord, new_id
 
@@ -62,14 +62,14 @@ class Stepper:
         if (status := await self.status(process_id)).is_terminal:
             return Standing(status.value, has_ended=True)
         record, lease = await self._claimed(process_id)
-        keeper = StoreKeeper(self._store, record, self._owner, lease=lease, seconds=self._lease)
+        persister = ProcessPersister(self._store, record, self._owner, lease=lease, seconds=self._lease)
         try:
-            process = self._restored(replace(record, state=_with_defaults(record.state, now)), keeper)
+            process = self._restored(replace(record, state=_with_defaults(record.state, now)), persister)
         except BaseException:
             await self._store.release(lease)
             raise
         process.pause()
-        async with keeper.holding(process):
+        async with persister.hold_lease(process):
             await process.run()
         return _standing_of(process, now)
 
@@ -101,7 +101,7 @@ class Stepper:
             StoredStateError: when what is kept cannot be read.
         """
         record = await self._record(process_id)
-        process = self._restored(record, StoreKeeper(self._store, record, self._owner))
+        process = self._restored(record, ProcessPersister(self._store, record, self._owner))
         if record.status == ProcessStatus.KILLED:  # whoever killed it knew the record only
             await process.kill()
         return process
@@ -135,11 +135,11 @@ class Stepper:
             raise RunNotFoundError(f"There is no process with the id {process_id!r} in the store")
         return record
 
-    def _restored(self, record: RunRecord, keeper: StoreKeeper | None) -> AgentProcess:
+    def _restored(self, record: RunRecord, persister: ProcessPersister | None) -> AgentProcess:
         agent = self._planned(record.name)
         context = self._platform.context().child(agent.name)
         context = replace(context, run_id=record.run_id, process_id=record.parent_id)
-        return AgentProcess.restored(agent.spec, record.state, context, self._options, keeper)
+        return AgentProcess.restored(agent.spec, record.state, context, self._options, persister)
 
     def _planned(self, name: str) -> PlannedAgent:
         if isinstance(found := self._platform.agents.get(name), PlannedAgent):

@@ -55,8 +55,8 @@ class TemporalDriver:
     ) -> None:
         if find_spec("temporalio") is None:
             raise MissingExtraError(f"Temporal's SDK is not installed. Run: {INSTALL_HINT}")
-        if options is not None and options.context_id is not None:
-            raise ConfigurationError("A driver has options for all its processes: leave their context_id out.")
+        if options is not None and options.memory_id is not None:
+            raise ConfigurationError("A driver has options for all its processes: leave their memory_id out.")
         self._client = client
         self._task_queue = task_queue
         self._delay = 0.0 if options is None else options.delay

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from tactician.agents import PlannedAgent
 from tactician.agents.inputs import put_onto
 from tactician.errors import ConfigurationError, RunConflictError, RunNotFoundError, StoreError
-from tactician.platform.contexts import keep_context, known_in
+from tactician.platform.memories import recall, remember
 from tactician.platform.processes import Processes
 from tactician.platform.registry import Registry
 from tactician.process import (
@@ -20,10 +20,10 @@ from tactician.process import (
     AgentProcess,
     Blackboard,
     ProcessOptions,
+    ProcessPersister,
     ProcessStatus,
-    StoreKeeper,
     board_to_begin_with,
-    kill_in,
+    kill_run,
 )
 from tactician.process.saved_options import check_can_be_kept
 from tactician.process.snapshot import check_objects
@@ -52,7 +52,7 @@ class Runner:
         self._is_durable = is_durable
         self._owner = f"platform-{new_id()}"
         self._spawned: set[asyncio.Task[AgentProcess]] = set()
-        self._keepers: WeakKeyDictionary[AgentProcess, StoreKeeper] = WeakKeyDictionary()
+        self._persisters: WeakKeyDictionary[AgentProcess, ProcessPersister] = WeakKeyDictionary()
         self.processes = Processes(is_durable=is_durable)
 
     async def start(self, agent: PlannedAgent, objects: Objects, options: ProcessOptions | None) -> AgentProcess:
@@ -61,8 +61,8 @@ class Runner:
 
     async def spawn(self, agent: PlannedAgent, objects: Objects, options: ProcessOptions | None) -> AgentProcess:
         """A new process, which runs beside."""
-        process, keeper = await self._made(agent, objects, options)
-        task = process.spawned = asyncio.create_task(self._run(process, keeper))
+        process, persister = await self._made(agent, objects, options)
+        task = process.spawned = asyncio.create_task(self._run(process, persister))
         self._spawned.add(task)
         task.add_done_callback(self._spawned.discard)
         return process
@@ -84,27 +84,27 @@ class Runner:
     async def respond(self, process_id: str, request_id: str, response: Response) -> AgentProcess:
         """A process that waits, told something, and run as far as it can go."""
         try:
-            process, keeper = await self._taken(process_id)
+            process, persister = await self._taken(process_id)
         except RunConflictError:
             if (kept := await self.process(process_id)).status.is_terminal:
                 kept.answer(request_id, response)  # which says that it has ended
             raise
-        async with self._going_on(process, keeper):
+        async with self._going_on(process, persister):
             await process.respond(request_id, response)
         return process
 
     async def resume(self, process_id: str, objects: Objects) -> AgentProcess:
         """A process that rests, given objects, and run as far as it can go."""
-        process, keeper = await self._taken(process_id)
+        process, persister = await self._taken(process_id)
         if process.status.is_terminal:
             raise _has_ended(process_id, process.status)
-        async with self._going_on(process, keeper):
-            if objects and keeper is not None:
+        async with self._going_on(process, persister):
+            if objects and persister is not None:
                 put_onto(given := Blackboard(), objects, process.agent)
                 check_objects(given, process.agent)
             put_onto(process.blackboard, objects, process.agent)
-            if objects and keeper is not None:
-                await keeper.keep(process)
+            if objects and persister is not None:
+                await persister.save(process)
             await process.run()
         return process
 
@@ -125,7 +125,7 @@ class Runner:
                 await process.kill(reason)
             self.processes.rest(process)
         if self._is_durable:
-            if await kill_in(self._store, process_id, reason) and process is not None:
+            if await kill_run(self._store, process_id, reason) and process is not None:
                 await process.kill(reason)
             return ProcessStatus((await self.record(process_id)).status)
         if process is None:
@@ -139,13 +139,13 @@ class Runner:
 
     async def _as_it_stands(self, process: AgentProcess) -> AgentProcess | None:
         """The process itself, or a copy of what is kept, when it has gone on elsewhere; `None` when nothing is kept."""
-        keeper = self._keepers.get(process)
-        if keeper is None or keeper.has_ended or (process.status in _OURS and not keeper.was_interrupted):
+        persister = self._persisters.get(process)
+        if persister is None or persister.has_ended or (process.status in _OURS and not persister.was_interrupted):
             return process
         record = await self._store.load(process.id)
         if record is None:
             return None
-        return process if keeper.is_current(record) else self._restored(record)
+        return process if persister.is_current(record) else self._restored(record)
 
     async def process(self, process_id: str) -> AgentProcess:
         """A process as it stands: itself, where it runs here.
@@ -159,8 +159,8 @@ class Runner:
         return self._restored(await self.record(process_id))
 
     def _runs_here(self, process: AgentProcess) -> bool:
-        keeper = self._keepers.get(process)
-        return process.status is ProcessStatus.RUNNING and not (keeper is not None and keeper.was_interrupted)
+        persister = self._persisters.get(process)
+        return process.status is ProcessStatus.RUNNING and not (persister is not None and persister.was_interrupted)
 
     async def record(self, run_id: str) -> RunRecord:
         """What is kept of a run.
@@ -175,46 +175,46 @@ class Runner:
 
     async def _made(
         self, agent: PlannedAgent, objects: Objects, options: ProcessOptions | None
-    ) -> tuple[AgentProcess, StoreKeeper | None]:
+    ) -> tuple[AgentProcess, ProcessPersister | None]:
         """A process, which is not started yet, with what its context knows."""
         known = board_to_begin_with(options)
-        context, keeper = self._context().child(agent.name), None
+        context, persister = self._context().child(agent.name), None
         if self._is_durable:
             check_can_be_kept(options or ProcessOptions())
             record = RunRecord(context.run_id, agent.name, "not started", "", 0, "process", context.process_id)
-            keeper = StoreKeeper(self._store, record, self._owner)
-        if options is not None and options.context_id is not None:
-            known = await known_in(self._store, options.context_id, agent.spec, known)
-        process = agent.process_in(context, objects, options, keeper, known)
-        self._know(process, keeper)
-        return process, keeper
+            persister = ProcessPersister(self._store, record, self._owner)
+        if options is not None and options.memory_id is not None:
+            known = await recall(self._store, options.memory_id, agent.spec, known)
+        process = agent.process_in(context, objects, options, persister, known)
+        self._know(process, persister)
+        return process, persister
 
-    def _know(self, process: AgentProcess, keeper: StoreKeeper | None) -> None:
+    def _know(self, process: AgentProcess, persister: ProcessPersister | None) -> None:
         self.processes.add(process)
-        if keeper is not None:
-            self._keepers[process] = keeper
+        if persister is not None:
+            self._persisters[process] = persister
 
-    async def _run(self, process: AgentProcess, keeper: StoreKeeper | None) -> AgentProcess:
-        async with self._going_on(process, keeper):
+    async def _run(self, process: AgentProcess, persister: ProcessPersister | None) -> AgentProcess:
+        async with self._going_on(process, persister):
             await process.run()
         return process
 
     @asynccontextmanager
-    async def _going_on(self, process: AgentProcess, keeper: StoreKeeper | None) -> AsyncIterator[None]:
+    async def _going_on(self, process: AgentProcess, persister: ProcessPersister | None) -> AsyncIterator[None]:
         """Holds the lease meanwhile. What a process that completes has found out is kept for those after it."""
         try:
-            if keeper is None:
+            if persister is None:
                 yield
             else:
-                async with keeper.holding(process):
+                async with persister.hold_lease(process):
                     yield
         finally:
             self.processes.rest(process)
-        context_id = process.options.context_id
-        if context_id is not None and process.status is ProcessStatus.COMPLETED:
-            await keep_context(self._store, context_id, process)
+        memory_id = process.options.memory_id
+        if memory_id is not None and process.status is ProcessStatus.COMPLETED:
+            await remember(self._store, memory_id, process)
 
-    async def _taken(self, process_id: str) -> tuple[AgentProcess, StoreKeeper | None]:
+    async def _taken(self, process_id: str) -> tuple[AgentProcess, ProcessPersister | None]:
         """A process, which nobody else goes on with meanwhile."""
         if not self._is_durable:
             return await self.process(process_id), None
@@ -227,30 +227,30 @@ class Runner:
 
     async def _claimed(
         self, record: RunRecord, lease: Lease, seconds: float = DEFAULT_LEASE
-    ) -> tuple[AgentProcess, StoreKeeper]:
+    ) -> tuple[AgentProcess, ProcessPersister]:
         """A process whose lease is ours: itself, where it rests here. One that cannot go on here is left to others."""
         process = self.processes.find(record.run_id)
-        keeper = None if process is None else self._keepers.get(process)
-        if process is not None and keeper is not None and keeper.can_go_on(process, record):
-            keeper.take_over(lease, seconds)
+        persister = None if process is None else self._persisters.get(process)
+        if process is not None and persister is not None and persister.can_continue(process, record):
+            persister.adopt_lease(lease, seconds)
         else:
-            keeper = StoreKeeper(self._store, record, lease.owner, lease=lease, seconds=seconds)
+            persister = ProcessPersister(self._store, record, lease.owner, lease=lease, seconds=seconds)
             try:
-                process = self._restored(record, keeper)
+                process = self._restored(record, persister)
             except BaseException:
                 with suppress(StoreError):  # it expires
                     await self._store.release(lease)
                 raise
-        self._know(process, keeper)
-        return process, keeper
+        self._know(process, persister)
+        return process, persister
 
-    def _restored(self, record: RunRecord, keeper: StoreKeeper | None = None) -> AgentProcess:
-        """What is kept of a process. Its keeper lets it be gone on with only by one at a time."""
+    def _restored(self, record: RunRecord, persister: ProcessPersister | None = None) -> AgentProcess:
+        """What is kept of a process. Its persister lets it be gone on with only by one at a time."""
         here = self.processes.find(record.run_id)
         agent = self._registry.of_record(record).spec if here is None else here.agent.renewed()
-        keeper = keeper or StoreKeeper(self._store, record, self._owner)
+        persister = persister or ProcessPersister(self._store, record, self._owner)
         context = replace(self._context().child(agent.name), run_id=record.run_id, process_id=record.parent_id)
-        return AgentProcess.restored(agent, record.state, context, keeper=keeper)
+        return AgentProcess.restored(agent, record.state, context, persister=persister)
 
 
 def _has_ended(process_id: str, status: ProcessStatus) -> RunConflictError:

@@ -3,13 +3,13 @@
 from tactician.process.blackboard import DEFAULT_BINDING, Blackboard, Rejection, UserInput
 from tactician.process.context import OperationContext
 from tactician.process.diagram import agent_flowchart
-from tactician.process.driving import Keeper
+from tactician.process.driving import Persister
 from tactician.process.history import ActionRun, ChildRun
-from tactician.process.keeping import DEFAULT_LEASE, StoreKeeper, kill_in
 from tactician.process.names import type_name
 from tactician.process.needs import need_tool_groups
 from tactician.process.options import DEFAULT_BUDGET, ProcessOptions, Verbosity, board_to_begin_with
 from tactician.process.people import ask_human, confirm
+from tactician.process.persistence import DEFAULT_LEASE, ProcessPersister, kill_run
 from tactician.process.process import AgentProcess
 from tactician.process.retrying import ActionRetryPolicy
 from tactician.process.snapshot import SavedObject, restored_board, saved_objects
@@ -39,8 +39,8 @@ __all__ = [
     "ActionRun",
     "ChildRun",
     "ActionRetryPolicy",
-    "Keeper",
-    "StoreKeeper",
+    "Persister",
+    "ProcessPersister",
     "DEFAULT_LEASE",
     "SavedObject",
     "saved_objects",
@@ -49,7 +49,7 @@ __all__ = [
     "stored_names",
     "upgrades",
     "formerly",
-    "kill_in",
+    "kill_run",
     "ask_human",
     "confirm",
     "Blackboard",

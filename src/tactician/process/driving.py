@@ -29,23 +29,23 @@ _PLANNING: Final = "planning failed:"
 _MOST_REPLANS = 5
 
 
-class Keeper(Protocol):
-    """Keeps a process, so that it can go on elsewhere."""
+class Persister(Protocol):
+    """Saver of a process, so that it can continue elsewhere."""
 
-    async def keep(self, process: AgentProcess) -> None:
-        """Keeps it as it is now.
+    async def save(self, process: AgentProcess) -> None:
+        """Save the process as it is now.
 
         Raises:
-            LeaseLostError: when somebody else has taken it over.
+            LeaseLostError: when another worker has claimed the process.
         """
         ...
 
-    def holding(self, process: AgentProcess) -> AbstractAsyncContextManager[None]:
-        """Lets nobody else go on with it meanwhile.
+    def hold_lease(self, process: AgentProcess) -> AbstractAsyncContextManager[None]:
+        """Hold the lease of the process.
 
         Raises:
-            RunConflictError: when somebody else does already.
-            LeaseLostError: when somebody else has taken it over.
+            RunConflictError: when somebody else runs the process already.
+            LeaseLostError: when another worker has claimed the process.
         """
         ...
 
@@ -63,10 +63,10 @@ class Driver:
         "_context",
         "_happening",
         "_is_to_pause",
-        "_keeper",
-        "_keeping",
         "_meter",
+        "_persister",
         "_process",
+        "_saving",
         "_state",
     )
 
@@ -77,7 +77,7 @@ class Driver:
         context: RunContext,
         meter: BudgetMeter,
         announce: Announcer,
-        keeper: Keeper | None,
+        persister: Persister | None,
     ) -> None:
         self._process = process
         self._state = state
@@ -85,8 +85,8 @@ class Driver:
         self._meter = meter
         self._announce = announce
         self._actor = Actor(process, state, context, meter, announce)
-        self._keeper = keeper
-        self._keeping = asyncio.Lock()
+        self._persister = persister
+        self._saving = asyncio.Lock()
         self._is_to_pause = False
         self._happening = _PLANNING
 
@@ -102,11 +102,11 @@ class Driver:
     @property
     def is_kept(self) -> bool:
         """Whether the process is kept, so that it can go on elsewhere."""
-        return self._keeper is not None
+        return self._persister is not None
 
-    def holding(self) -> AbstractAsyncContextManager[None]:
-        """Lets nobody else go on with the process meanwhile, if it is kept."""
-        return nullcontext() if self._keeper is None else self._keeper.holding(self._process)
+    def hold_lease(self) -> AbstractAsyncContextManager[None]:
+        """Hold the lease of the process, if the process is persisted."""
+        return nullcontext() if self._persister is None else self._persister.hold_lease(self._process)
 
     async def run(self) -> None:
         """Step after step, as long as the process is running."""
@@ -156,7 +156,7 @@ class Driver:
             used = RunResult(None, RunStatus.FAILED, tally=self._context.tally, run_id=self._context.run_id)
             raise BudgetError(limit, used)
         done = await self._actor.act_inside(self._process.agent.action(name), context)
-        async with self._keeping:  # several may be run at once
+        async with self._saving:  # several may be run at once
             await self.keep()
         return done
 
@@ -170,8 +170,8 @@ class Driver:
 
     async def keep(self) -> None:
         """Has the process kept as it is now."""
-        if self._keeper is not None:
-            await self._keeper.keep(self._process)
+        if self._persister is not None:
+            await self._persister.save(self._process)
 
     async def _decide_anew(self) -> Decision:
         """The best plan from here. Where all depends on the action that asked to plan without it, it is tried again."""

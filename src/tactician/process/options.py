@@ -45,7 +45,7 @@ class ProcessOptions:
     Attributes:
         budget: how far it may go, with all that runs inside it: 50 actions, a million tokens and 2 US dollars, by
             default.
-        context_id: what processes with the same id have found out, the next one begins with; nothing, when `None`.
+        memory_id: id of the memory that the process recalls at its start and adds its findings to; none, when `None`.
         blackboard: what it begins with, besides what it is started with; it has a copy.
         max_parallel: how many actions may run at once, where their order does not matter.
         retry: how often an action is tried that does not say so itself.
@@ -61,7 +61,7 @@ class ProcessOptions:
     """
 
     budget: Budget = DEFAULT_BUDGET
-    context_id: str | None = None
+    memory_id: str | None = None
     blackboard: Blackboard | None = None
     max_parallel: int = 1
     retry: ActionRetryPolicy = DEFAULT_RETRIES
@@ -76,7 +76,7 @@ class ProcessOptions:
         _need("retry", self.retry, ActionRetryPolicy, "ActionRetryPolicy(attempts=3)")
         _need("blackboard", self.blackboard, Blackboard | None, "Blackboard(...)")
         _need("verbosity", self.verbosity, Verbosity | None, "Verbosity(plans=True)")
-        _need_name("context_id", self.context_id)
+        _need_name("memory_id", self.memory_id)
         _need_function("on_event", self.on_event, "print")
         _need_function("terminate_when", self.terminate_when, "lambda process: None")
         need_amount("ProcessOptions.max_parallel", self.max_parallel, least=1, whole=True)

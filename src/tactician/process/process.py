@@ -13,7 +13,7 @@ from tactician.process.announcing import Announcer
 from tactician.process.blackboard import Blackboard
 from tactician.process.context import begin_inside, options_inside
 from tactician.process.diagram import process_flowchart
-from tactician.process.driving import Driver, Keeper
+from tactician.process.driving import Driver, Persister
 from tactician.process.history import ActionRun
 from tactician.process.needs import need_tool_groups
 from tactician.process.options import ProcessOptions
@@ -40,7 +40,7 @@ class AgentProcess(ProcessView):
         blackboard: Blackboard,
         context: RunContext,
         options: ProcessOptions | None = None,
-        keeper: Keeper | None = None,
+        persister: Persister | None = None,
         state: ProcessState | None = None,
     ) -> None:
         self.options = options or options_inside(context) or ProcessOptions()
@@ -48,7 +48,7 @@ class AgentProcess(ProcessView):
         inside = surroundings(context, self.options, self._meter)
         super().__init__(agent, ProcessState(blackboard) if state is None else state, inside)
         self._announce = Announcer(self._context)
-        self._driver = Driver(self, self._state, self._context, self._meter, self._announce, keeper)
+        self._driver = Driver(self, self._state, self._context, self._meter, self._announce, persister)
         self._task: asyncio.Task[object] | None = None
         self._seconds = self._began = 0.0
         self._rests = asyncio.Event()
@@ -84,7 +84,7 @@ class AgentProcess(ProcessView):
         text: str,
         context: RunContext,
         options: ProcessOptions | None = None,
-        keeper: Keeper | None = None,
+        persister: Persister | None = None,
         *,
         is_counted: bool = False,
     ) -> AgentProcess:
@@ -99,7 +99,7 @@ class AgentProcess(ProcessView):
         """
         saved = read(text)
         state = state_of(saved, agent)
-        process = cls(agent, state.blackboard, context, options or options_of(saved), keeper, state)
+        process = cls(agent, state.blackboard, context, options or options_of(saved), persister, state)
         process._meter.restore(saved["turns"], saved["seconds"], saved["actions"])
         process._seconds = saved["seconds"]
         if not is_counted:
@@ -152,7 +152,7 @@ class AgentProcess(ProcessView):
         if not self._can_go_on or self._state.has_to_wait:
             return
         need_tool_groups(self.agent, self._context)
-        async with self._driver.holding():
+        async with self._driver.hold_lease():
             if self._can_go_on:  # it may have been killed meanwhile
                 await self._work(work)
 

@@ -29,7 +29,7 @@ class SavedOptions(TypedDict):
     """How a process is run, as far as that has a JSON form. What may be missing is as it was before there was such."""
 
     limits: dict[str, float | None]
-    context_id: str | None
+    memory_id: str | None
     max_parallel: int
     delay: float
     tool_delay: NotRequired[float]
@@ -41,7 +41,7 @@ def saved_options(options: ProcessOptions) -> SavedOptions:
     """The options as JSON: all but the functions, and the blackboard, which is saved by itself."""
     return SavedOptions(
         limits={limit.name: getattr(options.budget, limit.name) for limit in fields(Budget)},
-        context_id=options.context_id,
+        memory_id=options.memory_id,
         max_parallel=options.max_parallel,
         delay=options.delay,
         tool_delay=options.tool_delay,
@@ -60,7 +60,7 @@ def restored_options(saved: SavedOptions) -> ProcessOptions:
     try:
         return ProcessOptions(
             budget=_restored_budget(saved["limits"]),
-            context_id=saved["context_id"],
+            memory_id=saved["memory_id"],
             max_parallel=saved["max_parallel"],
             delay=saved["delay"],
             tool_delay=saved.get("tool_delay", 0.0),

@@ -157,10 +157,13 @@ def _upgrades_of(kind: type) -> Mapping[int, Upgrade]:
     return found
 
 
-def _with_children(snapshot: Saved) -> Saved:
-    """Version 2 counts the actions of processes inside, and tells of those processes."""
+def _upgrade_to_version_2(snapshot: Saved) -> Saved:
+    """Add the child processes and the number of their actions; the context of the options is called a memory."""
     history = [{**run, "children": []} for run in cast("list[Saved]", snapshot["history"])]
-    return {**snapshot, "version": 2, "history": cast("list[JsonValue]", history), "actions": len(history)}
+    options = dict(cast("Saved", snapshot["options"]))
+    options["memory_id"] = options.pop("context_id")
+    changed: Saved = {"history": cast("list[JsonValue]", history), "actions": len(history), "options": options}
+    return {**snapshot, "version": 2, **changed}
 
 
-_SNAPSHOTS: Mapping[int, Upgrade] = {1: _with_children}
+_SNAPSHOTS: Mapping[int, Upgrade] = {1: _upgrade_to_version_2}

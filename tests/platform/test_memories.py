@@ -1,4 +1,4 @@
-"""Contexts: what one process has found out on its way is there for the next one, whatever that one is to give."""
+"""Memories: findings of one process for the next one, whatever result that one has to produce."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Improver:
         return Facts(facts.number + 10)
 
 
-OPTIONS = ProcessOptions(context_id="c")
+OPTIONS = ProcessOptions(memory_id="c")
 
 
 async def test_what_another_agent_found_on_its_way_is_no_result_of_this_one() -> None:

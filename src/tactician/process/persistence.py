@@ -1,4 +1,4 @@
-"""Keeps a process in a store while it runs: a snapshot after each step, under a lease that nobody else has."""
+"""Persistence of a process: a snapshot in a store after each step, under a lease."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
 from tactician.errors import LeaseLostError, RunConflictError, RunNotFoundError, StoredStateError, StoreError
+from tactician.process.lease_heartbeat import LEASE_HEARTBEAT, HeldLease
 from tactician.process.process import AgentProcess
 from tactician.process.snapshot import read, with_end
-from tactician.process.standing_in import STAND_IN, HeldLease
 from tactician.process.status import ProcessStatus
 from tactician.runs import Lease, RunRecord, RunStore
 from tactician.runs.store import ENDED
 
 DEFAULT_LEASE = 30.0
 _HEARTBEATS = 3
-_KILLS = 20
+_KILL_ATTEMPTS = 20
 
 
-async def kill_in(store: RunStore, run_id: str, reason: str) -> bool:
-    """Marks a process or a run in a store as killed; whoever runs it sees that, and ends it. No agent is needed.
+async def kill_run(store: RunStore, run_id: str, reason: str) -> bool:
+    """Mark a process or a run in a store as killed; its worker notices and ends it. No agent is needed.
 
     Returns:
-        Whether it had not ended before.
+        False when the run had ended before.
 
     Raises:
-        RunNotFoundError: when the store holds none with the id.
-        RunConflictError: when it changes too fast.
-        StoredStateError: when what is kept of a process cannot be read.
+        RunNotFoundError: when the store has no run with this id.
+        RunConflictError: when the run changes too fast.
+        StoredStateError: when the stored process cannot be read.
     """
-    for _ in range(_KILLS):
+    for _ in range(_KILL_ATTEMPTS):
         record = await store.load(run_id)
         if record is None:
             raise RunNotFoundError(f"There is no run with the id {run_id!r} in the store")
@@ -45,15 +45,15 @@ async def kill_in(store: RunStore, run_id: str, reason: str) -> bool:
     raise RunConflictError(f"{run_id} changes too fast to be killed: try again")
 
 
-class StoreKeeper:
-    """Saves one process, as long as it is ours.
+class ProcessPersister:
+    """Saver of one process, for as long as its lease is held here.
 
     Args:
-        store: where it is kept.
-        record: its record, as it was loaded or claimed; one with version 0 is new.
-        lease: ours, when the record was claimed.
-        owner: who we are.
-        seconds: how long a lease is valid; it is renewed three times in that time.
+        store: store of the process.
+        record: record as loaded or claimed; version 0 for a new process.
+        owner: name of this owner of leases.
+        lease: lease of a record that was claimed.
+        seconds: duration of a lease; the lease is renewed three times in that time.
     """
 
     def __init__(
@@ -69,42 +69,42 @@ class StoreKeeper:
         self._record = record
         self._owner = owner
         self._seconds = seconds
-        self._lease = None if lease is None else self._ours(lease)
+        self._lease = None if lease is None else self._held(lease)
         self._holder: asyncio.Task[object] | None = None
         self._is_over = self._was_interrupted = False
         self._failure: StoreError | None = None
 
     def is_current(self, record: RunRecord) -> bool:
-        """Whether the process here is what is kept: nobody has changed it since it was loaded or saved here."""
+        """Return whether the record is the one that was last loaded or saved here."""
         return record.version == self._record.version and not self._was_interrupted
 
-    def can_go_on(self, process: AgentProcess, record: RunRecord) -> bool:
-        """Whether the process here rests, just as it is kept, so that it can itself go on."""
+    def can_continue(self, process: AgentProcess, record: RunRecord) -> bool:
+        """Return whether the object in memory is idle and equals the record, so that it can continue itself."""
         return self._holder is None and self.is_current(record) and process.status.value == record.status
 
-    def take_over(self, lease: Lease, seconds: float) -> None:
-        """Has the lease of a process that is about to go on."""
+    def adopt_lease(self, lease: Lease, seconds: float) -> None:
+        """Use a lease that was claimed for the process."""
         self._seconds = seconds
-        self._lease = self._ours(lease)
+        self._lease = self._held(lease)
 
     @property
     def was_interrupted(self) -> bool:
-        """Whether the process was interrupted here, in the middle of something: only what is kept can go on."""
+        """True when the process was interrupted in the middle of a step: only its record can continue."""
         return self._was_interrupted
 
     @property
     def has_ended(self) -> bool:
-        """Whether the process was kept here as one that has ended."""
+        """True when the saved process has ended."""
         return self._record.status in ENDED
 
-    async def keep(self, process: AgentProcess) -> None:
-        """Saves the process as it is now. One that was killed by others in the meantime is killed here too.
+    async def save(self, process: AgentProcess) -> None:
+        """Save the process as it is now. Kill it here if it was killed in the store meanwhile.
 
         Raises:
-            LeaseLostError: when another worker has taken it over.
+            LeaseLostError: when another worker has claimed the process.
             StoredStateError: when an object on its blackboard has no JSON form.
-            StoreError: when the store does not answer, or once did not: then the process goes on elsewhere, from what
-                the store has, and what comes of it here does not count.
+            StoreError: when the store does not answer, or once did not: then the process continues elsewhere, from
+                its record, and its results here do not count.
         """
         if self._is_over:
             return
@@ -118,34 +118,33 @@ class StoreKeeper:
             wakes_at=min(deadlines) if deadlines and process.status is ProcessStatus.WAITING else None,
         )
         try:
-            await self._save(changed)
+            await self._write(changed)
         except RunConflictError:
             if not await self._was_killed():
                 raise LeaseLostError(f"{process!r} was changed by somebody else while it was running here") from None
             await self._kill(process)
-            return
         except StoreError as error:
             self._failure = error
             raise
 
-    async def _save(self, changed: RunRecord) -> None:
-        """Saves the record, and knows that it has, even when it is cancelled meanwhile. A new one is ours then."""
-        saving = asyncio.ensure_future(self._saved(changed))
+    async def _write(self, changed: RunRecord) -> None:
+        """Write the record and note its new version, even when the task is cancelled meanwhile."""
+        writing = asyncio.ensure_future(self._save_or_add(changed))
         try:
-            self._record = await asyncio.shield(saving)
+            self._record = await asyncio.shield(writing)
         except asyncio.CancelledError:
-            self._record = await saving
+            self._record = await writing
             raise
 
-    async def _saved(self, changed: RunRecord) -> RunRecord:
+    async def _save_or_add(self, changed: RunRecord) -> RunRecord:
         if self._lease is not None or changed.version or changed.status in ENDED:
             return await self._store.save(changed, None if self._lease is None else self._lease.lease)
         saved, lease = await self._store.add(changed, self._owner, self._seconds)
-        self._hold(lease)
+        self._start_heartbeat(lease)
         return saved
 
     def _state_of(self, process: AgentProcess) -> str:
-        """The process as JSON; for one that has failed because it has none, what was kept of it last."""
+        """Return the snapshot; that of the last save for a process that failed because it has none."""
         try:
             return process.snapshot()
         except StoredStateError:
@@ -154,30 +153,31 @@ class StoreKeeper:
             return self._record.state
 
     @asynccontextmanager
-    async def holding(self, process: AgentProcess) -> AsyncIterator[None]:
-        """Makes the process ours meanwhile: takes the lease, unless it is ours already, renews it, and gives it back.
-        When it is lost, the process is interrupted.
+    async def hold_lease(self, process: AgentProcess) -> AsyncIterator[None]:
+        """Hold the lease of the process: claim it unless it is held already, renew it, and release it at the end.
+
+        Interrupts the process when the lease is lost.
 
         Raises:
-            RunConflictError: when somebody else is going on with the process, or has since it was loaded.
+            RunConflictError: when somebody else runs the process, or has run it since it was loaded.
             LeaseLostError: when the lease was lost.
         """
         if self._holder is not None and self._holder is asyncio.current_task():
             yield
             return
-        await self._take(process)
+        await self._acquire(process)
         try:
-            async with self._beating(process):
+            async with self._renewing(process):
                 yield
         except BaseException:
             self._was_interrupted = process.status is ProcessStatus.RUNNING
             raise
         finally:
             self._holder = None
-            await self._give_back()
+            await self._release()
 
-    async def _take(self, process: AgentProcess) -> None:
-        """Takes the lease of a process that was loaded; that of a new one is taken when it is first saved."""
+    async def _acquire(self, process: AgentProcess) -> None:
+        """Claim the lease of a process that was loaded; a new process gets its lease with its first save."""
         if self._holder is not None:
             raise RunConflictError(f"{process!r} is being gone on with already.")
         if self._was_interrupted:
@@ -187,7 +187,7 @@ class StoreKeeper:
         self._holder = asyncio.current_task()
         try:
             if self._lease is not None:
-                STAND_IN.add(self._lease)
+                LEASE_HEARTBEAT.add(self._lease)
             elif self._record.version:
                 await self._claim(process)
         except BaseException:
@@ -199,31 +199,31 @@ class StoreKeeper:
         if claimed is None:
             raise RunConflictError(f"{process!r} has ended, or somebody else is going on with it.")
         record, lease = claimed
-        self._hold(lease)
+        self._start_heartbeat(lease)
         if record.version != self._record.version:
-            await self._give_back()
+            await self._release()
             raise RunConflictError(
                 f"{process!r} has gone on elsewhere since it was loaded: see `await platform.process({process.id!r})`."
             )
 
-    def _ours(self, lease: Lease) -> HeldLease:
+    def _held(self, lease: Lease) -> HeldLease:
         return HeldLease(self._store, lease, f"the process {lease.run_id}", self._seconds)
 
-    def _hold(self, lease: Lease) -> None:
-        self._lease = self._ours(lease)
-        STAND_IN.add(self._lease)
+    def _start_heartbeat(self, lease: Lease) -> None:
+        self._lease = self._held(lease)
+        LEASE_HEARTBEAT.add(self._lease)
 
-    async def _give_back(self) -> None:
+    async def _release(self) -> None:
         held, self._lease = self._lease, None
         if held is not None:
-            STAND_IN.discard(held)
-            with suppress(StoreError):  # it expires
+            LEASE_HEARTBEAT.discard(held)
+            with suppress(StoreError):  # the lease expires
                 await self._store.release(held.lease)
 
     @asynccontextmanager
-    async def _beating(self, process: AgentProcess) -> AsyncIterator[None]:
+    async def _renewing(self, process: AgentProcess) -> AsyncIterator[None]:
         lost: list[LeaseLostError] = []
-        beating = asyncio.create_task(self._beat(process, asyncio.current_task(), lost))
+        renewal = asyncio.create_task(self._renew(process, asyncio.current_task(), lost))
         try:
             yield
         except asyncio.CancelledError:
@@ -234,11 +234,13 @@ class StoreKeeper:
             task.uncancel()
             raise lost[0] from None
         finally:
-            beating.cancel()
+            renewal.cancel()
             with suppress(asyncio.CancelledError):
-                await beating
+                await renewal
 
-    async def _beat(self, process: AgentProcess, task: asyncio.Task[object] | None, lost: list[LeaseLostError]) -> None:
+    async def _renew(
+        self, process: AgentProcess, task: asyncio.Task[object] | None, lost: list[LeaseLostError]
+    ) -> None:
         while True:
             await asyncio.sleep(self._seconds / _HEARTBEATS)
             if self._lease is None:
@@ -246,7 +248,7 @@ class StoreKeeper:
             try:
                 await self._lease.renew()
                 was_killed = await self._was_killed()
-            except StoreError:  # the lease lasts for two more of these
+            except StoreError:  # the lease lasts for two more renewals
                 continue
             except LeaseLostError as error:
                 lost.append(error)
@@ -258,7 +260,7 @@ class StoreKeeper:
                 return
 
     async def _kill(self, process: AgentProcess) -> None:
-        """Ends here what others have ended in the store, for the reason that they gave."""
+        """End the process here that was killed in the store, for the reason stored there."""
         self._is_over = True
         reason = None
         with suppress(StoreError, StoredStateError):

@@ -1,0 +1,81 @@
+"""Memories: findings that processes with the same memory id pass on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_json
+
+from tactician.errors import RunConflictError, StoredStateError
+from tactician.process import (
+    AgentProcess,
+    Blackboard,
+    PlannedAgentSpec,
+    Rejection,
+    SavedObject,
+    UserInput,
+    restored_board,
+    saved_objects,
+)
+from tactician.runs import RunStore
+
+_ATTEMPTS = 5
+
+
+async def recall(store: RunStore, memory_id: str, agent: PlannedAgentSpec, board: Blackboard) -> Blackboard:
+    """Return a blackboard with the objects of a memory whose types the agent knows, followed by those of the board.
+
+    The results of the agent's goals are left out: the process has to produce its own.
+
+    Raises:
+        StoredStateError: when the memory cannot be read.
+    """
+    stored = await store.load_context(memory_id)
+    saved = [] if stored is None else _read(memory_id, stored[0])
+    known = [one for one in saved if one["type"] in agent.types]
+    recalled, results = restored_board(known, {}, agent), tuple(_result_types(agent))
+    entries = (entry for entry in recalled.entries if not isinstance(entry.value, results))
+    return Blackboard.of((*entries, *board.entries), board.conditions)
+
+
+async def remember(store: RunStore, memory_id: str, process: AgentProcess) -> None:
+    """Add the findings of a process to a memory: what is visible on its blackboard and not in the memory yet.
+
+    Leaves out what people typed, and the result, which the next process has to produce itself.
+
+    Raises:
+        RunConflictError: when others keep changing the memory.
+    """
+    result = process.result
+    typed = UserInput | Rejection
+    findings = [e for e in process.blackboard.entries if e.value is not result and not isinstance(e.value, typed)]
+    fresh = [one for one in saved_objects(Blackboard.of(findings, {})) if not one["hidden"]]
+    for attempt in range(_ATTEMPTS):
+        stored = await store.load_context(memory_id)
+        text, version = ("[]", 0) if stored is None else stored
+        saved = _read(memory_id, text)
+        added = [one for one in fresh if one not in saved]
+        try:
+            await store.save_context(memory_id, to_json([*saved, *added]).decode(), version)
+        except RunConflictError:
+            if attempt + 1 == _ATTEMPTS:
+                raise
+        else:
+            return
+
+
+def _result_types(agent: PlannedAgentSpec) -> Iterator[type]:
+    """Yield the types that keep the action of a goal from running when an object of the type is there."""
+    for goal in agent.goals:
+        action = agent.action(goal.name)
+        if action.plan.pre.get(action.condition_ran) is False:
+            taken = (*action.input_types, *action.optional_types)
+            yield from (kind for kind in goal.output_types if not any(issubclass(one, kind) for one in taken))
+
+
+def _read(memory_id: str, text: str) -> list[SavedObject]:
+    try:
+        return TypeAdapter(list[SavedObject]).validate_json(text)
+    except ValidationError as error:
+        raise StoredStateError(f"The memory {memory_id!r} cannot be read: {error}") from error
