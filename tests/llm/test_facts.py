@@ -22,7 +22,7 @@ from tactician.llm import (
 )
 from tactician.llm.facts import facts_from
 from tactician.llm.known_models import KNOWN
-from tactician.llm.wire.dialect import Dialect
+from tactician.llm.wire import Dialect
 
 
 def sent(provider: str, model: str, facts: FactTable | None = None, **options: object) -> dict[str, object]:

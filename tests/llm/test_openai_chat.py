@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tactician.llm import Delta, ModelResponse, TextDelta, ThinkingDelta, ToolCallDelta
-from tactician.llm.wire.openai_chat import StreamDecoder, decode
+from tactician.llm.wire.openai_chat import ChatStreamDecoder, decode
 from tests.support.chat_server import USAGE, call, call_piece, chunk, completion, usage_chunk
 
 WORDS = st.text(max_size=12)
@@ -51,7 +51,7 @@ def _call_chunks(draw: st.DrawFn, calls: Sequence[tuple[str, str, str]]) -> list
 
 
 def stream(chunks: Sequence[object]) -> tuple[list[Delta], ModelResponse]:
-    decoder = StreamDecoder("m")
+    decoder = ChatStreamDecoder("m")
     deltas = [delta for one in chunks for delta in decoder.feed(json.dumps(one))]
     return deltas, decoder.response()
 

@@ -16,7 +16,7 @@ from tests.support.anthropic_message_rules import Refused
 from tests.support.anthropic_rules import check
 from tests.support.chat_server import ChatServer, Received, Reply, answers, cut, sends
 
-ANTHROPIC = WireFormat("anthropic-messages", wire.encode, wire.decode, wire.StreamDecoder)
+ANTHROPIC = WireFormat("anthropic-messages", wire.encode, wire.decode, wire.MessagesStreamDecoder)
 USAGE: Mapping[str, object] = {
     "input_tokens": 11,
     "output_tokens": 7,

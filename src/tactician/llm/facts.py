@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from tactician.errors import ConfigurationError, in_lines
 from tactician.llm.known_models import KNOWN
 from tactician.llm.model import Features
-from tactician.llm.wire.dialect import Dialect
+from tactician.llm.wire import Dialect
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

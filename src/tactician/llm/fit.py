@@ -18,7 +18,7 @@ from pydantic_core import from_json, to_json
 
 from tactician.llm.messages import AssistantMessage, Message, SystemMessage, Text, ToolCall, ToolResult, UserMessage
 from tactician.llm.model import Features, JsonSchema, ModelRequest, ModelResponse, OutputSpec, ToolSpec
-from tactician.llm.schema import closed, hoisted, is_strict
+from tactician.llm.schema import closed, hoisted, is_strict, schema_instructions
 
 Restore: TypeAlias = Callable[[ModelResponse], ModelResponse]
 
@@ -186,11 +186,8 @@ def _restore_answer(response: ModelResponse, name: str) -> ModelResponse:
 
 
 def _with_schema_in_prompt(request: ModelRequest, output: OutputSpec) -> ModelRequest:
-    instructions = (
-        "Answer with one JSON object that matches this JSON schema, and write nothing else:\n"
-        + to_json(output.schema).decode()
-    )
-    return replace(request, messages=_with_instructions(request.messages, instructions), output=None)
+    messages = _with_instructions(request.messages, schema_instructions(output.schema))
+    return replace(request, messages=messages, output=None)
 
 
 def _with_instructions(messages: Iterable[Message], instructions: str) -> tuple[Message, ...]:

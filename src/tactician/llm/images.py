@@ -23,7 +23,7 @@ from tactician.llm.routing.again import tried_again
 from tactician.llm.routing.retries import RetryPolicy
 from tactician.llm.services import check_served, service_endpoint
 from tactician.llm.usage import NO_USAGE, Usage
-from tactician.llm.wire.values import count
+from tactician.llm.wire import count
 
 DEFAULT_IMAGE_MODEL = "gpt-image-2.5-sunburst"
 DEFAULT_EDIT_MODEL = DEFAULT_IMAGE_MODEL

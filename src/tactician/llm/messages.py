@@ -217,6 +217,15 @@ def text_of(messages: Iterable[Message]) -> str:
     return "\n".join(message.content if isinstance(message, ToolResult) else message.text for message in messages)
 
 
+def text_with_reasoning(message: AssistantMessage) -> str:
+    """Return the text of a message with its thinking before it, between `[REASONING]` and `[/REASONING]`.
+
+    For showing and logging. It is never sent to a model: thinking is a part of its own.
+    """
+    thinking = message.thinking
+    return f"[REASONING]\n{thinking}\n[/REASONING]\n\n{message.text}" if thinking else message.text
+
+
 @cache
 def _adapter() -> TypeAdapter[tuple[Message, ...]]:
     from pydantic import TypeAdapter

@@ -11,8 +11,7 @@ from tactician.llm.gating import Gate, OnUnsupported
 from tactician.llm.model import Features
 from tactician.llm.pricing import NO_PRICES, ModelPrice
 from tactician.llm.remote import FULL_FEATURES, Endpoint
-from tactician.llm.wire import DEFAULT_DIALECT, OPENAI_CHAT, Dialect, WireFormat
-from tactician.llm.wire.anthropic_thinking import BINDING_HEADER
+from tactician.llm.wire import BINDING_HEADER, DEFAULT_DIALECT, OPENAI_CHAT, Dialect, WireFormat
 
 
 @dataclass(frozen=True, slots=True)

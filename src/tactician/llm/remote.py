@@ -76,7 +76,7 @@ class RemoteModel:
         for _ in range(_MOST_PAUSES):
             if (onward := self._onward(request, response)) is None:
                 break
-            response = self.endpoint.wire.merged(response, await self._once(onward))
+            response = self.endpoint.wire.merge(response, await self._once(onward))
         return self._signed(response, restore)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | ModelResponse]:
@@ -98,7 +98,7 @@ class RemoteModel:
                     for delta in chain.from_iterable(map(decoder.feed, events)):
                         yield delta
             leg = decoder.response()
-            response = leg if response is None else self.endpoint.wire.merged(response, leg)
+            response = leg if response is None else self.endpoint.wire.merge(response, leg)
             if (onward := self._onward(request, response)) is None:
                 break
             asked = onward
@@ -112,7 +112,7 @@ class RemoteModel:
         try:
             answer = await post_json(endpoint.url, body, self._headers, timeout, self.name)
         except ThinkingRefusedError:
-            if (readable := endpoint.wire.without_thinking(request)) is None:
+            if (readable := endpoint.wire.strip_thinking(request)) is None:
                 raise
             return await self._once(readable)
         return endpoint.wire.decode(answer, self.name)
@@ -128,7 +128,7 @@ class RemoteModel:
                     yield events.feed(chunk)
             yield events.close()
         except ThinkingRefusedError:  # the status said so: nothing of an answer has come
-            if (readable := endpoint.wire.without_thinking(request)) is None:
+            if (readable := endpoint.wire.strip_thinking(request)) is None:
                 raise
             async with aclosing(self._reads(readable)) as reads:
                 async for read in reads:
@@ -140,8 +140,8 @@ class RemoteModel:
 
     def _onward(self, request: ModelRequest, response: ModelResponse) -> ModelRequest | None:
         """The request that lets an answer go on that the provider paused, as Anthropic does in long searches."""
-        continuation = self.endpoint.wire.continuation
-        return continuation(request, response) if continuation is not None else None
+        continue_paused = self.endpoint.wire.continue_paused
+        return continue_paused(request, response) if continue_paused is not None else None
 
     def _signed(self, response: ModelResponse, restore: Restore | None) -> ModelResponse:
         told = response if restore is None else restore(response)

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from pydantic_core import to_json
+
 from tactician.llm.model import JsonSchema
 
 _LEFT_OUT = ("title", "default", "discriminator")
+# What strict function calling refuses: OpenAI's guide, "Supported schemas". `default` would mean nothing in it.
+_NOT_IN_STRICT_TOOLS = frozenset(
+    {"default", "oneOf", "allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas"}
+    | {"patternProperties", "minLength", "maxLength", "uniqueItems"}
+)
 
 
 def closed(schema: JsonSchema) -> dict[str, object]:
@@ -42,6 +49,14 @@ def _closed_item(value: object) -> object:
     return value
 
 
+def schema_instructions(schema: JsonSchema) -> str:
+    """Return what to tell a model that cannot be held to the schema of its answer."""
+    return (
+        "Answer with one JSON object that matches this JSON schema, and write nothing else:\n"
+        + to_json(schema).decode()
+    )
+
+
 def is_strict(schema: JsonSchema) -> bool:
     """Whether strict structured output can express the schema: no object has properties of any name."""
     if schema.get("type") == "object" and schema.get("additionalProperties") is not False:
@@ -53,6 +68,35 @@ def _is_strict_value(value: object) -> bool:
     if isinstance(value, dict):
         return is_strict(value)
     return all(map(_is_strict_value, value)) if isinstance(value, list) else True
+
+
+def fits_strict_tools(schema: JsonSchema) -> bool:
+    """Tell whether strict function calling takes the schema as it is: closed objects, nothing optional."""
+    return schema.get("type") == "object" and _fits(schema)
+
+
+def _fits(schema: JsonSchema) -> bool:
+    if not _NOT_IN_STRICT_TOOLS.isdisjoint(schema):
+        return False
+    properties = schema.get("properties")
+    if schema.get("type") == "object" and not isinstance(properties, dict):
+        return False
+    if isinstance(properties, dict):
+        required = schema.get("required")
+        complete = set(properties) == set(required if isinstance(required, list) else ())
+        if schema.get("additionalProperties") is not False or not complete:
+            return False
+    return all(_fits_value(name, value) for name, value in schema.items())
+
+
+def _fits_value(name: str, value: object) -> bool:
+    if isinstance(value, dict):
+        if name in ("properties", "$defs"):
+            return all(_fits(inner) for inner in value.values() if isinstance(inner, dict))
+        return name != "items" or _fits(value)
+    if name == "anyOf" and isinstance(value, list):
+        return all(_fits(inner) for inner in value if isinstance(inner, dict))
+    return True
 
 
 def without_keywords(schema: JsonSchema, keywords: frozenset[str]) -> JsonSchema:

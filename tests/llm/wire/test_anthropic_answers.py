@@ -26,7 +26,7 @@ from tactician.llm import (
     Usage,
 )
 from tactician.llm.messages import ProviderItem
-from tactician.llm.wire.anthropic_messages import FORMAT, StreamDecoder, decode
+from tactician.llm.wire.anthropic_messages import FORMAT, MessagesStreamDecoder, decode
 from tests.support.anthropic_server import (
     error,
     events,
@@ -93,7 +93,7 @@ class TestAnswers:
 
 
 def feed(*given: dict[str, object]) -> tuple[list[object], ModelResponse]:
-    decoder = StreamDecoder("m")
+    decoder = MessagesStreamDecoder("m")
     deltas: list[object] = [delta for event in given for delta in decoder.feed(json.dumps(event))]
     return deltas, decoder.response()
 

@@ -25,7 +25,7 @@ from tactician.llm import (
     UserMessage,
 )
 from tactician.llm.messages import ProviderItem
-from tactician.llm.wire.anthropic_messages import FORMAT, continuation, decode, encode, merged
+from tactician.llm.wire.anthropic_messages import FORMAT, continue_paused, decode, encode, merge
 from tests.support.anthropic_server import (
     Block,
     found,
@@ -183,11 +183,11 @@ class TestPauses:
         return decode(message(text("Let me see."), searching("s", "q"), stop="pause_turn", container="box"))
 
     def test_a_whole_answer_has_no_continuation(self) -> None:
-        assert continuation(self.REQUEST, decode(message(text("Hi")))) is None
-        assert continuation(self.REQUEST, decode(message(tool_use("1", "a"), container="box"))) is None
+        assert continue_paused(self.REQUEST, decode(message(text("Hi")))) is None
+        assert continue_paused(self.REQUEST, decode(message(tool_use("1", "a"), container="box"))) is None
 
     def test_a_paused_turn_is_sent_back_as_it_was(self) -> None:
-        more = continuation(self.REQUEST, self.paused())
+        more = continue_paused(self.REQUEST, self.paused())
 
         assert more is not None
         sent = encode(more, "m")
@@ -200,7 +200,7 @@ class TestPauses:
     def test_a_paused_turn_may_end_in_thinking(self) -> None:
         response = decode(message(searching("s", "q"), thinking("Hm"), stop="pause_turn"))
 
-        more = continuation(self.REQUEST, response)
+        more = continue_paused(self.REQUEST, response)
 
         assert more is not None
         assert turns(*more.messages)[-1] == ("assistant", [searching("s", "q"), thinking("Hm")])
@@ -213,7 +213,7 @@ class TestPauses:
     def test_all_parts_are_one_answer(self) -> None:
         rest = decode(message(found("s"), text("Sunny.")))
 
-        whole = merged(self.paused(), rest)
+        whole = merge(self.paused(), rest)
 
         assert whole == ModelResponse(
             decode(message(text("Let me see."), searching("s", "q"), found("s"), text("Sunny."))).message,
@@ -221,13 +221,13 @@ class TestPauses:
             "stop",
             "claude-served",
         )
-        assert continuation(self.REQUEST, whole) is None
+        assert continue_paused(self.REQUEST, whole) is None
         assert whole.usage.requests == 2
 
     def test_a_turn_can_pause_again(self) -> None:
         again = decode(message(found("s"), searching("t", "r"), stop="pause_turn", container="box"))
 
-        more = continuation(self.REQUEST, merged(self.paused(), again))
+        more = continue_paused(self.REQUEST, merge(self.paused(), again))
 
         assert more is not None
         messages = encode(more, "m")["messages"]

@@ -33,7 +33,7 @@ from tactician.llm import (
 )
 from tactician.llm.messages import ProviderItem, messages_from_json, messages_to_json
 from tactician.llm.wire import SseDecoder
-from tactician.llm.wire.anthropic_messages import FORMAT, StreamDecoder, decode, encode
+from tactician.llm.wire.anthropic_messages import FORMAT, MessagesStreamDecoder, decode, encode
 from tests.support.anthropic_rules import check
 from tests.support.anthropic_server import (
     BETA,
@@ -160,7 +160,7 @@ ANSWERS = st.builds(
 
 
 def streamed(data: bytes, size: int) -> tuple[list[Delta], ModelResponse]:
-    reader, decoder = SseDecoder(), StreamDecoder("m")
+    reader, decoder = SseDecoder(), MessagesStreamDecoder("m")
     deltas = [delta for piece in cut(data, size) for event in reader.feed(piece) for delta in decoder.feed(event)]
     return deltas, decoder.response()
 
@@ -234,7 +234,7 @@ def test_a_body_that_is_no_message_is_malformed(body: object) -> None:
 
 @given(st.lists(JSON | ANSWERS.flatmap(lambda body: st.sampled_from(events(body))).flatmap(damaged), max_size=6))
 def test_a_stream_of_anything_ends_in_a_typed_error_or_an_answer(given: list[object]) -> None:
-    decoder = StreamDecoder("m")
+    decoder = MessagesStreamDecoder("m")
     with suppress(ModelError):
         for event in given:
             list(decoder.feed(json.dumps(event)))
@@ -243,7 +243,7 @@ def test_a_stream_of_anything_ends_in_a_typed_error_or_an_answer(given: list[obj
 
 @pytest.mark.parametrize("data", ["", "[DONE]", "{", "null", '{"type":"content_block_stop","index":7}'])
 def test_half_an_event_is_malformed_or_nothing(data: str) -> None:
-    decoder = StreamDecoder("m")
+    decoder = MessagesStreamDecoder("m")
     with suppress(MalformedResponseError):
         assert list(decoder.feed(data)) == []
     with pytest.raises(MalformedResponseError, match="broke off"):

@@ -31,7 +31,7 @@ from tactician.llm import (
     UserMessage,
 )
 from tactician.llm.wire import Dialect
-from tactician.llm.wire.anthropic_messages import continuation, merged
+from tactician.llm.wire.anthropic_messages import continue_paused, merge
 from tests.support.anthropic_server import (
     BETA,
     DIALECTS,
@@ -183,8 +183,8 @@ class TestAnswers:
         )
 
         response = await model.generate(request)
-        while (more := continuation(request, response)) is not None:
-            response = merged(response, await model.generate(more))
+        while (more := continue_paused(request, response)) is not None:
+            response = merge(response, await model.generate(more))
         await model.generate(ModelRequest((*request.messages, response.message, UserMessage("Thanks"))))
 
         assert response.message.text == "Let me search.None."

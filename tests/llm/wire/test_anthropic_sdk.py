@@ -30,8 +30,7 @@ from tactician.llm import (
 )
 from tactician.llm.messages import ProviderItem
 from tactician.llm.wire import Dialect
-from tactician.llm.wire.anthropic_messages import FORMAT, decode
-from tactician.llm.wire.anthropic_schema import claude_schema
+from tactician.llm.wire.anthropic_messages import FORMAT, claude_schema, decode
 from tests.support.anthropic_server import (
     KEY,
     MODEL,

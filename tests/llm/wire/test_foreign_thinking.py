@@ -23,7 +23,7 @@ from tactician.llm import (
 )
 from tactician.llm.messages import AssistantPart, ProviderItem
 from tactician.llm.wire import OPENAI_CHAT
-from tactician.llm.wire.anthropic_messages import without_thinking
+from tactician.llm.wire.anthropic_messages import strip_thinking
 from tests.support.anthropic_server import KEY, AnthropicServer, says, text
 from tests.support.chat_server import ChatServer, answers, fails
 from tests.support.strict_servers import SITES, StrictServer
@@ -144,5 +144,5 @@ async def test_another_refusal_is_not_repeated(server: ChatServer) -> None:
 def test_there_is_nothing_to_leave_out_of_a_conversation_without_thinking() -> None:
     request = conversation(Thinking("unsigned"))
 
-    assert without_thinking(request) is None
-    assert OPENAI_CHAT.without_thinking(request) is None
+    assert strip_thinking(request) is None
+    assert OPENAI_CHAT.strip_thinking(request) is None

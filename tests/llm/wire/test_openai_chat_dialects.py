@@ -22,8 +22,8 @@ from tactician.llm import (
     UserMessage,
     text_with_reasoning,
 )
-from tactician.llm.wire.dialect import Dialect
-from tactician.llm.wire.openai_chat import StreamDecoder, decode, encode
+from tactician.llm.wire import Dialect
+from tactician.llm.wire.openai_chat import ChatStreamDecoder, decode, encode
 from tests.support.chat_server import chunk, completion
 
 LISTED = [
@@ -42,7 +42,7 @@ def body_for(provider: str, model: str, request: ModelRequest) -> dict[str, obje
 def test_content_may_be_a_list_of_parts() -> None:
     body = completion()
     body["choices"] = [{"message": {"content": LISTED}, "finish_reason": "stop"}]
-    decoder = StreamDecoder()
+    decoder = ChatStreamDecoder()
     deltas = [one for piece in LISTED for one in decoder.feed(json.dumps(chunk(content=[piece])))]
     list(decoder.feed(json.dumps(chunk("stop"))))
 

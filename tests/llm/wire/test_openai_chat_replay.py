@@ -29,7 +29,7 @@ from tactician.llm import (
 from tactician.llm.facts import facts_from
 from tactician.llm.http import post_json
 from tactician.llm.messages import ProviderItem
-from tactician.llm.wire.openai_chat import FORMAT, StreamDecoder, decode
+from tactician.llm.wire.openai_chat import FORMAT, ChatStreamDecoder, decode
 from tests.support.chat_server import answers, call, call_piece, chunk, completion, streams
 from tests.support.strict_servers import SITES, StrictServer
 
@@ -82,7 +82,7 @@ def replayed(server: StrictServer, request: int = -1) -> Body:
 
 
 def said_by(*chunks: object) -> ModelResponse:
-    decoder = StreamDecoder("m")
+    decoder = ChatStreamDecoder("m")
     for one in chunks:
         list(decoder.feed(json.dumps(one)))
     return decoder.response()
@@ -161,7 +161,7 @@ class TestGemini:
     @pytest.mark.parametrize("index", [{}, {"index": 0}])
     def test_calls_that_are_not_numbered_are_told_apart_by_their_ids(self, index: Body) -> None:
         calls = [{**call(one.id, one.name, one.arguments), **index} for one in CALLED]
-        decoder = StreamDecoder()
+        decoder = ChatStreamDecoder()
 
         deltas = [delta for one in calls for delta in decoder.feed(json.dumps(chunk(tool_calls=[one])))]
         list(decoder.feed(json.dumps(chunk("stop"))))
@@ -224,7 +224,7 @@ class TestOpenRouter:
                 assert "reasoning_details" not in replayed(server)
 
     def test_thinking_is_told_once(self) -> None:
-        decoder = StreamDecoder()
+        decoder = ChatStreamDecoder()
 
         deltas = decoder.feed(json.dumps(chunk(reasoning="Hm", reasoning_details=[SIGNED])))
 

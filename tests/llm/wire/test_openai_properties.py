@@ -30,8 +30,7 @@ from tactician.llm import (
     messages_to_json,
 )
 from tactician.llm.messages import ProviderItem
-from tactician.llm.wire import WIRE_FORMATS, SseDecoder
-from tactician.llm.wire.dialect import EFFORTS
+from tactician.llm.wire import EFFORTS, WIRE_FORMATS, SseDecoder
 from tests.support.rules import Refused
 from tests.support.strict_servers import SITES
 from tests.support.voices import VOICES, Saying

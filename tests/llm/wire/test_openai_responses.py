@@ -28,8 +28,8 @@ from tactician.llm import (
     Usage,
 )
 from tactician.llm.messages import ProviderItem
-from tactician.llm.wire.dialect import Dialect
-from tactician.llm.wire.openai_responses import NAME, StreamDecoder, decode, encode
+from tactician.llm.wire import Dialect
+from tactician.llm.wire.openai_responses import FORMAT, ResponsesStreamDecoder, decode, encode
 from tests.support.voices import Body, function_call, output_message, reasoning, response, response_events
 
 SEARCH: Body = {
@@ -42,7 +42,7 @@ CODE: Body = {"id": "ci_1", "type": "code_interpreter_call", "status": "complete
 
 
 def streamed(body: dict[str, object], *left_out: str) -> tuple[list[Delta], ModelResponse]:
-    decoder = StreamDecoder("m")
+    decoder = ResponsesStreamDecoder("m")
     events = [event for event in response_events(body) if event["type"] not in left_out]
     deltas = [delta for event in events for delta in decoder.feed(json.dumps(event))]
     return deltas, decoder.response()
@@ -55,10 +55,10 @@ def test_every_kind_of_item() -> None:
 
     assert answer.message.parts == (
         Thinking("One.\n\nTwo."),
-        ProviderItem(NAME, json.dumps(items[0], separators=(",", ":"))),
-        ProviderItem(NAME, json.dumps(SEARCH, separators=(",", ":"))),
+        ProviderItem(FORMAT, json.dumps(items[0], separators=(",", ":"))),
+        ProviderItem(FORMAT, json.dumps(SEARCH, separators=(",", ":"))),
         Text("Hi"),
-        ProviderItem(NAME, json.dumps(CODE, separators=(",", ":"))),
+        ProviderItem(FORMAT, json.dumps(CODE, separators=(",", ":"))),
         ToolCall("c1", "f", '{"a":1}'),
     )
     assert (answer.finish_reason, answer.model) == ("tool_calls", "served-model")
@@ -102,7 +102,7 @@ def test_thinking_does_not_go_to_a_model_that_does_not_think() -> None:
 
 @pytest.mark.parametrize("data", ["", "{", "[]", "7"])
 def test_a_stored_item_that_is_none_is_passed_over(data: str) -> None:
-    message = AssistantMessage((ProviderItem(NAME, data), Text("Hi")))
+    message = AssistantMessage((ProviderItem(FORMAT, data), Text("Hi")))
 
     assert len(encode(ModelRequest((message,)), "gpt-5.4")["input"]) == 1  # type: ignore[arg-type]
 
@@ -145,12 +145,12 @@ def test_a_failure_has_its_own_error(code: str | None, kind: type[ModelError]) -
     for event in ({"type": "error", **error}, {"type": "error", "error": error}):
         if code is not None or "error" in event:
             with pytest.raises(kind, match="m: it went wrong"):
-                list(StreamDecoder("m").feed(json.dumps(event)))
+                list(ResponsesStreamDecoder("m").feed(json.dumps(event)))
 
 
 def test_a_server_that_repeats_nothing_at_the_end() -> None:
     items = (output_message("Hi"), function_call("c1", "f", '{"a":1}'))
-    decoder = StreamDecoder("m")
+    decoder = ResponsesStreamDecoder("m")
     for event in response_events(response(*items)):
         ended = event["type"] == "response.completed"
         list(decoder.feed(json.dumps({**event, "response": response()} if ended else event)))

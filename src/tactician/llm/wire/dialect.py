@@ -1,4 +1,4 @@
-"""Where a provider, or one of its models, differs from what its wire format says."""
+"""Differences of a provider, or of one of its models, from its wire format."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Literal, TypeAlias
 JsonFields: TypeAlias = Mapping[str, object]
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-"""How long a model can be asked to think, from least to most."""
+"""Reasoning efforts, from least to most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What an encoder has to know beside the request. `tactician.llm.facts` says it for each model.
+    """Knowledge that an encoder needs beside the request. `tactician.llm.model_profiles` has it for each model.
 
     Attributes:
         max_tokens: the name of the field that limits the answer.
@@ -79,11 +79,11 @@ class Dialect:
     plain_answers: bool = False
 
     def samples(self, effort: str | None) -> bool:
-        """Whether `temperature` and `top_p` can be sent with this effort."""
+        """Tell whether `temperature` and `top_p` can be sent with this effort."""
         return self.temperature and (self.sampling_while_reasoning or effort == "none")
 
     def effort(self, wanted: str) -> str | None:
-        """The effort to ask for: the nearest one that the model knows, or `None` when it takes none.
+        """Return the effort to ask for: the nearest one that the model knows, or `None` when it takes none.
 
         `"enabled"` is `"medium"`. Between two that are as near, it is the higher one.
         """

@@ -1,7 +1,8 @@
 """Server-sent events (WHATWG HTML, section 9.2), decoded from bytes that may be cut anywhere.
 
-Only the data of an event is told: every wire format says in it what the event is, so that names, ids and times to wait
-are passed over like comments. In one thing this is kinder than the standard: an event that the stream ends in counts.
+Only the data of an event is returned: every wire format says in it what the event is, so that names, ids and retry
+times are passed over like comments. In one thing this is kinder than the standard: an event that the stream ends in
+counts.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 
 
 class SseDecoder:
-    """Collects bytes and gives the `data` of each complete event."""
+    """Decoder that collects bytes and returns the `data` of each complete event."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
@@ -18,7 +19,7 @@ class SseDecoder:
         self._encoding = "utf-8-sig"  # drops a byte order mark, which can only come first
 
     def feed(self, chunk: bytes) -> Sequence[str]:
-        """The data of every event that `chunk` completes."""
+        """Return the data of every event that `chunk` completes."""
         rest = self._rest
         searched = max(len(rest) - 1, 0)
         rest += self._with_plain_newlines(chunk)
@@ -31,11 +32,11 @@ class SseDecoder:
         return _data(text)
 
     def close(self) -> Sequence[str]:
-        """The data of an event that the end of the stream left without its empty line."""
+        """Return the data of an event that the end of the stream left without its empty line."""
         return self.feed(b"\n\n")
 
     def _with_plain_newlines(self, chunk: bytes) -> bytes:
-        """The chunk with `\\n` for each end of a line, also where the last chunk ended within a `\\r\\n`."""
+        """Return the chunk with `\\n` for each end of a line, also where the last chunk ended within a `\\r\\n`."""
         if self._ends_in_return and chunk:
             chunk = chunk.removeprefix(b"\n")
             self._ends_in_return = False
@@ -46,7 +47,7 @@ class SseDecoder:
 
 
 def _data(text: str) -> list[str]:
-    """The data of each event in whole ones."""
+    """Return the data of each of several complete events."""
     if text.startswith("data: "):  # this runs for every token: often each event is one line
         found = text[6:].split("\n\ndata: ")
         if text.count("\n") == 2 * (len(found) - 1):

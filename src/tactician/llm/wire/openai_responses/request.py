@@ -1,8 +1,8 @@
-"""The `openai-responses` wire format: `POST /responses`, as pure functions.
+"""Requests of the `openai-responses` format: `POST /responses`.
 
-Source: the OpenAI API reference, "Create a model response" and "The response object". Nothing is kept at the
-provider (`store: false`): the whole conversation goes with every call, and a model's encrypted thinking goes back
-as it came (OpenAI's guide "Reasoning models", "Encrypted reasoning items").
+Source: the OpenAI API reference, "Create a model response". Nothing is kept at the provider (`store: false`): the whole
+conversation goes with every call, and a model's encrypted thinking goes back as it came (OpenAI's guide "Reasoning
+models", "Encrypted reasoning items").
 """
 
 from __future__ import annotations
@@ -26,20 +26,16 @@ from tactician.llm.messages import (
 )
 from tactician.llm.model import ModelRequest, ToolSpec
 from tactician.llm.options import NO_OPTIONS
-from tactician.llm.schema import without_keywords
+from tactician.llm.schema import fits_strict_tools
 from tactician.llm.wire.dialect import DEFAULT_DIALECT, Dialect
-from tactician.llm.wire.openai_responses_answers import NAME, PHASE, decode
-from tactician.llm.wire.openai_responses_stream import StreamDecoder
-from tactician.llm.wire.parts import without_parts
-from tactician.llm.wire.tools import PerTool, fits_strict
-
-__all__ = ["NAME", "encode", "decode", "StreamDecoder", "without_thinking"]
+from tactician.llm.wire.encoding import IdentityCache, encode_output, remove_parts
+from tactician.llm.wire.openai_responses.response import FORMAT, PHASE
 
 
 def encode(
     request: ModelRequest, model: str, dialect: Dialect = DEFAULT_DIALECT, *, stream: bool = False
 ) -> dict[str, object]:
-    """The body of the request."""
+    """Return the body of the request."""
     instructions, messages = _split(request.messages)
     body: dict[str, object] = {"model": model, "input": list(_encode_input(messages, dialect)), "store": False}
     if instructions:
@@ -47,7 +43,7 @@ def encode(
     if request.tools or request.options.native_tools:
         _encode_tools(request, dialect, body)
     if request.output is not None:
-        body["text"] = {"format": _encode_output(request, dialect)}
+        body["text"] = {"format": {"type": "json_schema", **encode_output(request.output, dialect)}}
     if dialect.encrypted_reasoning:
         body["include"] = ["reasoning.encrypted_content"]
     if request.options is not NO_OPTIONS or dialect.reasoning_summary:
@@ -60,7 +56,7 @@ def encode(
 
 
 def _split(messages: tuple[Message, ...]) -> tuple[str, tuple[Message, ...]]:
-    """The system messages at the beginning, which are the instructions, and the rest."""
+    """Return the instructions, which are the system messages at the beginning, and the rest."""
     leading: list[str] = []
     for message in messages:
         if not isinstance(message, SystemMessage):
@@ -101,7 +97,7 @@ def _encode_assistant(message: AssistantMessage, dialect: Dialect) -> Iterator[o
     phase: dict[str, object] = {}
     for part in message.parts:
         if isinstance(part, Text):
-            yield _message("assistant", _said(part.text, dialect)) | phase
+            yield _message("assistant", _encode_text(part.text, dialect)) | phase
         elif isinstance(part, ToolCall):
             yield {"type": "function_call", "call_id": part.id, "name": part.name, "arguments": part.arguments}
         elif item := _own_item(part):
@@ -111,13 +107,13 @@ def _encode_assistant(message: AssistantMessage, dialect: Dialect) -> Iterator[o
                 yield item
 
 
-def _said(text: str, dialect: Dialect) -> str | list[dict[str, object]]:
+def _encode_text(text: str, dialect: Dialect) -> str | list[dict[str, object]]:
     return text if dialect.plain_answers else [{"type": "output_text", "text": text}]
 
 
 def _own_item(part: AssistantPart) -> Mapping[str, object]:
-    """The item of this format that a part holds; an empty one when it holds none."""
-    if not isinstance(part, ProviderItem) or part.format != NAME:
+    """Return the item of this format that a part holds; an empty one when it holds none."""
+    if not isinstance(part, ProviderItem) or part.format != FORMAT:
         return {}
     try:
         data: object = from_json(part.data)
@@ -127,16 +123,16 @@ def _own_item(part: AssistantPart) -> Mapping[str, object]:
 
 
 def _is_replayed(item: Mapping[str, object], dialect: Dialect) -> bool:
-    """Whether an item goes back as it came: thinking that is not encrypted is kept nowhere, and would not be found."""
+    """Tell whether an item goes back as it came: thinking that is not encrypted is kept nowhere."""
     return item.get("type") != "reasoning" or bool(dialect.encrypted_reasoning and item.get("encrypted_content"))
 
 
-def without_thinking(request: ModelRequest) -> ModelRequest | None:
-    """The request without encrypted thinking, and without the items that have to follow it; `None` without any.
+def strip_thinking(request: ModelRequest) -> ModelRequest | None:
+    """Return the request without encrypted thinking and the items that have to follow it, or `None` without any.
 
     Only the organisation that such thinking was written for can have it read.
     """
-    return without_parts(request, lambda part: _own_item(part).get("type", PHASE) != PHASE)
+    return remove_parts(request, lambda part: _own_item(part).get("type", PHASE) != PHASE)
 
 
 def _encode_tool(tool: ToolSpec, strict: bool) -> dict[str, object]:
@@ -146,12 +142,12 @@ def _encode_tool(tool: ToolSpec, strict: bool) -> dict[str, object]:
         "name": tool.name,
         "description": tool.description,
         "parameters": tool.parameters,
-        "strict": strict and fits_strict(tool.parameters),
+        "strict": strict and fits_strict_tools(tool.parameters),
     }
 
 
-_strict_tool = PerTool(lambda tool: _encode_tool(tool, True))
-_loose_tool = PerTool(lambda tool: _encode_tool(tool, False))
+_strict_tool = IdentityCache[ToolSpec, dict[str, object]](lambda tool: _encode_tool(tool, True))
+_loose_tool = IdentityCache[ToolSpec, dict[str, object]](lambda tool: _encode_tool(tool, False))
 
 
 def _encode_tools(request: ModelRequest, dialect: Dialect, body: dict[str, object]) -> None:
@@ -164,15 +160,6 @@ def _encode_tools(request: ModelRequest, dialect: Dialect, body: dict[str, objec
         body["tool_choice"] = choice if choice in ("none", "required") else {"type": "function", "name": choice}
     if not dialect.parallel_tool_calls:
         body["parallel_tool_calls"] = False
-
-
-def _encode_output(request: ModelRequest, dialect: Dialect) -> dict[str, object]:
-    assert request.output is not None
-    schema = without_keywords(request.output.schema, dialect.refused_keywords)
-    definition: dict[str, object] = {"type": "json_schema", "name": request.output.name, "schema": schema}
-    if dialect.strict and request.output.strict:
-        definition["strict"] = True
-    return definition
 
 
 def _encode_options(request: ModelRequest, dialect: Dialect, body: dict[str, object]) -> None:

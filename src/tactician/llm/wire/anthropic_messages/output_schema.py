@@ -7,13 +7,14 @@ goes into the description, as the official SDK does it: the model mostly keeps t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 from pydantic_core import to_json
 
 from tactician.llm.model import JsonSchema, OutputSpec
 from tactician.llm.schema import without_keywords
+from tactician.llm.wire.encoding import IdentityCache
 
-_MOST = 1024
 _KEPT = frozenset({"$ref", "type", "enum", "const", "description", "title", "required", "additionalProperties"})
 _SCHEMAS_BY_NAME = ("properties", "$defs")
 _LISTS_OF_SCHEMAS = ("anyOf", "allOf")
@@ -22,27 +23,18 @@ _FORMATS = frozenset(
 )
 
 
-class _Schemas:
-    """Remembers what was made of a schema: the same one comes with every call of an agent."""
-
-    def __init__(self) -> None:
-        self._made: dict[tuple[int, bool, frozenset[str]], tuple[JsonSchema, dict[str, object] | None]] = {}
-
-    def of(self, output: OutputSpec, refused: frozenset[str]) -> dict[str, object] | None:
-        # A schema cannot be hashed. The entry keeps its schema alive, so that nothing else gets the same id.
-        key = (id(output.schema), output.strict, refused)
-        entry = self._made.get(key)
-        if entry is None:
-            if len(self._made) >= _MOST:
-                self._made.clear()
-            made = claude_schema(output.schema, refused) if output.strict and not _is_recursive(output.schema) else None
-            entry = self._made[key] = (output.schema, made)
-        return entry[1]
-
-
 def output_schema(output: OutputSpec, refused: frozenset[str] = frozenset()) -> dict[str, object] | None:
-    """The schema that Claude can be held to; `None` for one that has maps with keys of any name, or contains itself."""
-    return _SCHEMAS.of(output, refused)
+    """Return the schema that Claude can be held to.
+
+    Returns:
+        `None` for a schema that has maps with keys of any name, or that contains itself.
+    """
+    return _schemas(refused)(output.schema) if output.strict else None
+
+
+@cache
+def _schemas(refused: frozenset[str]) -> IdentityCache[JsonSchema, dict[str, object] | None]:
+    return IdentityCache(lambda schema: None if _is_recursive(schema) else claude_schema(schema, refused))
 
 
 def _is_recursive(schema: JsonSchema) -> bool:
@@ -70,13 +62,13 @@ def _references(value: object) -> frozenset[str]:
 
 
 def claude_schema(schema: JsonSchema, refused: frozenset[str] = frozenset()) -> dict[str, object]:
-    """The schema with what Claude refuses told in words; `refused` keywords are left out altogether."""
+    """Return the schema with what Claude refuses in words. The `refused` keywords are left out altogether."""
     return _schema(without_keywords(schema, refused))
 
 
 def _schema(schema: Mapping[str, object]) -> dict[str, object]:
     taken: dict[str, object] = {}
-    told: dict[str, object] = {}
+    described: dict[str, object] = {}
     for name, value in schema.items():
         if name in _SCHEMAS_BY_NAME and isinstance(value, Mapping):
             taken[name] = {key: _inner(inner) for key, inner in value.items()}
@@ -85,9 +77,9 @@ def _schema(schema: Mapping[str, object]) -> dict[str, object]:
         elif name == "items":
             taken[name] = _inner(value)
         else:
-            (taken if _is_taken(name, value) else told)[name] = value
-    if told:
-        words = ", ".join(f"{name}: {to_json(value).decode()}" for name, value in told.items())
+            (taken if _is_taken(name, value) else described)[name] = value
+    if described:
+        words = ", ".join(f"{name}: {to_json(value).decode()}" for name, value in described.items())
         taken["description"] = "\n\n".join(filter(None, (str(taken.get("description") or ""), f"{{{words}}}")))
     return taken
 
@@ -98,6 +90,3 @@ def _inner(value: object) -> object:
 
 def _is_taken(name: str, value: object) -> bool:
     return name in _KEPT or (name == "format" and value in _FORMATS) or (name == "minItems" and value in (0, 1))
-
-
-_SCHEMAS = _Schemas()

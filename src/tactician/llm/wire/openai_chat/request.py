@@ -1,7 +1,7 @@
-"""The `openai-chat` wire format: `POST /chat/completions`, as pure functions.
+"""Requests of the `openai-chat` format: `POST /chat/completions`.
 
-Source: the OpenAI API reference, "Chat completions" and "Chat completion chunk". Many providers and
-local servers speak it, each with a few differences, which a `Dialect` names.
+Source: the OpenAI API reference, "Chat completions". Many providers and local servers speak this format, each with a
+few differences, which a `Dialect` names.
 """
 
 from __future__ import annotations
@@ -24,14 +24,9 @@ from tactician.llm.messages import (
 )
 from tactician.llm.model import ModelRequest, ToolSpec
 from tactician.llm.options import NO_OPTIONS
-from tactician.llm.schema import without_keywords
 from tactician.llm.wire.dialect import DEFAULT_DIALECT, Dialect
-from tactician.llm.wire.openai_chat_answers import decode
-from tactician.llm.wire.openai_chat_replay import FORMAT, replay, without_thinking
-from tactician.llm.wire.openai_chat_stream import StreamDecoder
-from tactician.llm.wire.tools import PerTool
-
-__all__ = ["FORMAT", "encode", "decode", "StreamDecoder", "without_thinking", "text_with_reasoning"]
+from tactician.llm.wire.encoding import IdentityCache, encode_output
+from tactician.llm.wire.openai_chat.provider_items import restore_items
 
 # Mistral's API: "Tool call id has to be a-z, A-Z, 0-9, with a length of 9".
 _SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
@@ -40,7 +35,7 @@ _SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
 def encode(
     request: ModelRequest, model: str, dialect: Dialect = DEFAULT_DIALECT, *, stream: bool = False
 ) -> dict[str, object]:
-    """The body of the request.
+    """Return the body of the request.
 
     Raises:
         ModelRequestError: when it has a document that this format cannot carry.
@@ -52,7 +47,7 @@ def encode(
     if request.tools:
         _encode_tools(request, dialect, body)
     if request.output is not None:
-        body["response_format"] = _encode_output(request, dialect)
+        body["response_format"] = {"type": "json_schema", "json_schema": encode_output(request.output, dialect)}
     if request.options is not NO_OPTIONS:
         _encode_options(request, dialect, body)
     if stream:
@@ -107,7 +102,7 @@ def _encode_assistant(message: AssistantMessage, dialect: Dialect) -> dict[str, 
     if dialect.replay_reasoning and (calls or message.thinking):
         encoded["reasoning_content"] = message.thinking
     if dialect.replayed:
-        replay(message, dialect, encoded, asked)
+        restore_items(message, dialect, encoded, asked)
     return encoded
 
 
@@ -120,7 +115,7 @@ def _encode_call(call: ToolCall, dialect: Dialect) -> dict[str, object]:
 
 
 def _call_id(identity: str, dialect: Dialect) -> str:
-    """The id of a call; a call that another provider asked for gets one that this provider takes."""
+    """Return the id of a call; a call that another provider asked for gets one that this provider takes."""
     if not dialect.short_call_ids or _SHORT_ID.fullmatch(identity):
         return identity
     return sha256(identity.encode("utf-8", "replace")).hexdigest()[:9]
@@ -133,7 +128,7 @@ def _encode_tool(tool: ToolSpec) -> dict[str, object]:
     }
 
 
-_tool = PerTool(_encode_tool)
+_tool = IdentityCache(_encode_tool)
 
 
 def _encode_tools(request: ModelRequest, dialect: Dialect, body: dict[str, object]) -> None:
@@ -144,15 +139,6 @@ def _encode_tools(request: ModelRequest, dialect: Dialect, body: dict[str, objec
         body["tool_choice"] = choice if choice in ("none", "required") else named
     if not dialect.parallel_tool_calls:
         body["parallel_tool_calls"] = False
-
-
-def _encode_output(request: ModelRequest, dialect: Dialect) -> dict[str, object]:
-    assert request.output is not None
-    schema = without_keywords(request.output.schema, dialect.refused_keywords)
-    definition: dict[str, object] = {"name": request.output.name, "schema": schema}
-    if dialect.strict and request.output.strict:
-        definition["strict"] = True
-    return {"type": "json_schema", "json_schema": definition}
 
 
 def _encode_options(request: ModelRequest, dialect: Dialect, body: dict[str, object]) -> None:
@@ -175,12 +161,3 @@ def _encode_options(request: ModelRequest, dialect: Dialect, body: dict[str, obj
         body.update(dialect.native_tools.get(name, {}))
     if dialect.traces and options.trace is not None:
         body["trace"] = options.trace.to_json()
-
-
-def text_with_reasoning(message: AssistantMessage) -> str:
-    """The text of a message with its thinking before it, between `[REASONING]` and `[/REASONING]`.
-
-    For showing and logging. It is never sent to a model: thinking is a part of its own.
-    """
-    thinking = message.thinking
-    return f"[REASONING]\n{thinking}\n[/REASONING]\n\n{message.text}" if thinking else message.text

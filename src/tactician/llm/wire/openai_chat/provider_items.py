@@ -1,4 +1,4 @@
-"""What an answer of the `openai-chat` wire format has beside text, thinking and calls, and a provider wants back.
+"""Parts of an answer beside text, thinking and calls that a provider wants back.
 
 Sources: Google's page "Thought signatures", OpenAI compatibility (`extra_content` of a tool call or of the message);
 OpenRouter's page "Reasoning tokens", preserving reasoning (`reasoning_details` of the message, which a stream brings
@@ -13,9 +13,9 @@ from pydantic_core import from_json, to_json
 
 from tactician.llm.messages import AssistantMessage, AssistantPart, ProviderItem
 from tactician.llm.model import ModelRequest
+from tactician.llm.wire.decoding import mappings, string
 from tactician.llm.wire.dialect import Dialect
-from tactician.llm.wire.parts import without_parts
-from tactician.llm.wire.values import mappings, string
+from tactician.llm.wire.encoding import remove_parts
 
 FORMAT = "openai-chat"
 _CALL = "tool_call_id"
@@ -24,17 +24,17 @@ _FIELDS = ("extra_content", "reasoning_details")
 _TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary"}
 
 
-def kept(answer: Mapping[str, object], call_id: str | None = None) -> Iterator[ProviderItem]:
-    """What has to be kept of a message, or of the call with this id; nothing, for nearly all providers."""
+def collect_items(answer: Mapping[str, object], call_id: str | None = None) -> Iterator[ProviderItem]:
+    """Yield what the provider wants back of a message, or of the call with this id: nothing, for most providers."""
     fields = {name: value for name in _FIELDS if (value := answer.get(name))}
     if fields:
         yield ProviderItem(FORMAT, to_json(fields if call_id is None else {_CALL: call_id, **fields}).decode())
 
 
-def replay(
+def restore_items(
     message: AssistantMessage, dialect: Dialect, encoded: dict[str, object], calls: Sequence[dict[str, object]]
 ) -> None:
-    """Puts what was kept of a message back in its places: in the encoded message, and in its encoded calls."""
+    """Put the items of a message back in their places: in the encoded message, and in its encoded calls."""
     places = {call.id: place for call, place in zip(message.tool_calls, calls, strict=True)}
     for part in message.parts:
         if not isinstance(part, ProviderItem) or (fields := _fields(part)) is None:
@@ -57,17 +57,17 @@ def _fields(item: ProviderItem) -> Mapping[str, object] | None:
     return fields if isinstance(fields, dict) else None
 
 
-def without_thinking(request: ModelRequest) -> ModelRequest | None:
-    """The request without what only the provider that sent it can read; `None` when it has none."""
-    return without_parts(request, _is_kept)
+def strip_thinking(request: ModelRequest) -> ModelRequest | None:
+    """Return the request without what only the provider that sent it can read, or `None` when it has none."""
+    return remove_parts(request, _is_item)
 
 
-def _is_kept(part: AssistantPart) -> bool:
+def _is_item(part: AssistantPart) -> bool:
     return isinstance(part, ProviderItem) and part.format == FORMAT
 
 
-class Pieces:
-    """What has to be kept of a message, or of a call, that a stream brings in pieces."""
+class PartialItems:
+    """Items of a message, or of a call, that a stream brings in pieces."""
 
     __slots__ = ("_details", "_fields", "_texts")
 
@@ -77,14 +77,14 @@ class Pieces:
         self._texts: dict[tuple[object, object], tuple[dict[str, object], list[str]]] = {}
 
     def add(self, piece: Mapping[str, object]) -> None:
-        """What one delta brings."""
+        """Add what one delta brings."""
         if extra := piece.get("extra_content"):
             self._fields["extra_content"] = extra
         for detail in mappings(piece.get("reasoning_details") or ()):
             self._add_detail(dict(detail))
 
     def _add_detail(self, detail: dict[str, object]) -> None:
-        """Adds a detail. The text of those of one kind and number is one, or its signature would not fit it."""
+        """Add a detail. The text of those of one kind and number is one, or its signature would not match it."""
         kind = detail.get("type")
         name = _TEXTS.get(kind) if isinstance(kind, str) else None
         if name is None:
@@ -98,9 +98,9 @@ class Pieces:
         known.update((one, value) for one, value in detail.items() if value is not None or one not in known)
         texts.append(text)
 
-    def whole(self, call_id: str | None = None) -> Iterator[ProviderItem]:
-        """All of it, as an answer that is not streamed has it."""
+    def assemble(self, call_id: str | None = None) -> Iterator[ProviderItem]:
+        """Yield the items as a whole response has them."""
         for (kind, _), (detail, texts) in self._texts.items():
             detail[_TEXTS[str(kind)]] = "".join(texts)
         details = {"reasoning_details": self._details} if self._details else {}
-        return kept({**self._fields, **details}, call_id)
+        return collect_items({**self._fields, **details}, call_id)

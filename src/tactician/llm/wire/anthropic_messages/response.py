@@ -1,0 +1,271 @@
+"""Responses of the `anthropic-messages` format, whole and as a stream.
+
+Source: the Anthropic API reference, "Messages" (the response) and "Streaming messages", and the guides "Stop reasons"
+and "Server tools". Events carry their type in their data, so that the names of the server-sent events are not needed.
+Types that are not known are passed over, as the reference asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pydantic_core import from_json, to_json
+
+from tactician.errors import MalformedResponseError
+from tactician.llm.messages import AssistantMessage, AssistantPart, ProviderItem, Text, Thinking, ToolCall
+from tactician.llm.model import Delta, FinishReason, ModelResponse, TextDelta, ThinkingDelta, ToolCallDelta
+from tactician.llm.usage import Usage
+from tactician.llm.wire.decoding import anthropic_error, count, mapping, string
+
+FORMAT = "anthropic-messages"
+UNFINISHED = "unfinished_turn"
+"""Type of our own item that ends the message of a turn that Anthropic has not finished."""
+
+_FINISH_REASONS: dict[object, FinishReason] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "pause_turn": "length",
+    "tool_use": "tool_calls",
+    "refusal": "content_filter",
+}
+
+
+def decode(body: object, model: str = "") -> ModelResponse:
+    """Return the response in a body. Its usage counts as input what was read from and written to a cache, too.
+
+    Raises:
+        MalformedResponseError: when the body is not a message.
+    """
+    try:
+        message = mapping(body)
+        content = message["content"]
+        if not isinstance(content, list):
+            raise TypeError("the content is a list of blocks")
+        return _response(content, message, model)
+    except (KeyError, TypeError, ValueError) as error:
+        raise MalformedResponseError(
+            f"{model or 'the model'}: the answer is not an Anthropic message ({error!r}): {str(body)[:300]}",
+            model=model,
+        ) from error
+
+
+def _response(blocks: Iterable[object], message: Mapping[str, object], model: str) -> ModelResponse:
+    """Return the response of content blocks and of the message around them, for the model that was asked."""
+    parts = [part for block in blocks if (part := _part(mapping(block))) is not None]
+    reason = message.get("stop_reason")
+    if (item := _unfinished_item(reason, message.get("container"))) is not None:
+        parts.append(item)
+    usage = message.get("usage")
+    return ModelResponse(
+        AssistantMessage(tuple(parts)),
+        _usage({} if usage is None else mapping(usage), model),
+        _FINISH_REASONS.get(reason, "stop") if isinstance(reason, str) else "stop",
+        string(message.get("model") or ""),
+    )
+
+
+def _part(block: Mapping[str, object]) -> AssistantPart | None:
+    """Return a block as a part, or `None` when it is empty. What only Anthropic understands is kept as it is."""
+    kind = string(block["type"])
+    if kind == "text":
+        text = string(block["text"])
+        return Text(text) if text else None
+    if kind == "thinking":
+        thought, signature = string(block["thinking"]), string(block.get("signature") or "")
+        return Thinking(thought, signature or None) if thought or signature else None
+    if kind == "tool_use":
+        return ToolCall(string(block["id"]), string(block["name"]), _arguments_of(block["input"]))
+    return _item(block)
+
+
+def _arguments_of(value: object) -> str:
+    """Return the input of a tool as JSON text; what a broken stream left of it is a string already."""
+    return value if isinstance(value, str) else to_json(value).decode()
+
+
+def _item(block: Mapping[str, object]) -> ProviderItem:
+    return ProviderItem(FORMAT, to_json(block).decode())
+
+
+def _usage(usage: Mapping[str, object], model: str) -> Usage:
+    """Return the tokens of a call. Anthropic counts those of the cache beside the input; we count them as input."""
+    read, written = count(usage.get("cache_read_input_tokens")), count(usage.get("cache_creation_input_tokens"))
+    return Usage(
+        input_tokens=count(usage.get("input_tokens")) + read + written,
+        output_tokens=count(usage.get("output_tokens")),
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+        requests=1,
+        model=model,
+    )
+
+
+# A turn that continues in a later response.
+
+
+def _unfinished_item(reason: object, container: object) -> ProviderItem | None:
+    """Return what is needed to continue: that the turn is paused, and in which container its code runs."""
+    container_id = string(mapping(container).get("id") or "") if container is not None else ""
+    paused = reason == "pause_turn"
+    if not paused and not (container_id and reason == "tool_use"):
+        return None
+    return _item({"type": UNFINISHED, "paused": paused, "container": container_id})
+
+
+def find_unfinished_state(message: AssistantMessage) -> Mapping[str, object] | None:
+    """Return how the turn of a message continues, or `None` when the turn is complete."""
+    last = message.parts[-1] if message.parts else None
+    block = decode_item(last) if isinstance(last, ProviderItem) else None
+    return block if block is not None and block["type"] == UNFINISHED else None
+
+
+def decode_item(item: ProviderItem) -> dict[str, object] | None:
+    """Return the block that an item holds, or `None` when it comes from another format or is not a block."""
+    if item.format != FORMAT:
+        return None
+    try:
+        block: object = from_json(item.data)
+    except ValueError:
+        return None
+    return block if isinstance(block, dict) and isinstance(block.get("type"), str) else None
+
+
+# The stream.
+
+
+@dataclass(slots=True)
+class _Block:
+    """Content block that is still arriving. `call` is its number among the tool calls."""
+
+    start: Mapping[str, object]
+    call: int
+    text: list[str] = field(default_factory=list)
+    json: list[str] = field(default_factory=list)
+    signature: str | None = None
+
+    def assemble(self) -> Mapping[str, object]:
+        """Return the block as a whole response has it."""
+        kind = self.start["type"]
+        if kind == "text":
+            return {**self.start, "text": "".join(self.text)}
+        if kind == "thinking":
+            signature = self.start.get("signature") if self.signature is None else self.signature
+            return {**self.start, "thinking": "".join(self.text), "signature": signature}
+        return {**self.start, "input": _parse_input("".join(self.json))} if any(self.json) else self.start
+
+
+def _parse_input(written: str) -> object:
+    """Return the input of a tool, or the text itself when the model did not complete it."""
+    try:
+        value: object = from_json(written, allow_inf_nan=False)
+    except ValueError:
+        return written
+    return value
+
+
+class MessagesStreamDecoder:
+    """`StreamDecoder` for the events of Anthropic."""
+
+    def __init__(self, model: str = "") -> None:
+        self._model = model
+        self._blocks: dict[int, _Block] = {}
+        self._message: dict[str, object] = {}
+        self._usage: dict[str, object] = {}
+        self._calls = 0
+
+    def feed(self, data: str) -> Sequence[Delta]:
+        """Return the deltas in one event.
+
+        Raises:
+            MalformedResponseError: when the event is not one of Anthropic's.
+            ModelError: of the kind that fits, when it says that the provider failed.
+        """
+        try:
+            event = mapping(from_json(data, cache_strings="keys"))
+            kind = string(event["type"])
+            if kind == "content_block_delta":  # nearly always: this runs for every token
+                return self._block_delta(self._blocks[_index(event)], mapping(event["delta"]))
+            if kind == "error":
+                raise anthropic_error(mapping(event["error"]), self._model)
+            return self._other(kind, event)
+        except (KeyError, TypeError, ValueError) as error:
+            raise MalformedResponseError(
+                f"{self._model}: an event of the stream is not one of Anthropic's: {data[:300]}", model=self._model
+            ) from error
+
+    def _other(self, kind: str, event: Mapping[str, object]) -> Sequence[Delta]:
+        if kind == "content_block_start":
+            return self._block_start(_index(event), mapping(event["content_block"]))
+        if kind == "message_start":
+            self._merge(mapping(event["message"]))
+        elif kind == "message_delta":
+            self._merge({**mapping(event["delta"]), "usage": event.get("usage")})
+        return ()
+
+    def _merge(self, message: Mapping[str, object]) -> None:
+        """Merge a message: later values replace earlier ones, because the tokens in them are totals."""
+        self._message.update({name: value for name, value in message.items() if value is not None})
+        if (usage := message.get("usage")) is not None:
+            self._usage.update({name: value for name, value in mapping(usage).items() if value is not None})
+
+    def _block_start(self, index: int, start: Mapping[str, object]) -> Sequence[Delta]:
+        kind = string(start["type"])
+        block = self._blocks[index] = _Block(start, self._calls)
+        if kind == "tool_use":
+            self._calls += 1
+            return (ToolCallDelta(block.call, string(start["id"]), string(start["name"])),)
+        if kind == "text":
+            return _add_text(block, start.get("text"), TextDelta)
+        if kind == "thinking":
+            return _add_text(block, start.get("thinking"), ThinkingDelta)
+        return ()
+
+    def _block_delta(self, block: _Block, delta: Mapping[str, object]) -> Sequence[Delta]:
+        kind = delta["type"]
+        if kind == "text_delta":
+            return _add_text(block, delta["text"], TextDelta)
+        if kind == "thinking_delta":
+            return _add_text(block, delta["thinking"], ThinkingDelta)
+        if kind == "signature_delta":
+            block.signature = string(delta["signature"])
+        elif kind == "input_json_delta" and (piece := string(delta["partial_json"])):
+            block.json.append(piece)
+            if block.start["type"] == "tool_use":
+                name = string(block.start["name"])
+                return (ToolCallDelta(block.call, string(block.start["id"]), name, piece),)
+        return ()
+
+    def response(self) -> ModelResponse:
+        """Return all that came, as one response.
+
+        Raises:
+            MalformedResponseError: when the stream ended before the answer did.
+        """
+        if "stop_reason" not in self._message:
+            raise MalformedResponseError(
+                f"{self._model}: the stream broke off before the answer ended", model=self._model
+            )
+        blocks = (self._blocks[index].assemble() for index in sorted(self._blocks))
+        try:
+            return _response(blocks, {**self._message, "usage": self._usage}, self._model)
+        except (KeyError, TypeError, ValueError) as error:
+            raise MalformedResponseError(
+                f"{self._model}: the stream is not an Anthropic message ({error!r})", model=self._model
+            ) from error
+
+
+def _index(event: Mapping[str, object]) -> int:
+    index = event["index"]
+    if isinstance(index, int):
+        return index
+    raise TypeError(f"a block has a number, not {index!r}")
+
+
+def _add_text(block: _Block, text: object, delta: type[TextDelta] | type[ThinkingDelta]) -> Sequence[Delta]:
+    if not (piece := string(text or "")):
+        return ()
+    block.text.append(piece)
+    return (delta(piece),)

@@ -1,0 +1,84 @@
+"""Helpers of the response decoders: JSON values that others wrote, and errors that come inside an answer.
+
+An answer can carry an error with the status 200, or in the middle of a stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tactician.errors import ContextLengthError, ModelError, ModelRequestError, ModelServerError, RateLimitError
+from tactician.llm.http import error_kind
+
+
+def string(value: object) -> str:
+    """Return the value as a string, or raise `TypeError`."""
+    if isinstance(value, str):
+        return value
+    raise TypeError(f"a string is needed, not {str(value)[:100]!r}")
+
+
+def mapping(value: object) -> Mapping[str, object]:
+    """Return the value as a JSON object, or raise `TypeError`."""
+    if isinstance(value, dict):
+        return value
+    raise TypeError(f"a JSON object is needed, not {type(value).__name__}")
+
+
+def mappings(value: object) -> Sequence[Mapping[str, object]]:
+    """Return the value as a list of JSON objects, or raise `TypeError`."""
+    if isinstance(value, list | tuple):
+        return [mapping(item) for item in value]
+    raise TypeError(f"a list is needed, not {type(value).__name__}")
+
+
+def count(value: object) -> int:
+    """Return the value as a number of tokens, 0 when it is left out, or raise `TypeError`."""
+    if value is None:
+        return 0
+    if isinstance(value, int | float) and value == value and abs(value) < 1e15:
+        return max(0, int(value))
+    raise TypeError(f"a number of tokens is needed, not {str(value)[:100]!r}")
+
+
+# The codes of the OpenAI API reference, "Response object: error". Those that are not here blame the request.
+_OPENAI_CODES: Mapping[str, type[ModelError]] = {
+    "rate_limit_exceeded": RateLimitError,
+    "insufficient_quota": RateLimitError,
+    "server_error": ModelServerError,
+    "internal_error": ModelServerError,
+    "vector_store_timeout": ModelServerError,
+    "server_is_overloaded": ModelServerError,
+    "context_length_exceeded": ContextLengthError,
+}
+# The status that goes with an error in a stream of Anthropic's: the reference's page "Errors".
+_ANTHROPIC_STATUSES = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+
+
+def openai_error(error: object, model: str) -> ModelError:
+    """Return the typed error for the `error` object of an answer. Without a code, the provider is to blame."""
+    details = error if isinstance(error, dict) else {"message": error}
+    code = details.get("code") or details.get("type")
+    message = str(details.get("message") or error)[:300]
+    if isinstance(code, int) and code >= 400:
+        return error_kind(code)(f"{model}: {message}", model=model, status=code)
+    kind = _OPENAI_CODES.get(code, ModelRequestError) if isinstance(code, str) else ModelServerError
+    return kind(f"{model}: {message}" + (f" ({code})" if code else ""), model=model)
+
+
+def anthropic_error(error: Mapping[str, object], model: str) -> ModelError:
+    """Return the typed error for the `error` object in an event."""
+    kind, message = str(error.get("type")), error.get("message")
+    status = _ANTHROPIC_STATUSES.get(kind, 500)
+    return error_kind(status)(f"{model}: {kind}: {message}", model=model, status=status)

@@ -1,0 +1,55 @@
+"""Helpers of the request encoders: what is computed once, and requests without some of their parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Generic, TypeVar
+
+from tactician.llm.messages import AssistantMessage, AssistantPart, Message
+from tactician.llm.model import ModelRequest, OutputSpec
+from tactician.llm.schema import without_keywords
+from tactician.llm.wire.dialect import Dialect
+
+S = TypeVar("S")
+T = TypeVar("T")
+_MAX_ENTRIES = 4096
+
+
+class IdentityCache(Generic[S, T]):
+    """Cache of what is computed from objects that cannot be hashed: the tools and schemas of every call of an agent."""
+
+    def __init__(self, compute: Callable[[S], T]) -> None:
+        self._compute = compute
+        self._entries: dict[int, tuple[S, T]] = {}
+
+    def __call__(self, subject: S) -> T:
+        """Return what is computed from the subject, which must not change."""
+        # The entry keeps its subject alive, so that nothing else gets the same id.
+        entry = self._entries.get(id(subject))
+        if entry is None:
+            if len(self._entries) >= _MAX_ENTRIES:
+                self._entries.clear()
+            entry = self._entries[id(subject)] = (subject, self._compute(subject))
+        return entry[1]
+
+
+def encode_output(output: OutputSpec, dialect: Dialect) -> dict[str, object]:
+    """Return the definition of an output schema that both formats of OpenAI share."""
+    schema = without_keywords(output.schema, dialect.refused_keywords)
+    definition: dict[str, object] = {"name": output.name, "schema": schema}
+    if dialect.strict and output.strict:
+        definition["strict"] = True
+    return definition
+
+
+def remove_parts(request: ModelRequest, is_refused: Callable[[AssistantPart], bool]) -> ModelRequest | None:
+    """Return the request without the refused parts of the model's answers, or `None` when there are none."""
+
+    def filter_parts(message: Message) -> Message:
+        if not isinstance(message, AssistantMessage) or not any(map(is_refused, message.parts)):
+            return message
+        return AssistantMessage(tuple(part for part in message.parts if not is_refused(part)))
+
+    messages = tuple(map(filter_parts, request.messages))
+    return None if messages == request.messages else replace(request, messages=messages)

@@ -1,0 +1,210 @@
+"""Responses of the `openai-responses` format, whole and as a stream.
+
+Source: the OpenAI API reference, "The response object" and "Streaming events".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic_core import from_json, to_json
+
+from tactician.errors import MalformedResponseError
+from tactician.llm.messages import AssistantMessage, AssistantPart, ProviderItem, Text, Thinking, ToolCall
+from tactician.llm.model import Delta, FinishReason, ModelResponse, TextDelta, ThinkingDelta, ToolCallDelta
+from tactician.llm.usage import Usage
+from tactician.llm.wire.decoding import count, mapping, mappings, openai_error, string
+
+FORMAT = "openai-responses"
+PHASE = "message_phase"
+"""Type of our own item that says whether the texts after it are a commentary or the answer: both go back so."""
+
+
+def decode(body: object, model: str = "") -> ModelResponse:
+    """Return the response in a body.
+
+    Raises:
+        MalformedResponseError: when the body is not a response.
+        ModelError: of the kind that fits the failure, when it says that the model failed.
+    """
+    try:
+        response = mapping(body)
+        if (error := _error(response)) is not None:
+            raise openai_error(error, model)
+        return _decode(response, model)
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise MalformedResponseError(
+            f"{model or 'the model'}: the answer is not a response ({error!r}): {str(body)[:300]}", model=model
+        ) from error
+
+
+def _error(response: Mapping[str, object]) -> object:
+    """Return the error that the response names, if it does."""
+    status = response.get("status")
+    if status in ("failed", "cancelled"):
+        return response.get("error") or {"message": f"the response is {status}"}
+    return response.get("error") if "output" not in response else None
+
+
+def _decode(response: Mapping[str, object], model: str) -> ModelResponse:
+    parts = tuple(part for item in mappings(response["output"]) for part in _parts(item))
+    return ModelResponse(
+        AssistantMessage(parts),
+        _usage(response.get("usage"), model),
+        _finish_reason(response, parts),
+        string(response.get("model") or ""),
+    )
+
+
+def _parts(item: Mapping[str, object]) -> Iterator[AssistantPart]:
+    """Yield the parts of an assistant's message that one item of the output stands for."""
+    kind = string(item["type"])
+    if kind == "message":
+        if phase := item.get("phase"):
+            yield ProviderItem(FORMAT, to_json({"type": PHASE, "phase": string(phase)}).decode())
+        yield from _message(item)
+    elif kind == "function_call":
+        arguments = string(item.get("arguments") or "{}")
+        yield ToolCall(string(item.get("call_id") or item["id"]), string(item["name"]), arguments)
+    else:
+        if kind == "reasoning" and (thinking := _thinking(item)):
+            yield Thinking(thinking)
+        yield ProviderItem(FORMAT, to_json({name: value for name, value in item.items() if value is not None}).decode())
+
+
+def _message(item: Mapping[str, object]) -> Iterator[Text]:
+    for part in mappings(item.get("content") or ()):
+        if text := part.get("text") or part.get("refusal"):
+            yield Text(string(text))
+
+
+def _thinking(item: Mapping[str, object]) -> str:
+    """Return the summary of the thinking; models that do not encrypt it give the whole of it."""
+    pieces = mappings(item.get("summary") or ()) or mappings(item.get("content") or ())
+    return "\n\n".join(string(part["text"]) for part in pieces)
+
+
+def _finish_reason(response: Mapping[str, object], parts: tuple[AssistantPart, ...]) -> FinishReason:
+    if response.get("status") == "incomplete":
+        reason = mapping(response.get("incomplete_details") or {}).get("reason")
+        return "content_filter" if reason == "content_filter" else "length"
+    return "tool_calls" if any(isinstance(part, ToolCall) for part in parts) else "stop"
+
+
+def _usage(usage: object, model: str) -> Usage:
+    if not isinstance(usage, dict):
+        return Usage(requests=1, model=model)
+    read, written = (mapping(usage.get(f"{way}_tokens_details") or {}) for way in ("input", "output"))
+    return Usage(
+        input_tokens=count(usage.get("input_tokens")),
+        output_tokens=count(usage.get("output_tokens")),
+        cache_read_tokens=count(read.get("cached_tokens")),
+        cache_write_tokens=count(read.get("cache_write_tokens")),
+        requests=1,
+        reasoning_tokens=count(written.get("reasoning_tokens")),
+        model=model,
+    )
+
+
+# The stream.
+
+_ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
+_TEXT = ("response.output_text.delta", "response.refusal.delta")
+_THINKING = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")
+
+
+@dataclass(slots=True)
+class _Call:
+    index: int
+    id: str
+    name: str
+    has_deltas: bool = False
+
+
+class ResponsesStreamDecoder:
+    """`StreamDecoder` for the events of a response."""
+
+    def __init__(self, model: str = "") -> None:
+        self._model = model
+        self._calls: dict[object, _Call] = {}
+        self._items: dict[int, Mapping[str, object]] = {}
+        self._final: Mapping[str, object] | None = None
+
+    def feed(self, data: str) -> Sequence[Delta]:
+        """Return the deltas in one event.
+
+        Raises:
+            MalformedResponseError: when the event is not one of a response.
+            ModelError: of the kind that fits the failure, when the event is an error.
+        """
+        if data == "[DONE]":
+            return ()
+        try:
+            event = mapping(from_json(data, cache_strings="keys"))
+            kind = string(event["type"])
+            if kind in _TEXT:  # nearly always: this runs for every token
+                return (TextDelta(string(event["delta"])),)
+            if kind in _THINKING:
+                return (ThinkingDelta(string(event["delta"])),)
+            return tuple(self._other(kind, event))
+        except (KeyError, TypeError, ValueError) as error:
+            raise MalformedResponseError(
+                f"{self._model}: an event of the stream is not one of a response: {data[:300]}", model=self._model
+            ) from error
+
+    def _other(self, kind: str, event: Mapping[str, object]) -> Iterator[Delta]:
+        if kind == "response.function_call_arguments.delta":
+            yield self._arguments(event)
+        elif kind == "response.output_item.added":
+            yield from self._added(event)
+        elif kind == "response.output_item.done":
+            yield from self._done(event)
+        elif kind == "response.reasoning_summary_part.added":
+            if event.get("summary_index"):
+                yield ThinkingDelta("\n\n")  # between two parts of a summary, as `decode` puts it
+        elif kind in _ENDS:
+            self._final = mapping(event["response"])
+        elif kind == "error":
+            raise openai_error(event.get("error") or event, self._model)
+
+    def _added(self, event: Mapping[str, object]) -> Iterator[Delta]:
+        item = mapping(event["item"])
+        if item.get("type") == "function_call":
+            identity = string(item.get("call_id") or item["id"])
+            call = _Call(len(self._calls), identity, string(item["name"]))
+            self._calls[event.get("output_index")] = call
+            yield ToolCallDelta(call.index, call.id, call.name)
+
+    def _arguments(self, event: Mapping[str, object]) -> Delta:
+        call = self._calls[event.get("output_index")]
+        call.has_deltas = True
+        return ToolCallDelta(call.index, call.id, call.name, string(event["delta"]))
+
+    def _done(self, event: Mapping[str, object]) -> Iterator[Delta]:
+        item = mapping(event["item"])
+        place = event.get("output_index")
+        self._items[place if isinstance(place, int) else len(self._items)] = item
+        if item.get("type") != "function_call":
+            return
+        if place not in self._calls:
+            yield from self._added(event)
+        call = self._calls[place]
+        if not call.has_deltas:  # some servers send no deltas
+            yield ToolCallDelta(call.index, call.id, call.name, string(item.get("arguments") or "{}"))
+
+    def response(self) -> ModelResponse:
+        """Return all that came, as one response.
+
+        Raises:
+            MalformedResponseError: when the stream ended before the answer did.
+            ModelError: of the kind that fits the failure, when the model failed.
+        """
+        if self._final is None:
+            raise MalformedResponseError(
+                f"{self._model}: the stream broke off before the answer ended", model=self._model
+            )
+        final = self._final
+        if not final.get("output") and self._items:  # some servers end without repeating what they sent
+            final = {**final, "output": [item for _, item in sorted(self._items.items())]}
+        return decode(final, self._model)
