@@ -152,7 +152,7 @@ def test_null_is_the_same_as_nothing_and_unknown_fields_are_ignored(folder: Fold
 def test_what_only_the_router_can_try_again_is_a_warning(folder: Folder, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         folder.agent(retryConfig={"networkRetries": 7})
-    assert "my-agent: how often a model is called is the router's RetryPolicy" in caplog.text
+    assert "my-agent: how often a model is called is the router's ModelRetryPolicy" in caplog.text
 
 
 async def test_a_function_of_a_file_is_executed_by_the_caller(folder: Folder) -> None:

@@ -13,6 +13,7 @@ from tactician.blueprint.parts import Part
 from tactician.blueprint.settings import OptionsPart, ResponderPart, RetryPart, TracePart
 from tactician.llm import (
     NO_OPTIONS,
+    PROVIDERS,
     EmbeddedModel,
     LanguageModel,
     LlmOptions,
@@ -22,7 +23,6 @@ from tactician.llm import (
     RetrySettings,
     TraceMetadata,
 )
-from tactician.llm.providers import PROVIDERS
 
 if TYPE_CHECKING:
     from tactician.blueprint.building import Builder

@@ -15,7 +15,7 @@ from tactician.blueprint.instructions import ProviderPart
 from tactician.blueprint.named import PlannedBlueprint
 from tactician.blueprint.parts import Part
 from tactician.blueprint.settings import OptionsPart, ResponderPart, TracePart
-from tactician.llm.providers import PROVIDERS
+from tactician.llm import PROVIDERS
 from tactician.loop import DEFAULT_MAX_ATTEMPTS, Handoff
 from tactician.tools import snake_case
 

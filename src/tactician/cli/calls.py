@@ -10,7 +10,7 @@ from tactician.events import (
     RequestDelayed,
     RequestRetried,
 )
-from tactician.llm.routing.deployment import full_name
+from tactician.llm import full_name
 
 _NOTICEABLE = 0.1
 

@@ -14,6 +14,8 @@ from rich.table import Column, Table
 
 from tactician.errors import TacticianError
 from tactician.llm import (
+    LOCAL_INSTALL_HINT,
+    MODEL_VARIABLE,
     DeploymentStatus,
     LanguageModel,
     LlmOptions,
@@ -26,8 +28,6 @@ from tactician.llm import (
     UserMessage,
     cost_of,
 )
-from tactician.llm.catalog import MODEL_VARIABLE
-from tactician.llm.embedded import INSTALL_HINT
 
 _THOUSAND = 1000
 _SECONDS = 60.0
@@ -162,4 +162,4 @@ def _explain(console: Console, default: str, reason: str, entries: tuple[ModelEn
         highlight=False,
     )
     if not any(entry.name == "local" for entry in entries):
-        console.print(f"The embedded model is not installed: {INSTALL_HINT}", markup=False, highlight=False)
+        console.print(f"The embedded model is not installed: {LOCAL_INSTALL_HINT}", markup=False, highlight=False)

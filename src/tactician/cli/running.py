@@ -31,8 +31,7 @@ from tactician.cli.outcomes import Outcome, answered, begun, conclude
 from tactician.cli.personalities import personality
 from tactician.cli.progress import ProgressView
 from tactician.cli.stores import named_store, opened, store_option
-from tactician.llm import ModelCatalog
-from tactician.llm.catalog import MODEL_VARIABLE
+from tactician.llm import MODEL_VARIABLE, ModelCatalog
 from tactician.platform import Platform
 from tactician.runs import Runnable, RunStore
 from tactician.tools import ToolGroup

@@ -1,7 +1,8 @@
 """Every call to a language model: messages, requests, wire formats, providers and the embedded model."""
 
 from tactician.llm.bridge import PydanticAiModel
-from tactician.llm.catalog import ModelCatalog, ModelEntry, ModelSource, OneModel, source_of
+from tactician.llm.catalog import MODEL_VARIABLE, ModelCatalog, ModelEntry, ModelSource, OneModel, source_of
+from tactician.llm.embedded import INSTALL_HINT as LOCAL_INSTALL_HINT
 from tactician.llm.embedded import EmbeddedModel
 from tactician.llm.facts import Fact, FactTable
 from tactician.llm.fit import fit
@@ -50,11 +51,12 @@ from tactician.llm.responder import RespondedModel, Responder, RetrySettings
 from tactician.llm.routing import (
     Deployment,
     DeploymentStatus,
+    ModelRetryPolicy,
     ModelRouter,
     RestPolicy,
-    RetryPolicy,
     RetryRule,
     RoutedModel,
+    full_name,
 )
 from tactician.llm.schema import closed, is_strict
 from tactician.llm.service_catalog import ServiceSource
@@ -113,12 +115,14 @@ __all__ = [
     "ModelEntry",
     "OneModel",
     "source_of",
+    "MODEL_VARIABLE",
     "http_session",
     "ModelRouter",
     "RoutedModel",
+    "full_name",
     "Deployment",
     "DeploymentStatus",
-    "RetryPolicy",
+    "ModelRetryPolicy",
     "RetryRule",
     "RestPolicy",
     "Responder",
@@ -126,6 +130,7 @@ __all__ = [
     "RetrySettings",
     "RemoteModel",
     "EmbeddedModel",
+    "LOCAL_INSTALL_HINT",
     "PydanticAiModel",
     "EmbeddingModel",
     "EmbeddingOptions",

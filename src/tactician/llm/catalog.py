@@ -19,8 +19,7 @@ from tactician.llm.options import LlmOptions
 from tactician.llm.pricing import ModelPrice
 from tactician.llm.providers import PROVIDERS
 from tactician.llm.remote import RemoteModel
-from tactician.llm.routing import Deployment, DeploymentStatus, ModelRouter
-from tactician.llm.routing.deployment import full_name
+from tactician.llm.routing import Deployment, DeploymentStatus, ModelRouter, full_name
 from tactician.llm.service_catalog import EMBEDDINGS, IMAGES, ServiceFinder, is_of_a_service
 from tactician.llm.single_keys import is_enabled, single_key
 from tactician.llm.vectors import EmbeddingModel

@@ -19,8 +19,7 @@ from tactician.llm.messages import Image
 from tactician.llm.pricing import NO_PRICES, ModelPrice
 from tactician.llm.providers import Provider
 from tactician.llm.remote import Endpoint
-from tactician.llm.routing.again import tried_again
-from tactician.llm.routing.retries import RetryPolicy
+from tactician.llm.routing import ModelRetryPolicy, retry
 from tactician.llm.services import check_served, service_endpoint
 from tactician.llm.usage import NO_USAGE, Usage
 from tactician.llm.wire import count
@@ -94,7 +93,7 @@ class RemoteImageModel(ImageModel):
         *,
         edit_url: str | None = None,
         edit_model: str | None = None,
-        retries: RetryPolicy | None = None,
+        retries: ModelRetryPolicy | None = None,
     ) -> None:
         self.endpoint = endpoint
         self.model = model
@@ -114,7 +113,7 @@ class RemoteImageModel(ImageModel):
         name: str | None = None,
         api_version: str | None = None,
         prices: Mapping[str, ModelPrice] = NO_PRICES,
-        retries: RetryPolicy | None = None,
+        retries: ModelRetryPolicy | None = None,
     ) -> Self:
         """A model at a provider: openai, azure-openai, or one like openai. Azure makes pictures and edits none.
 
@@ -219,7 +218,7 @@ class RemoteImageModel(ImageModel):
         async def once() -> Pictures:
             return self._decode(await post(), model)
 
-        return await tried_again(once, self.retries)
+        return await retry(once, self.retries)
 
     def _decode(self, body: object, model: str) -> Pictures:
         try:

@@ -13,7 +13,7 @@ from tactician.llm.facts import KNOWN_FACTS, FactTable
 from tactician.llm.instance_entries import KNOWN_PROVIDERS, Entry, Mistakes, is_wanted, read_entry, resolved
 from tactician.llm.pricing import NO_PRICES, ModelPrice
 from tactician.llm.remote import Endpoint, RemoteModel
-from tactician.llm.routing.deployment import Deployment
+from tactician.llm.routing import Deployment
 
 VARIABLE = "LLM_INSTANCES"
 PROVIDERS_VARIABLE = "ENABLED_PROVIDERS"

@@ -14,8 +14,7 @@ from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.options import NO_OPTIONS, LlmOptions
 from tactician.llm.reaching import ApiFormat, Reach, reach_by_name, reach_by_url
 from tactician.llm.remote import Endpoint, RemoteModel
-from tactician.llm.routing import Deployment, ModelRouter, RetryPolicy, RetryRule, RoutedModel
-from tactician.llm.routing.deployment import full_name
+from tactician.llm.routing import Deployment, ModelRetryPolicy, ModelRouter, RetryRule, RoutedModel, full_name
 from tactician.llm.trace import TraceMetadata
 
 _ONCE_MORE = 2
@@ -54,13 +53,13 @@ class RetrySettings:
         )
         return [problem for holds, problem in checks if not holds]
 
-    def policy(self) -> RetryPolicy:
+    def policy(self) -> ModelRetryPolicy:
         """The same as a router has it. A call may take as long as all that together does."""
         attempts, longest = self.max_retries + 1, self.max_delay_ms / 1000
         rule = RetryRule(attempts=attempts, base=self.initial_delay_ms / 1000, factor=self.multiplier, longest=longest)
         at_once = replace(rule, base=0.0)
         once_more = replace(at_once, attempts=min(attempts, _ONCE_MORE))
-        usual = RetryPolicy()
+        usual = ModelRetryPolicy()
         return replace(
             usual,
             rate_limit=rule,
@@ -208,7 +207,7 @@ class RespondedModel:
     @cached_property
     def _routed(self) -> RoutedModel:
         retry, serves = self.responder.retry, RemoteModel(self.model, self.endpoint)
-        retries = RetryPolicy() if retry is None else retry.policy()
+        retries = ModelRetryPolicy() if retry is None else retry.policy()
         deployment = Deployment(self._reach.name, self.model, serves)
         return ModelRouter([deployment], retries=retries, clock=self._clock).for_model(self.name)
 

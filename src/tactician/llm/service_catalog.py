@@ -14,7 +14,7 @@ from tactician.llm.instances import VARIABLE, Instance
 from tactician.llm.pricing import ModelPrice
 from tactician.llm.provider import Provider
 from tactician.llm.providers import PROVIDERS
-from tactician.llm.routing import RetryPolicy
+from tactician.llm.routing import ModelRetryPolicy
 from tactician.llm.services import check_served
 from tactician.llm.single_keys import is_enabled, single_key
 from tactician.llm.vectors import (
@@ -67,7 +67,7 @@ class _At(Protocol[M_co]):
         name: str | None = None,
         api_version: str | None = None,
         prices: Mapping[str, ModelPrice] = ...,
-        retries: RetryPolicy | None = None,
+        retries: ModelRetryPolicy | None = None,
     ) -> M_co: ...
 
 
@@ -212,14 +212,14 @@ class ServiceFinder(Generic[M]):
             name=entry.id,
             api_version=entry.api_version,
             prices=self._prices,
-            retries=RetryPolicy(),
+            retries=ModelRetryPolicy(),
         )
 
     def _at_provider(self, name: str, model: str) -> M:
         check_served(name, self._service.name, self._service.providers)
         at = single_key(name, model, self._environment)
         return self._service.at(
-            at.provider, at.key, model, base_url=at.base_url, prices=self._prices, retries=RetryPolicy()
+            at.provider, at.key, model, base_url=at.base_url, prices=self._prices, retries=ModelRetryPolicy()
         )
 
     def _by_family(self, name: str) -> M:

@@ -90,7 +90,7 @@ def _warn_of_retries(entry: AgentEntry) -> None:
     retries = entry.retry_config
     said = retries.network_retries, retries.max_token_retries, retries.content_filter_retries
     if any(one is not None for one in said):
-        _logger.warning("%s: how often a model is called is the router's RetryPolicy, not an agent's", entry.id)
+        _logger.warning("%s: how often a model is called is the router's ModelRetryPolicy, not an agent's", entry.id)
 
 
 def _options(entry: AgentEntry) -> LlmOptions:

@@ -7,6 +7,7 @@ import selectors
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable
 from typing import Any, TypeAlias, TypeVar
 
+from tactician.clock import Timer
 from tactician.errors import ModelError
 from tactician.llm import (
     AssistantMessage,
@@ -21,7 +22,7 @@ from tactician.llm import (
     Usage,
     UserMessage,
 )
-from tactician.llm.routing import Deployment, Timer
+from tactician.llm.routing import Deployment
 
 T = TypeVar("T")
 Outcome: TypeAlias = ModelResponse | ModelError | None

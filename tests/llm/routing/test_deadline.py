@@ -4,10 +4,10 @@ import pytest
 
 from tactician.errors import ModelServerError, ModelTimeoutError
 from tactician.llm import ModelResponse
-from tactician.llm.routing import Deployment, ModelRouter, RestPolicy, RetryPolicy
+from tactician.llm.routing import Deployment, ModelRetryPolicy, ModelRouter, RestPolicy
 from tests.llm.routing.support import FakeClock, FakeModel, answer, ask, deployed, together, virtual
 
-SHORT = RetryPolicy(deadline=10.0)
+SHORT = ModelRetryPolicy(deadline=10.0)
 
 
 @virtual
@@ -46,7 +46,7 @@ async def test_a_pause_that_would_end_after_the_deadline_is_not_begun(clock: Fak
     router = ModelRouter(
         deployed(a=model),
         clock=clock,
-        retries=RetryPolicy(deadline=2.5),
+        retries=ModelRetryPolicy(deadline=2.5),
         random=lambda: 1.0,
         rests=RestPolicy(failures=0),
     )

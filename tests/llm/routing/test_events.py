@@ -19,7 +19,7 @@ from tactician.events import (
     TurnStarted,
 )
 from tactician.llm import Features, Observer, OutputSpec
-from tactician.llm.routing import NEVER, Deployment, ModelRouter, RestPolicy, RetryPolicy
+from tactician.llm.routing import NEVER, Deployment, ModelRetryPolicy, ModelRouter, RestPolicy
 from tests.llm.routing.support import FakeClock, FakeModel, answer, ask, deployed, together, virtual
 
 DOWN = ModelServerError("down", status=503)
@@ -82,7 +82,7 @@ async def test_a_rest_its_end_and_the_wait_for_it_are_told(clock: FakeClock) -> 
     router = ModelRouter(
         deployed(a=FakeModel(clock, DOWN)),
         clock=clock,
-        retries=RetryPolicy(server=NEVER),
+        retries=ModelRetryPolicy(server=NEVER),
         rests=RestPolicy(failures=1, seconds=30.0),
         on_event=events.append,
     )
@@ -104,7 +104,7 @@ async def test_a_fallback_is_told_with_its_reason(clock: FakeClock) -> None:
     router = ModelRouter(
         [Deployment("a", "m", FakeModel(clock, DOWN)), Deployment("a", "n", FakeModel(clock))],
         clock=clock,
-        retries=RetryPolicy(server=NEVER),
+        retries=ModelRetryPolicy(server=NEVER),
         rests=RestPolicy(failures=1, seconds=30.0),
         fallbacks={"m": ["n"]},
         on_event=events.append,
@@ -184,7 +184,7 @@ async def test_the_run_that_a_request_belongs_to_hears_of_it_and_the_router_hear
             Deployment("a", "n", FakeModel(clock, features=Features()), requests_per_second=1.0),
         ],
         clock=clock,
-        retries=RetryPolicy(server=NEVER),
+        retries=ModelRetryPolicy(server=NEVER),
         rests=RestPolicy(failures=1, seconds=30.0),
         fallbacks={"m": ["n"]},
         on_event=of_the_router.append,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tactician.errors import ConfigurationError, ModelServerError, RateLimitError
 from tactician.llm import ModelRequest
-from tactician.llm.routing import Deployment, ModelRouter, RestPolicy, RetryPolicy, RetryRule
+from tactician.llm.routing import Deployment, ModelRetryPolicy, ModelRouter, RestPolicy, RetryRule
 from tactician.llm.routing import pool as pools
 from tactician.llm.routing.lane import Lane
 from tests.llm.routing.support import FakeClock, FakeModel, answer, ask, deployed, settled, together, virtual
@@ -69,7 +69,7 @@ def test_limits_hold_and_order_is_kept_however_calls_come_and_are_cancelled(
         policy=policy,  # type: ignore[arg-type]
         estimate=tokens_of,
         clock=clock,
-        retries=RetryPolicy(deadline=math.inf),
+        retries=ModelRetryPolicy(deadline=math.inf),
     )
     began: list[int] = []
     for model in models:
@@ -185,7 +185,7 @@ async def test_a_refused_request_costs_no_tokens(clock: FakeClock) -> None:
         [Deployment("a", "m", model, tokens_per_second=10)],
         clock=clock,
         estimate=lambda request: 100,
-        retries=RetryPolicy(server=RetryRule(base=0)),
+        retries=ModelRetryPolicy(server=RetryRule(base=0)),
     )
     await router.generate(ask())
     assert model.starts == [1000.0, 1000.0]
@@ -267,7 +267,7 @@ async def test_a_line_does_not_grow_without_end(clock: FakeClock) -> None:
 async def test_nothing_wakes_up_while_calls_wait(clock: FakeClock) -> None:
     """No busy loop: a second of waiting takes no more steps than there are things that happen."""
     router = ModelRouter([Deployment("a", "m", FakeModel(clock), requests_per_second=0.001)], clock=clock,
-                         retries=RetryPolicy(deadline=math.inf), rests=RestPolicy(failures=0))  # fmt: skip
+                         retries=ModelRetryPolicy(deadline=math.inf), rests=RestPolicy(failures=0))  # fmt: skip
     steps = 0
     ticking = clock.now
 

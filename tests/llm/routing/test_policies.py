@@ -4,7 +4,7 @@ from collections import Counter
 import pytest
 
 from tactician.errors import ConfigurationError, ModelServerError
-from tactician.llm.routing import Deployment, ModelRouter, RestPolicy, RetryPolicy, RetryRule
+from tactician.llm.routing import Deployment, ModelRetryPolicy, ModelRouter, RestPolicy, RetryRule
 from tests.llm.routing.support import FakeClock, FakeModel, ask, deployed, settled, together, virtual
 
 
@@ -134,7 +134,7 @@ async def test_sessions_that_wait_for_an_instance_move_when_it_rests(clock: Fake
     router = ModelRouter(
         [Deployment(name, "m", model, max_concurrency=1) for name, model in models.items()],
         policy="sticky", clock=clock, rests=RestPolicy(failures=1, seconds=1000.0),
-        retries=RetryPolicy(server=RetryRule(attempts=1)),
+        retries=ModelRetryPolicy(server=RetryRule(attempts=1)),
     )  # fmt: skip
     home = await home_of(router, "one")
     models[home[0]]._outcomes.append(ModelServerError("down", status=503))

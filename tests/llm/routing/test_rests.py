@@ -6,11 +6,11 @@ import pytest
 
 from tactician.errors import ModelRequestError, ModelServerError, ModelTimeoutError, RateLimitError
 from tactician.llm import ModelRequest
-from tactician.llm.routing import NEVER, Deployment, ModelRouter, RestPolicy, RetryPolicy, RetryRule
+from tactician.llm.routing import NEVER, Deployment, ModelRetryPolicy, ModelRouter, RestPolicy, RetryRule
 from tests.llm.routing.support import FakeClock, FakeModel, ask, deployed, settled, together, virtual
 
 DOWN = ModelServerError("down", status=503)
-ONE_TRY = RetryPolicy(server=NEVER, rate_limit=NEVER)
+ONE_TRY = ModelRetryPolicy(server=NEVER, rate_limit=NEVER)
 
 
 async def fail(router: ModelRouter) -> None:
@@ -36,7 +36,7 @@ async def test_when_all_have_failed_a_call_pauses_before_it_goes_round_again(clo
 @virtual
 async def test_a_call_does_not_fail_over_to_an_instance_that_rests(clock: FakeClock) -> None:
     a, b = FakeModel(clock, DOWN, DOWN), FakeModel(clock, DOWN)
-    retries, rests = RetryPolicy(server=RetryRule(attempts=2)), RestPolicy(failures=2, seconds=60.0)
+    retries, rests = ModelRetryPolicy(server=RetryRule(attempts=2)), RestPolicy(failures=2, seconds=60.0)
     router = ModelRouter(deployed(a=a, b=b), clock=clock, retries=retries, rests=rests, random=lambda: 1.0)
     with pytest.raises(ModelServerError):
         await router.generate(ask(instances=("a",)))

@@ -26,7 +26,7 @@ from tactician.llm import (
     UsageTally,
     UserMessage,
 )
-from tactician.llm.routing import NEVER, ModelRouter, RestPolicy, RetryPolicy, RetryRule
+from tactician.llm.routing import NEVER, ModelRetryPolicy, ModelRouter, RestPolicy, RetryRule
 from tests.llm.routing.support import FakeClock, FakeModel, answer, ask, deployed, virtual
 
 NO_RESTS = RestPolicy(failures=0)
@@ -89,7 +89,7 @@ def test_each_kind_of_error_is_tried_as_often_as_its_rule_says(
 def test_every_category_has_its_own_numbers(name: str, error: ModelError) -> None:
     clock = FakeClock()
     rule = RetryRule(attempts=5, base=2.0, factor=3.0, longest=20.0)
-    router, model = lone(clock, *[error] * 9, retries=RetryPolicy(**{name: rule}))  # type: ignore[arg-type]
+    router, model = lone(clock, *[error] * 9, retries=ModelRetryPolicy(**{name: rule}))  # type: ignore[arg-type]
     with pytest.raises(type(error)):
         clock.run(router.generate(ask()))
     assert pauses(model) == [2, 6, 18, 20]
@@ -109,7 +109,7 @@ async def test_retry_after_is_kept_exactly_and_by_all(clock: FakeClock) -> None:
     await router.generate(ask())
     assert pauses(model) == [7.5]
     router, model = lone(
-        clock, RateLimitError("busy", status=429, retry_after=7.5), retries=RetryPolicy(rate_limit=NEVER)
+        clock, RateLimitError("busy", status=429, retry_after=7.5), retries=ModelRetryPolicy(rate_limit=NEVER)
     )
     with pytest.raises(RateLimitError):
         await router.generate(ask())
@@ -138,7 +138,7 @@ async def test_each_attempt_after_a_timeout_has_more_time(clock: FakeClock) -> N
 
 @virtual
 async def test_without_a_timeout_of_its_own_a_call_grows_from_the_policys(clock: FakeClock) -> None:
-    router, model = lone(clock, *[ModelTimeoutError("slow")] * 2, retries=RetryPolicy(first_timeout=10.0))
+    router, model = lone(clock, *[ModelTimeoutError("slow")] * 2, retries=ModelRetryPolicy(first_timeout=10.0))
     await router.generate(ask())
     assert [request.options.timeout for request in model.requests] == [None, 20.0, 30.0]
 

@@ -6,10 +6,11 @@ import threading
 
 import pytest
 
+from tactician.clock import SystemClock
 from tactician.errors import ConfigurationError, ModelServerError, ModelTimeoutError, UnknownModelError
 from tactician.llm import Features, Image, LanguageModel, LlmOptions, ModelRequest, Usage, UserMessage
 from tactician.llm.messages import AssistantMessage, SystemMessage, Text, ToolCall, ToolResult
-from tactician.llm.routing import Deployment, DeploymentStatus, ModelRouter, RetryPolicy, SystemClock, estimate_tokens
+from tactician.llm.routing import Deployment, DeploymentStatus, ModelRetryPolicy, ModelRouter, estimate_tokens
 from tests.llm.routing.support import ALL, FakeClock, FakeModel, answer, ask, deployed, settled, together, virtual
 
 
@@ -106,7 +107,10 @@ async def test_only_allowed_instances_are_asked(clock: FakeClock) -> None:
 async def test_status_and_usage_tell_how_each_deployment_does(clock: FakeClock) -> None:
     a = FakeModel(clock, answer(tokens=3), ModelServerError("down", status=500), seconds=2.0)
     b = FakeModel(clock, answer(tokens=4))
-    router = ModelRouter([*deployed("x", a=a), *deployed("y", a=b)], clock=clock, retries=RetryPolicy(deadline=3.0))
+    deployments = [*deployed("x", a=a), *deployed("y", a=b)]
+    router = ModelRouter(deployments, clock=clock, retries=ModelRetryPolicy(deadline=3.0))
+        [*deployed("x", a=a), *deployed("y", a=b)], clock=clock, retries=ModelRetryPolicy(deadline=3.0)
+    )
     await router.generate(ask(model="x"))
     await together([router.generate(ask(model="x")), router.generate(ask(model="y"))])
     running = asyncio.create_task(router.generate(ask(model="x")))
@@ -212,9 +216,9 @@ async def test_the_system_clock_is_real_time() -> None:
 async def test_a_router_works_by_real_time_too() -> None:
     clock = FakeClock()
     deployment = Deployment("a", "m", FakeModel(clock), requests_per_second=500.0)
-    router = ModelRouter([deployment], retries=RetryPolicy(deadline=0.05))
+    router = ModelRouter([deployment], retries=ModelRetryPolicy(deadline=0.05))
     assert len(await together(router.generate(ask()) for _ in range(3))) == 3
-    stuck = ModelRouter([Deployment("a", "m", FakeModel(clock, seconds=60.0))], retries=RetryPolicy(deadline=0.01))
+    stuck = ModelRouter([Deployment("a", "m", FakeModel(clock, seconds=60.0))], retries=ModelRetryPolicy(deadline=0.01))
     with pytest.raises(ModelTimeoutError):
         await stuck.generate(ask())
 

@@ -11,13 +11,13 @@ from tactician.errors import (
     ModelTimeoutError,
     RateLimitError,
 )
-from tactician.llm.routing import ModelRouter, RestPolicy, RetryPolicy
+from tactician.llm.routing import ModelRetryPolicy, ModelRouter, RestPolicy
 from tests.llm.routing.support import FakeClock, FakeModel, ask, deployed
 
-POLICY = RetryPolicy(statuses=frozenset({409, 429, 503}))
+POLICY = ModelRetryPolicy(statuses=frozenset({409, 429, 503}))
 
 
-def attempts(error: ModelError, policy: RetryPolicy) -> int:
+def attempts(error: ModelError, policy: ModelRetryPolicy) -> int:
     """How often a call is tried that always ends so."""
     clock = FakeClock()
     model = FakeModel(clock, *[error] * 9)
@@ -61,5 +61,5 @@ def test_what_is_no_answer_is_tried_again_as_ever(error: ModelError) -> None:
 
 
 def test_without_a_list_the_rules_say_it() -> None:
-    assert attempts(ModelServerError("", status=500), RetryPolicy()) == 3
-    assert attempts(ModelRequestError("", status=409), RetryPolicy()) == 1
+    assert attempts(ModelServerError("", status=500), ModelRetryPolicy()) == 3
+    assert attempts(ModelRequestError("", status=409), ModelRetryPolicy()) == 1

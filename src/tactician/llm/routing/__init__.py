@@ -1,11 +1,10 @@
 """Many keys and deployments behind one model: policies, limits, retries, rests and fallbacks."""
 
 from tactician.llm.routing.circuit import RestPolicy
-from tactician.llm.routing.clock import Clock, SystemClock, Timer
-from tactician.llm.routing.deployment import Deployment, DeploymentStatus
+from tactician.llm.routing.deployment import Deployment, DeploymentStatus, full_name
 from tactician.llm.routing.estimates import Estimate, estimate_tokens
 from tactician.llm.routing.policies import LeastLoaded, Policy, PolicyName, RoundRobin, Sticky
-from tactician.llm.routing.retries import AT_ONCE, NEVER, ONCE_MORE, Failure, RetryPolicy, RetryRule
+from tactician.llm.routing.retries import AT_ONCE, NEVER, ONCE_MORE, Failure, ModelRetryPolicy, RetryRule, retry
 from tactician.llm.routing.router import ModelRouter, RoutedModel
 
 __all__ = [
@@ -13,8 +12,10 @@ __all__ = [
     "RoutedModel",
     "Deployment",
     "DeploymentStatus",
-    "RetryPolicy",
+    "full_name",
+    "ModelRetryPolicy",
     "RetryRule",
+    "retry",
     "AT_ONCE",
     "ONCE_MORE",
     "NEVER",
@@ -27,7 +28,4 @@ __all__ = [
     "Sticky",
     "Estimate",
     "estimate_tokens",
-    "Clock",
-    "SystemClock",
-    "Timer",
 ]

@@ -7,7 +7,7 @@ from math import inf
 from threading import Lock
 from typing import Protocol
 
-from tactician.llm.routing.clock import Clock, Timer
+from tactician.clock import Clock, Timer
 
 
 class Expirable(Protocol):

@@ -7,7 +7,7 @@ from collections import deque
 from math import inf
 from threading import RLock
 
-from tactician.llm.routing.clock import Clock, Timer
+from tactician.clock import Clock, Timer
 from tactician.llm.routing.lane import INSTANT, Lane
 from tactician.llm.routing.policies import Lanes, Policy
 

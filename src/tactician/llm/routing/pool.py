@@ -9,9 +9,9 @@ from contextlib import suppress
 from functools import partial
 from threading import RLock
 
+from tactician.clock import Clock
 from tactician.errors import RateLimitError
 from tactician.llm.model import Features
-from tactician.llm.routing.clock import Clock
 from tactician.llm.routing.features import common_features
 from tactician.llm.routing.lane import INSTANT, Lane
 from tactician.llm.routing.line import Line, Waiter

@@ -1,12 +1,14 @@
-"""What went wrong with a call, and whether and when it is worth another attempt."""
+"""Kinds of failures, the policies by which calls are retried, and retries for calls outside the router."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import random as chance
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
+from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.errors import (
     AuthenticationError,
     ContentFilterError,
@@ -23,6 +25,7 @@ from tactician.errors import (
 )
 from tactician.llm.model import ModelRequest, ModelResponse
 
+T = TypeVar("T")
 Random: TypeAlias = Callable[[], float]
 """A number from 0 up to, but not including, 1."""
 
@@ -73,7 +76,7 @@ NEVER = RetryRule(attempts=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RetryPolicy:
+class ModelRetryPolicy:
     """What is tried again, by what went wrong. Attempts are counted for each model of a call's fallbacks anew.
 
     Attributes:
@@ -101,7 +104,7 @@ class RetryPolicy:
     statuses: frozenset[int] | None = None
 
     @classmethod
-    def with_attempts(cls, attempts: int) -> RetryPolicy:
+    def with_attempts(cls, attempts: int) -> ModelRetryPolicy:
         """The usual rules, but so many attempts at calls that fail for reasons which pass."""
         usual = cls()
         rules = {name: replace(getattr(usual, name), attempts=attempts) for name in _PASSING}
@@ -118,7 +121,7 @@ class RetryPolicy:
         return rule
 
 
-JUST_ONCE = RetryPolicy(
+JUST_ONCE = ModelRetryPolicy(
     rate_limit=NEVER,
     timeout=NEVER,
     server=NEVER,
@@ -187,3 +190,37 @@ def history(attempts: Sequence[tuple[str, Failure]]) -> str:
         return "no attempt was made"
     told = ", ".join(f"{name} ({failure})" for name, failure in attempts)
     return f"{len(attempts)} attempt{'s' if len(attempts) > 1 else ''}: {told}"
+
+
+async def retry(
+    call: Callable[[], Awaitable[T]],
+    policy: ModelRetryPolicy | None,
+    *,
+    clock: Clock = SYSTEM_CLOCK,
+    random: Random = chance.random,
+) -> T:
+    """Retry a call that the router does not make, such as one for embeddings or images.
+
+    There is one place that can be asked: what its content filter refused is refused for good. No attempt begins after
+    the deadline.
+
+    Args:
+        policy: what is retried, and how often; nothing, when `None`.
+
+    Raises:
+        ModelError: that of the last attempt.
+    """
+    began, attempts = clock.now(), 0
+    while True:
+        try:
+            return await call()
+        except ModelError as error:
+            failure = failure_of(error)
+            if policy is None or failure is Failure.CONTENT_FILTER:
+                raise
+            attempts += 1
+            rule = policy.rule(failure)
+            pause = error.retry_after or rule.pause(attempts, random)
+            if attempts >= rule.attempts or clock.now() + pause >= began + policy.deadline:
+                raise
+        await clock.sleep(pause)

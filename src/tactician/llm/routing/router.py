@@ -9,19 +9,19 @@ from contextlib import aclosing
 from dataclasses import replace
 from types import MappingProxyType
 
+from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.events import EventSink
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.options import NO_OPTIONS, LlmOptions
 from tactician.llm.routing.call import Call
 from tactician.llm.routing.circuit import RestPolicy
-from tactician.llm.routing.clock import SYSTEM_CLOCK, Clock
 from tactician.llm.routing.deadlines import Watches
 from tactician.llm.routing.deployment import Deployment, DeploymentStatus
 from tactician.llm.routing.estimates import Estimate, estimate_tokens
 from tactician.llm.routing.features import common_features
 from tactician.llm.routing.policies import Policy, PolicyName, policy_maker
 from tactician.llm.routing.reports import Reporter
-from tactician.llm.routing.retries import JUST_ONCE, Random, RetryPolicy
+from tactician.llm.routing.retries import JUST_ONCE, ModelRetryPolicy, Random
 from tactician.llm.routing.routes import Route, RouteTable
 from tactician.llm.routing.setup import Setup
 from tactician.llm.routing.visit import Started, Visit
@@ -68,7 +68,7 @@ class ModelRouter:
         *,
         policy: PolicyName | Callable[[], Policy] = "round_robin",
         requests_per_second: float | None = None,
-        retries: RetryPolicy = RetryPolicy(),  # noqa: B008
+        retries: ModelRetryPolicy = ModelRetryPolicy(),  # noqa: B008
         rests: RestPolicy = RestPolicy(),  # noqa: B008
         default_model: str | None = None,
         fallbacks: Mapping[str, Sequence[str]] = NO_FALLBACKS,
@@ -114,7 +114,7 @@ class ModelRouter:
             deployments_of(parse_instances(text, environment)),
             policy=policy,
             requests_per_second=requests_per_second,
-            retries=RetryPolicy() if max_retries is None else RetryPolicy.with_attempts(max_retries + 1),
+            retries=ModelRetryPolicy() if max_retries is None else ModelRetryPolicy.with_attempts(max_retries + 1),
             on_event=on_event,
         )
 

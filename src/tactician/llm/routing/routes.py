@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tactician.clock import Clock
 from tactician.errors import ConfigurationError, UnknownModelError
 from tactician.llm.model import Features
 from tactician.llm.options import LlmOptions
 from tactician.llm.routing.circuit import RestPolicy
-from tactician.llm.routing.clock import Clock
 from tactician.llm.routing.deployment import Deployment
 from tactician.llm.routing.lane import Lane
 from tactician.llm.routing.policies import Lanes, Policy

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tactician.llm.routing.clock import Clock
+from tactician.clock import Clock
 from tactician.llm.routing.deadlines import Watches
 from tactician.llm.routing.estimates import Estimate
 from tactician.llm.routing.reports import Reporter
-from tactician.llm.routing.retries import Random, RetryPolicy
+from tactician.llm.routing.retries import ModelRetryPolicy, Random
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
     """What all calls of a router have in common. `policy` is what events call it."""
 
-    retries: RetryPolicy
+    retries: ModelRetryPolicy
     clock: Clock
     watches: Watches
     random: Random

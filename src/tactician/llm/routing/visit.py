@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from typing import TypeAlias
 
+from tactician.clock import Clock
 from tactician.errors import MalformedResponseError, ModelError
 from tactician.llm.model import Delta, ModelRequest, ModelResponse
-from tactician.llm.routing.clock import Clock
 from tactician.llm.routing.lane import Lane
 from tactician.llm.routing.pool import Pool
 from tactician.llm.routing.reports import Reporter

@@ -12,8 +12,7 @@ from tactician.llm.http import post_json
 from tactician.llm.pricing import NO_PRICES, ModelPrice
 from tactician.llm.providers import Provider
 from tactician.llm.remote import Endpoint
-from tactician.llm.routing.again import tried_again
-from tactician.llm.routing.retries import RetryPolicy
+from tactician.llm.routing import ModelRetryPolicy, retry
 from tactician.llm.services import check_served, service_endpoint
 from tactician.llm.usage import NO_USAGE, Usage
 from tactician.llm.vectors.model import NO_EMBEDDING_OPTIONS, EmbeddingModel, EmbeddingOptions, Embeddings, Vector
@@ -58,7 +57,7 @@ class RemoteEmbeddingModel(EmbeddingModel):
         *,
         limits: BatchLimits = DEFAULT_LIMITS,
         dimensions_field: str = "dimensions",
-        retries: RetryPolicy | None = None,
+        retries: ModelRetryPolicy | None = None,
     ) -> None:
         self.endpoint = endpoint
         self.model = model
@@ -79,7 +78,7 @@ class RemoteEmbeddingModel(EmbeddingModel):
         name: str | None = None,
         api_version: str | None = None,
         prices: Mapping[str, ModelPrice] = NO_PRICES,
-        retries: RetryPolicy | None = None,
+        retries: ModelRetryPolicy | None = None,
     ) -> Self:
         """A model at a provider: the one of openai, azure-openai, mistral, gemini or ollama, or one like openai.
 
@@ -119,7 +118,7 @@ class RemoteEmbeddingModel(EmbeddingModel):
         vectors: list[Vector] = []
         usage = NO_USAGE
         for batch in batches(texts, sizes, self.limits):
-            more, used = await tried_again(partial(self._ask, batch, options), self.retries)
+            more, used = await retry(partial(self._ask, batch, options), self.retries)
             vectors += more
             usage += used
         return Embeddings(tuple(vectors), self.name, usage.signed(self.name, self.endpoint.price(self.model)))

@@ -14,8 +14,7 @@ from tactician.errors import (
     ModelServerError,
     RateLimitError,
 )
-from tactician.llm.routing import RetryPolicy
-from tactician.llm.routing.again import tried_again
+from tactician.llm.routing import ModelRetryPolicy, retry
 from tests.llm.routing.support import FakeClock, virtual
 
 DOWN = ModelServerError("down", status=500)
@@ -35,8 +34,8 @@ class Flaky:
             raise error
         return "yes"
 
-    async def outcome(self, retries: RetryPolicy | None = RetryPolicy()) -> str:  # noqa: B008
-        return await tried_again(self.call, retries, clock=self.clock, random=lambda: 1.0)
+    async def outcome(self, retries: ModelRetryPolicy | None = ModelRetryPolicy()) -> str:  # noqa: B008
+        return await retry(self.call, retries, clock=self.clock, random=lambda: 1.0)
 
 
 @virtual
@@ -83,5 +82,5 @@ async def test_no_attempt_begins_after_the_deadline(clock: FakeClock) -> None:
     flaky = Flaky(clock, RateLimitError("busy", retry_after=4.0), RateLimitError("busy", retry_after=7.0))
 
     with pytest.raises(RateLimitError):
-        await flaky.outcome(RetryPolicy(deadline=10.0))
+        await flaky.outcome(ModelRetryPolicy(deadline=10.0))
     assert flaky.starts == [0.0, 4.0]
