@@ -109,8 +109,6 @@ async def test_status_and_usage_tell_how_each_deployment_does(clock: FakeClock) 
     b = FakeModel(clock, answer(tokens=4))
     deployments = [*deployed("x", a=a), *deployed("y", a=b)]
     router = ModelRouter(deployments, clock=clock, retries=ModelRetryPolicy(deadline=3.0))
-        [*deployed("x", a=a), *deployed("y", a=b)], clock=clock, retries=ModelRetryPolicy(deadline=3.0)
-    )
     await router.generate(ask(model="x"))
     await together([router.generate(ask(model="x")), router.generate(ask(model="y"))])
     running = asyncio.create_task(router.generate(ask(model="x")))
