@@ -42,7 +42,7 @@ class ModelSettings(BaseModel):
         roles: the model that each role stands for.
         fallbacks: the models to use, in order, when a model cannot answer.
         prices: prices of one's own, by the beginning of `model` or `instance:model`; the longest that fits wins.
-        facts: what is known of models beside what Tactician knows: see `tactician.llm.facts`.
+        facts: profiles of models, before the built-in ones: see `tactician.llm.model_profiles`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

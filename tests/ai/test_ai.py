@@ -19,11 +19,11 @@ from tactician.llm import (
     EmbeddingOptions,
     Embeddings,
     Features,
+    GeneratedImages,
     ImageModel,
     Message,
     ModelCatalog,
     OneModel,
-    Pictures,
     SystemMessage,
     Text,
     ToolResult,
@@ -74,10 +74,12 @@ class Painter(ImageModel):
     def name(self) -> str:
         return self.called
 
-    async def generate(self, prompt: str, *, size: str = "", quality: str = "", n: int = 1) -> Pictures:
-        return Pictures((Image(url=f"{self.name}: {prompt}"),), self.name, Usage(3, 5, requests=1, model=self.name))
+    async def generate(self, prompt: str, *, size: str = "", quality: str = "", n: int = 1) -> GeneratedImages:
+        return GeneratedImages(
+            (Image(url=f"{self.name}: {prompt}"),), self.name, Usage(3, 5, requests=1, model=self.name)
+        )
 
-    async def edit(self, image: Image, prompt: str, *, mask: Image | None = None) -> Pictures:
+    async def edit(self, image: Image, prompt: str, *, mask: Image | None = None) -> GeneratedImages:
         return await self.generate(prompt)
 
 
@@ -87,10 +89,10 @@ class Artists(ModelCatalog):
     def __init__(self) -> None:
         super().__init__(Settings(), {})
 
-    def embedder(self, name: str | None = None) -> EmbeddingModel:
+    def embedding_model(self, name: str | None = None) -> EmbeddingModel:
         return Vectors(name or "vectors")
 
-    def painter(self, name: str | None = None) -> ImageModel:
+    def image_model(self, name: str | None = None) -> ImageModel:
         return Painter(name or "painter")
 
 

@@ -102,10 +102,10 @@ def test_features_are_known_in_any_spelling() -> None:
         "from_the_future": True,
     }
 
-    gate = instance(spec(features=features)).endpoint.gate
+    check = instance(spec(features=features)).endpoint.feature_check
 
-    assert gate is not None
-    assert gate.supported == {"function_calling", "structured_output", "web_search", "vision", "documents"}
+    assert check is not None
+    assert check.supported == {"function_calling", "structured_output", "web_search", "vision", "documents"}
 
 
 def test_a_model_name_tells_nothing() -> None:

@@ -43,8 +43,8 @@ from tactician.llm import (
     ToolResult,
     ToolSpec,
     UserMessage,
+    adapt_request,
     closed,
-    fit,
 )
 from tactician.llm.provider import joined
 from tests.support.chat_server import Reply, answers, cut, hangs_up, sends
@@ -104,8 +104,8 @@ async def server(request: pytest.FixtureRequest) -> AsyncIterator[StrictServer]:
 
 
 def supports(server: StrictServer, feature: str) -> bool:
-    gate = server.serve().endpoint.gate
-    return gate is not None and feature in gate.supported
+    check = server.serve().endpoint.feature_check
+    return check is not None and feature in check.supported
 
 
 class TestRequests:
@@ -155,7 +155,7 @@ class TestRequests:
 
     async def test_structured_output(self, server: StrictServer) -> None:
         model = server.serve()
-        fitted, restore = fit(ask(output=CITY), model.features)
+        fitted, restore = adapt_request(ask(output=CITY), model.features)
         saying = Saying('{"name":"Rome","size":null}')
         if fitted.tools:
             saying = Saying(calls=(ToolCall("callnr001", fitted.tools[0].name, saying.text),))

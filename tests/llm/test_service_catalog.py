@@ -14,10 +14,10 @@ from tactician.llm import (
     EmbeddingModel,
     ImageModel,
     LocalEmbeddingModel,
+    MediaModelSource,
     ModelCatalog,
     RemoteEmbeddingModel,
     RemoteImageModel,
-    ServiceSource,
 )
 from tactician.llm.images import DEFAULT_IMAGE_MODEL
 from tests.support.chat_server import ChatServer, answers, fails
@@ -71,7 +71,7 @@ class TestTheDefault:
         settings = ModelSettings(default_embedding="eu:house-vectors")
 
         for variable, name in order:
-            assert catalog(environment, settings).embedder().name == name
+            assert catalog(environment, settings).embedding_model().name == name
             environment.pop(variable, None)
             settings = settings if variable else ModelSettings()
 
@@ -86,15 +86,15 @@ class TestTheDefault:
         settings = ModelSettings(default_image="openai:my-painter")
 
         for variable, name in order:
-            assert catalog(environment, settings).painter().name == name
+            assert catalog(environment, settings).image_model().name == name
             environment.pop(variable, None)
             settings = settings if variable else ModelSettings()
 
     def test_is_at_the_address_of_ones_own_server(self) -> None:
         source = catalog({"OPENAI_BASE_URL": "http://localhost:8000/v1"})
-        embedder, painter = source.embedder(), source.painter()
+        embedder, painter = source.embedding_model(), source.image_model()
 
-        assert source.embedder("house-vectors").name == "openai:house-vectors"
+        assert source.embedding_model("house-vectors").name == "openai:house-vectors"
         assert isinstance(embedder, RemoteEmbeddingModel)
         assert isinstance(painter, RemoteImageModel)
         assert embedder.endpoint.url == "http://localhost:8000/v1/embeddings"
@@ -105,9 +105,9 @@ class TestTheDefault:
         source = catalog({"ANTHROPIC_API_KEY": KEY})
 
         with pytest.raises(ConfigurationError, match=r"OPENAI_API_KEY, MISTRAL.*TACTICIAN_EMBEDDING.*pip install"):
-            source.embedder()
+            source.embedding_model()
         with pytest.raises(ConfigurationError, match=r"for images\. Set OPENAI_API_KEY,.* `default_image` under"):
-            source.painter()
+            source.image_model()
 
 
 class TestNames:
@@ -131,8 +131,8 @@ class TestNames:
     def test_of_embedding_models(self, name: str, found: str) -> None:
         source = catalog(self.ENVIRONMENT, ModelSettings(roles={"search": "us:house-vectors"}))
 
-        assert source.embedder(name).name == found
-        assert source.embedder(name) is source.embedder(name)
+        assert source.embedding_model(name).name == found
+        assert source.embedding_model(name) is source.embedding_model(name)
 
     @pytest.mark.parametrize(
         ("name", "found"),
@@ -144,11 +144,11 @@ class TestNames:
         ],
     )
     def test_of_image_models(self, name: str, found: str) -> None:
-        assert catalog(self.ENVIRONMENT).painter(name).name == found
+        assert catalog(self.ENVIRONMENT).image_model(name).name == found
 
     def test_a_model_at_an_instance_is_where_the_instance_is(self) -> None:
         source = catalog(self.ENVIRONMENT)
-        embedder = source.embedder("house-vectors")
+        embedder = source.embedding_model("house-vectors")
 
         assert isinstance(embedder, RemoteEmbeddingModel)
         assert embedder.endpoint.url.startswith("https://eu.example/openai/deployments/")
@@ -158,10 +158,10 @@ class TestNames:
     def test_what_they_stand_for_is_of_the_right_kind(self) -> None:
         source = catalog(self.ENVIRONMENT)
 
-        assert isinstance(source, ServiceSource)
-        assert isinstance(source.embedder("local"), LocalEmbeddingModel)
-        assert isinstance(source.embedder("house-vectors"), EmbeddingModel)
-        assert isinstance(source.painter("dall-e-3"), ImageModel)
+        assert isinstance(source, MediaModelSource)
+        assert isinstance(source.embedding_model("local"), LocalEmbeddingModel)
+        assert isinstance(source.embedding_model("house-vectors"), EmbeddingModel)
+        assert isinstance(source.image_model("dall-e-3"), ImageModel)
 
     @pytest.mark.parametrize(
         ("name", "kind", "message"),
@@ -182,19 +182,19 @@ class TestNames:
         self, name: str, kind: type[ConfigurationError], message: str
     ) -> None:
         with pytest.raises(kind, match=message):
-            catalog({"LLM_INSTANCES": instances()}).embedder(name)
+            catalog({"LLM_INSTANCES": instances()}).embedding_model(name)
 
     def test_of_image_models_that_stand_for_nothing(self) -> None:
         with pytest.raises(UnknownModelError, match=r"'local' for images\. .*none; or name its provider, as in \"open"):
-            catalog().painter("local")
+            catalog().image_model("local")
         with pytest.raises(ConfigurationError, match="mistral serves no images"):
-            catalog().painter("mistral:x")
+            catalog().image_model("mistral:x")
 
 
 class TestCalls:
     async def test_an_embedding_costs_what_the_list_says(self, server: ChatServer) -> None:
         server.will(BUSY, VECTOR)
-        found = await catalog({"OPENAI_BASE_URL": server.url}).embedder().embed(["a"])
+        found = await catalog({"OPENAI_BASE_URL": server.url}).embedding_model().embed(["a"])
 
         assert found.vectors == ((1.0, 2.0),)
         assert (found.usage.model, found.usage.cost) == ("openai:text-embedding-3-small", 0.02)
@@ -202,7 +202,7 @@ class TestCalls:
 
     async def test_only_the_batch_that_failed_is_tried_again(self, server: ChatServer) -> None:
         server.will(VECTOR, BUSY, VECTOR)
-        model = catalog({"MISTRAL_BASE_URL": server.url}).embedder("mistral-embed")
+        model = catalog({"MISTRAL_BASE_URL": server.url}).embedding_model("mistral-embed")
 
         found = await model.embed(["a" * 16_000, "b" * 16_000])
 
@@ -215,8 +215,8 @@ class TestCalls:
 
         source = catalog({"LLM_INSTANCES": instances(server.url), "OPENAI_BASE_URL": server.url}, settings)
 
-        made = await source.painter("us:dall-e-3").generate("a cat")
-        other = await source.painter("gpt-image-1").generate("a cat")
+        made = await source.image_model("us:dall-e-3").generate("a cat")
+        other = await source.image_model("gpt-image-1").generate("a cat")
 
         assert (made.images[0].data, made.model, made.usage.total_tokens) == (PNG, "us:dall-e-3", 1_500_000)
         assert made.usage.cost is None
@@ -235,8 +235,8 @@ class TestCalls:
         one = {"id": "mine", "url": server.url, "models": "house-embed,house", "provider": "custom", "custom": spec}
         source = catalog({"LLM_INSTANCES": json.dumps([{**one, "key": KEY}])})
 
-        found = await source.embedder().embed(["a"])
-        made = await source.painter("house").generate("a cat")
+        found = await source.embedding_model().embed(["a"])
+        made = await source.image_model("house").generate("a cat")
 
         assert [received.path for received in server.received] == ["/vectors?team=a", "/pictures?team=a"]
         assert {received.headers["x-key"] for received in server.received} == {KEY}
@@ -246,13 +246,13 @@ class TestCalls:
         server.will(fails(400, "bad"))
 
         with pytest.raises(ModelRequestError, match="bad"):
-            await catalog({"OPENAI_BASE_URL": server.url}).embedder().embed(["a"])
+            await catalog({"OPENAI_BASE_URL": server.url}).embedding_model().embed(["a"])
         assert len(server.received) == 1
 
 
 @pytest.mark.embedded
 async def test_the_embedded_model_is_the_default_where_there_is_nothing_else() -> None:
-    found = await catalog().embedder().embed(["a cat"])
+    found = await catalog().embedding_model().embed(["a cat"])
 
     assert (found.model, found.usage.requests, found.usage.cost) == ("local", 1, 0.0)
     assert found.usage.total_tokens > 0

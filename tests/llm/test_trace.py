@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tactician.llm import NO_OPTIONS, PROVIDERS, LlmOptions, ModelRequest, TraceMetadata, UserMessage
-from tactician.llm.facts import Fact, FactTable
+from tactician.llm.model_profiles import ModelProfile, ModelProfiles
 from tests.support.chat_server import ChatServer
 from tests.support.strict_servers import SITES
 from tests.support.voices import Saying, says
@@ -71,6 +71,6 @@ class TestSending:
 
     @pytest.mark.parametrize("site", ["openai", "openai-elsewhere", "anthropic"])
     def test_a_fact_lets_any_server_be_told(self, site: str) -> None:
-        facts = FactTable([Fact("*", {"traces": True})])
-        endpoint = SITES[site].provider.endpoint("key", "http://x", model="m", facts=facts)
+        profiles = ModelProfiles([ModelProfile("*", {"traces": True})])
+        endpoint = SITES[site].provider.endpoint("key", "http://x", model="m", profiles=profiles)
         assert endpoint.wire.encode(request(INNER), "m", endpoint.dialect)["trace"] == INNER.to_json()

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from tactician import AgentService, Image, ModelRouter, UserMessage, tool
 from tactician.config import Settings
 from tactician.errors import AgentNotFoundError, ConfigurationError, UnknownModelError
-from tactician.llm import EmbeddingModel, ImageModel, LanguageModel, LlmOptions, ModelCatalog, Pictures
+from tactician.llm import EmbeddingModel, GeneratedImages, ImageModel, LanguageModel, LlmOptions, ModelCatalog
 from tactician.runs import default_models
 from tactician.testing import ScriptedModel
 from tests.support.chat_server import ChatServer, answers, call, completion, echoes
@@ -173,19 +173,19 @@ class Studio:
     def resolve(self, options: LlmOptions) -> LanguageModel:
         raise UnknownModelError("it only paints")
 
-    def embedder(self, name: str | None = None) -> EmbeddingModel:
+    def embedding_model(self, name: str | None = None) -> EmbeddingModel:
         raise ConfigurationError("it only paints")
 
-    def painter(self, name: str | None = None) -> ImageModel:
+    def image_model(self, name: str | None = None) -> ImageModel:
         self.asked.append(name)
         return self
 
-    async def generate(self, prompt: str, *, size: str = "", quality: str = "", n: int = 1) -> Pictures:
+    async def generate(self, prompt: str, *, size: str = "", quality: str = "", n: int = 1) -> GeneratedImages:
         raise ConfigurationError("it only changes pictures")
 
-    async def edit(self, image: Image, prompt: str, *, mask: Image | None = None) -> Pictures:
+    async def edit(self, image: Image, prompt: str, *, mask: Image | None = None) -> GeneratedImages:
         self.edited.append((image, prompt, mask))
-        return Pictures((Image(data="new"),), "studio")
+        return GeneratedImages((Image(data="new"),), "studio")
 
 
 async def test_a_picture_can_be_changed() -> None:

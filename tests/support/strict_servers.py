@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 
 from aiohttp import web
 
-from tactician.llm import PROVIDERS, FactTable, Provider, RemoteModel
+from tactician.llm import PROVIDERS, ModelProfiles, Provider, RemoteModel
 from tactician.llm.custom import custom_provider
-from tactician.llm.facts import KNOWN_FACTS
+from tactician.llm.model_profiles import BUILT_IN_PROFILES
 from tests.support import anthropic_message_rules, anthropic_rules, chat_rules
 from tests.support.chat_server import ChatServer, Received, Reply, answers
 from tests.support.responses_rules import check_responses
@@ -65,10 +65,12 @@ class StrictServer(ChatServer):
     def will(self, *replies: Reply) -> None:
         super().will(*map(self._strict, replies))
 
-    def serve(self, model: str | None = None, facts: FactTable = KNOWN_FACTS, timeout: float = 20.0) -> RemoteModel:
+    def serve(
+        self, model: str | None = None, profiles: ModelProfiles = BUILT_IN_PROFILES, timeout: float = 20.0
+    ) -> RemoteModel:
         """A model of this server."""
         name = model or self.site.model
-        made = self.site.provider.endpoint(KEY, self.url, api_version=self.site.version, model=name, facts=facts)
+        made = self.site.provider.endpoint(KEY, self.url, api_version=self.site.version, model=name, profiles=profiles)
         return RemoteModel(name, replace(made, timeout=timeout))
 
     def _strict(self, reply: Reply) -> Reply:

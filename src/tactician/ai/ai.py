@@ -16,9 +16,9 @@ from tactician.llm import (
     Image,
     LanguageModel,
     LlmOptions,
+    MediaModelSource,
     Message,
     ModelSource,
-    ServiceSource,
     Text,
     Thinking,
     Vector,
@@ -242,7 +242,7 @@ class Ai:
             ConfigurationError: when there is no such model.
             ModelError: when it cannot be called.
         """
-        found = await self._services.embedder(model).embed(texts)
+        found = await self._services.embedding_model(model).embed(texts)
         self.context.tally.add(found.usage)
         return found.vectors
 
@@ -253,17 +253,17 @@ class Ai:
             ConfigurationError: when there is no such model.
             ModelError: when it cannot be called.
         """
-        made = await self._services.painter(model).generate(prompt)
+        made = await self._services.image_model(model).generate(prompt)
         self.context.tally.add(made.usage)
         return made.images[0]
 
     @property
-    def _services(self) -> ServiceSource:
-        if isinstance(models := self.context.models, ServiceSource):
+    def _services(self) -> MediaModelSource:
+        if isinstance(models := self.context.models, MediaModelSource):
             return models
         raise ConfigurationError(
             f"{type(models).__name__} has no embeddings and no images; use a ModelCatalog, or a source of models that "
-            "has `embedder` and `painter`"
+            "has `embedding_model` and `image_model`"
         )
 
     async def _run(self, output: OutputType[T], prompt: Input) -> RunResult[T]:

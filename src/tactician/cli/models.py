@@ -109,12 +109,12 @@ def _prices(entry: ModelEntry, model: LanguageModel) -> str:
 
 def _abilities(model: LanguageModel) -> list[str]:
     features = model.features
-    if not isinstance(model, RemoteModel) or (gate := model.endpoint.gate) is None:
+    if not isinstance(model, RemoteModel) or (check := model.endpoint.feature_check) is None:
         has = {"tools": features.tools, "structured output": features.json_schema, "images": features.images}
         return [name for name, there in has.items() if there]
     dialect = model.endpoint.dialect
     reasons = bool(dialect.reasoning_effort or dialect.thinking)
-    supported = gate.supported if reasons else gate.supported - {"reasoning"}
+    supported = check.supported if reasons else check.supported - {"reasoning"}
     others = sorted(supported - _ABILITIES.keys())
     return [name for ability, name in _ABILITIES.items() if ability in supported] + others
 

@@ -1,13 +1,18 @@
 """Every call to a language model: messages, requests, wire formats, providers and the embedded model."""
 
-from tactician.llm.bridge import PydanticAiModel
 from tactician.llm.catalog import MODEL_VARIABLE, ModelCatalog, ModelEntry, ModelSource, OneModel, source_of
 from tactician.llm.embedded import INSTALL_HINT as LOCAL_INSTALL_HINT
 from tactician.llm.embedded import EmbeddedModel
-from tactician.llm.facts import Fact, FactTable
-from tactician.llm.fit import fit
+from tactician.llm.embeddings import (
+    EmbeddingModel,
+    EmbeddingOptions,
+    Embeddings,
+    LocalEmbeddingModel,
+    RemoteEmbeddingModel,
+    Vector,
+)
 from tactician.llm.http import session as http_session
-from tactician.llm.images import ImageModel, Pictures, RemoteImageModel
+from tactician.llm.images import GeneratedImages, ImageModel, RemoteImageModel
 from tactician.llm.instances import Instance, parse_instances
 from tactician.llm.messages import (
     AssistantMessage,
@@ -42,11 +47,14 @@ from tactician.llm.model import (
     ToolCallDelta,
     ToolSpec,
 )
+from tactician.llm.model_profiles import ModelProfile, ModelProfiles
 from tactician.llm.observer import Observer
 from tactician.llm.options import NO_OPTIONS, LlmOptions
 from tactician.llm.pricing import ModelPrice, cost_of, price_for
 from tactician.llm.providers import PROVIDERS, Provider
+from tactician.llm.pydantic_ai_adapter import PydanticAiModel
 from tactician.llm.remote import Endpoint, RemoteModel
+from tactician.llm.request_adapter import adapt_request
 from tactician.llm.responder import RespondedModel, Responder, RetrySettings
 from tactician.llm.routing import (
     Deployment,
@@ -59,17 +67,9 @@ from tactician.llm.routing import (
     full_name,
 )
 from tactician.llm.schema import closed, is_strict
-from tactician.llm.service_catalog import ServiceSource
+from tactician.llm.service_catalog import MediaModelSource
 from tactician.llm.trace import TraceMetadata
 from tactician.llm.usage import NO_USAGE, Usage, UsageTally
-from tactician.llm.vectors import (
-    EmbeddingModel,
-    EmbeddingOptions,
-    Embeddings,
-    LocalEmbeddingModel,
-    RemoteEmbeddingModel,
-    Vector,
-)
 
 __all__ = [
     "SystemMessage",
@@ -137,20 +137,20 @@ __all__ = [
     "Embeddings",
     "RemoteEmbeddingModel",
     "LocalEmbeddingModel",
-    "ServiceSource",
+    "MediaModelSource",
     "Vector",
     "ImageModel",
-    "Pictures",
+    "GeneratedImages",
     "RemoteImageModel",
     "Endpoint",
     "Provider",
     "PROVIDERS",
     "Instance",
     "parse_instances",
-    "Fact",
-    "FactTable",
+    "ModelProfile",
+    "ModelProfiles",
     "text_with_reasoning",
-    "fit",
+    "adapt_request",
     "closed",
     "is_strict",
 ]

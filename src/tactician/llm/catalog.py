@@ -11,10 +11,11 @@ from tactician.config import ModelSettings, Settings, load_settings
 from tactician.errors import ConfigurationError, UnknownModelError
 from tactician.llm import embedded
 from tactician.llm.embedded import EmbeddedModel
-from tactician.llm.facts import facts_from
+from tactician.llm.embeddings import EmbeddingModel
 from tactician.llm.images import ImageModel
 from tactician.llm.instances import VARIABLE, Instance, deployments_of, parse_instances
 from tactician.llm.model import LanguageModel
+from tactician.llm.model_profiles import parse_profiles
 from tactician.llm.options import LlmOptions
 from tactician.llm.pricing import ModelPrice
 from tactician.llm.providers import PROVIDERS
@@ -22,7 +23,6 @@ from tactician.llm.remote import RemoteModel
 from tactician.llm.routing import Deployment, DeploymentStatus, ModelRouter, full_name
 from tactician.llm.service_catalog import EMBEDDINGS, IMAGES, ServiceFinder, is_of_a_service
 from tactician.llm.single_keys import is_enabled, single_key
-from tactician.llm.vectors import EmbeddingModel
 from tactician.suggestions import did_you_mean
 
 MODEL_VARIABLE = "TACTICIAN_MODEL"
@@ -87,12 +87,12 @@ class ModelCatalog:
         """
         self._settings: ModelSettings = (settings if settings is not None else load_settings()).models
         self._environment: Mapping[str, str] = os.environ if environment is None else environment
-        self._facts = facts_from(self._settings.facts)
+        self._profiles = parse_profiles(self._settings.facts)
         text = self._environment.get(VARIABLE)
         self._prices = {name: ModelPrice(**one.model_dump()) for name, one in self._settings.prices.items()}
         self.instances: tuple[Instance, ...] = ()
         if text:
-            self.instances = parse_instances(text, self._environment, self._facts, self._prices)
+            self.instances = parse_instances(text, self._environment, self._profiles, self._prices)
         surroundings = self._settings, self._environment, self.instances, self._prices
         self._embedders = ServiceFinder(EMBEDDINGS, *surroundings)
         self._painters = ServiceFinder(IMAGES, *surroundings)
@@ -113,7 +113,7 @@ class ModelCatalog:
             self._serve(fallback)
         return model
 
-    def embedder(self, name: str | None = None) -> EmbeddingModel:
+    def embedding_model(self, name: str | None = None) -> EmbeddingModel:
         """The embedding model of this name, else the default; the same name gives the same object.
 
         The default: `TACTICIAN_EMBEDDING`, `default_embedding` in `tactician.toml`, what the instances list, what there
@@ -125,7 +125,7 @@ class ModelCatalog:
         """
         return self._embedders.find(name)
 
-    def painter(self, name: str | None = None) -> ImageModel:
+    def image_model(self, name: str | None = None) -> ImageModel:
         """The image model of this name, else the default; the same name gives the same object.
 
         The default: `TACTICIAN_IMAGE`, `default_image` in `tactician.toml`, what the instances list, what there is a
@@ -216,7 +216,7 @@ class ModelCatalog:
     def _at_provider(self, name: str, model: str) -> LanguageModel:
         at = single_key(name, model, self._environment)
         return RemoteModel(
-            model, at.provider.endpoint(at.key, at.base_url, model=model, facts=self._facts, prices=self._prices)
+            model, at.provider.endpoint(at.key, at.base_url, model=model, profiles=self._profiles, prices=self._prices)
         )
 
     def _by_family(self, name: str) -> tuple[str, LanguageModel]:

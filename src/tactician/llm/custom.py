@@ -19,7 +19,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from tactician.llm.gating import OnUnsupported
+from tactician.llm.feature_check import OnUnsupported
 from tactician.llm.model import Features
 from tactician.llm.pricing import ModelPrice
 from tactician.llm.provider import Provider
@@ -166,7 +166,7 @@ def _provider(spec: _Spec, path: str) -> Provider:
         auth_format=spec.auth.format or "{key}",
         headers=headers | spec.extra_headers,
         query=spec.query_params,
-        # What is not declared is for the gate to refuse or to make up for: nobody else may rewrite the request.
+        # What is not declared, the feature check refuses or makes up for: nobody else may rewrite the request.
         features=Features(tools=True, json_schema=True, images=spec.features.get("vision", True)),
         wire=WIRE_FORMATS[spec.api_format],
         dialect=_dialect(spec),

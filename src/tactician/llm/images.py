@@ -35,7 +35,7 @@ _QUALITIES = {"standard": "auto", "hd": "high"}
 
 
 @dataclass(frozen=True, slots=True)
-class Pictures:
+class GeneratedImages:
     """What an image model made.
 
     Attributes:
@@ -59,7 +59,7 @@ class ImageModel(Protocol):
 
     async def generate(
         self, prompt: str, *, size: str = "1024x1024", quality: str = "standard", n: int = 1
-    ) -> Pictures:
+    ) -> GeneratedImages:
         """`n` pictures of what the prompt says; `size` is width x height in pixels.
 
         Raises:
@@ -67,7 +67,7 @@ class ImageModel(Protocol):
         """
         ...
 
-    async def edit(self, image: Image, prompt: str, *, mask: Image | None = None) -> Pictures:
+    async def edit(self, image: Image, prompt: str, *, mask: Image | None = None) -> GeneratedImages:
         """The picture, changed as the prompt says; only where the `mask` is transparent, when there is one.
 
         Raises:
@@ -148,7 +148,7 @@ class RemoteImageModel(ImageModel):
 
     async def generate(
         self, prompt: str, *, size: str = "1024x1024", quality: str = "standard", n: int = 1
-    ) -> Pictures:
+    ) -> GeneratedImages:
         """`n` pictures of what the prompt says.
 
         Args:
@@ -174,7 +174,7 @@ class RemoteImageModel(ImageModel):
         post = partial(post_json, self._url, body, headers, self.endpoint.timeout, self.name)
         return await self._made(post, self.model)
 
-    async def edit(self, image: Image, prompt: str, *, mask: Image | None = None) -> Pictures:
+    async def edit(self, image: Image, prompt: str, *, mask: Image | None = None) -> GeneratedImages:
         """The picture, changed as the prompt says; only where the `mask` is transparent, when there is one.
 
         Raises:
@@ -214,13 +214,13 @@ class RemoteImageModel(ImageModel):
             raise ModelRequestError(f"{self.name}: the {name} is not base64 ({error})", model=self.name) from None
         return FormField(name, content, f"{name}.{image.media_type.rpartition('/')[2]}", image.media_type)
 
-    async def _made(self, post: Callable[[], Awaitable[object]], model: str) -> Pictures:
-        async def once() -> Pictures:
+    async def _made(self, post: Callable[[], Awaitable[object]], model: str) -> GeneratedImages:
+        async def once() -> GeneratedImages:
             return self._decode(await post(), model)
 
         return await retry(once, self.retries)
 
-    def _decode(self, body: object, model: str) -> Pictures:
+    def _decode(self, body: object, model: str) -> GeneratedImages:
         try:
             if not isinstance(body, dict) or not isinstance(data := body["data"], list) or not data:
                 raise TypeError("an object with a list `data` is needed")
@@ -230,7 +230,7 @@ class RemoteImageModel(ImageModel):
             message = f"{self.name}: the answer holds no pictures ({error!r}): {str(body)[:300]}"
             raise MalformedResponseError(message, model=self.name) from error
         name = f"{self.endpoint.name}:{model}"
-        return Pictures(images, name, usage.signed(name, self.endpoint.price(model)))
+        return GeneratedImages(images, name, usage.signed(name, self.endpoint.price(model)))
 
 
 def _image(item: dict[str, object], media_type: str) -> Image:

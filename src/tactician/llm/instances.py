@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pydantic import TypeAdapter, ValidationError
 
 from tactician.errors import ConfigurationError, in_lines
-from tactician.llm.facts import KNOWN_FACTS, FactTable
 from tactician.llm.instance_entries import KNOWN_PROVIDERS, Entry, Mistakes, is_wanted, read_entry, resolved
+from tactician.llm.model_profiles import BUILT_IN_PROFILES, ModelProfiles
 from tactician.llm.pricing import NO_PRICES, ModelPrice
 from tactician.llm.remote import Endpoint, RemoteModel
 from tactician.llm.routing import Deployment
@@ -59,7 +59,7 @@ def deployments_of(instances: Iterable[Instance]) -> tuple[Deployment, ...]:
 def parse_instances(
     text: str,
     environment: Mapping[str, str] = os.environ,
-    facts: FactTable = KNOWN_FACTS,
+    profiles: ModelProfiles = BUILT_IN_PROFILES,
     prices: Mapping[str, ModelPrice] = NO_PRICES,
 ) -> tuple[Instance, ...]:
     """The enabled instances in a JSON list; `ENABLED_PROVIDERS` names the only providers that are.
@@ -85,7 +85,7 @@ def parse_instances(
     mistakes.found += _duplicates(mistakes.ids)
     if mistakes.found:
         raise _invalid(mistakes.found)
-    return tuple(_instance(entry, facts, prices) for entry in entries)
+    return tuple(_instance(entry, profiles, prices) for entry in entries)
 
 
 def enabled_providers(environment: Mapping[str, str]) -> frozenset[str] | None:
@@ -116,10 +116,16 @@ def _invalid(problems: Sequence[str]) -> ConfigurationError:
     return ConfigurationError(f"{VARIABLE} is not valid:{in_lines(problems)}")
 
 
-def _instance(entry: Entry, facts: FactTable, prices: Mapping[str, ModelPrice]) -> Instance:
+def _instance(entry: Entry, profiles: ModelProfiles, prices: Mapping[str, ModelPrice]) -> Instance:
     def endpoint(model: str) -> Endpoint:
         return entry.provider.endpoint(
-            entry.key, entry.url, name=entry.id, api_version=entry.api_version, model=model, facts=facts, prices=prices
+            entry.key,
+            entry.url,
+            name=entry.id,
+            api_version=entry.api_version,
+            model=model,
+            profiles=profiles,
+            prices=prices,
         )
 
     endpoints = {model: endpoint(model) for model in entry.models}

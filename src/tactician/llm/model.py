@@ -36,7 +36,7 @@ class OutputSpec:
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What a model can do by itself. What it cannot do, `fit` makes up for where that is possible."""
+    """What a model can do by itself. What it cannot do, `adapt_request` makes up for where that is possible."""
 
     tools: bool = False
     json_schema: bool = False

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlencode, urlsplit
 
-from tactician.llm.facts import KNOWN_FACTS, FactTable
-from tactician.llm.gating import Gate, OnUnsupported
+from tactician.llm.feature_check import FeatureCheck, OnUnsupported
 from tactician.llm.model import Features
+from tactician.llm.model_profiles import BUILT_IN_PROFILES, ModelProfiles
 from tactician.llm.pricing import NO_PRICES, ModelPrice
 from tactician.llm.remote import FULL_FEATURES, Endpoint
 from tactician.llm.wire import BINDING_HEADER, DEFAULT_DIALECT, OPENAI_CHAT, Dialect, WireFormat
@@ -67,7 +67,7 @@ class Provider:
         name: str | None = None,
         api_version: str | None = None,
         model: str = "",
-        facts: FactTable = KNOWN_FACTS,
+        profiles: ModelProfiles = BUILT_IN_PROFILES,
         prices: Mapping[str, ModelPrice] = NO_PRICES,
     ) -> Endpoint:
         """The endpoint of a model for a key, at `base_url` or the provider's own.
@@ -75,7 +75,7 @@ class Provider:
         Without a model, that of a model of which nothing is known.
         """
         spoken, called = self.at(base_url), name or self.name
-        features, dialect = facts.resolve(self.name, model, spoken.features, spoken.dialect, called)
+        features, dialect = profiles.resolve(self.name, model, spoken.features, spoken.dialect, called)
         return Endpoint(
             called,
             spoken._url(base_url or spoken.base_url or "", api_version),
@@ -85,7 +85,7 @@ class Provider:
             dialect,
             prices=spoken.prices,
             usual_prices=prices,
-            gate=Gate(called, spoken.supported(features, dialect), spoken.on_unsupported),
+            feature_check=FeatureCheck(called, spoken.supported(features, dialect), spoken.on_unsupported),
             streams=spoken.streams,
         )
 
@@ -104,7 +104,7 @@ class Provider:
         return home is not None and (host == home or host.endswith(f".{home}"))
 
     def supported(self, features: Features, dialect: Dialect) -> frozenset[str]:
-        """The names of the features that a model has, as a gate knows them."""
+        """Return the names of the features that a model has, as a `FeatureCheck` knows them."""
         if self.declared is not None:
             return self.declared
         has = {

@@ -35,8 +35,8 @@ _GEMINI = replace(_PLAIN, replayed=frozenset({"extra_content"}))
 _OPENROUTER = Dialect(
     native_tools={"web_search": {"plugins": [{"id": "web"}]}}, replayed=frozenset({"reasoning_details"}), traces=True
 )
-# New Claude models refuse sampling parameters and think as they see fit; the facts know the older ones. An answer of
-# more than 16384 tokens can take so long that Anthropic wants it streamed.
+# New Claude models refuse sampling parameters and think as they see fit; the model profiles know the older ones. An
+# answer of more than 16384 tokens can take so long that Anthropic wants it streamed.
 _CLAUDE = Dialect(
     temperature=False,
     top_k=False,

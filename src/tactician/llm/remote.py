@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from tactician.errors import ThinkingRefusedError
-from tactician.llm.fit import Restore
-from tactician.llm.gating import Gate
+from tactician.llm.feature_check import FeatureCheck
 from tactician.llm.http import post_json, post_stream
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.pricing import ModelPrice, price_for
+from tactician.llm.request_adapter import RestoreResponse
 from tactician.llm.wire import DEFAULT_DIALECT, OPENAI_CHAT, Dialect, SseDecoder, WireFormat
 
 DEFAULT_TIMEOUT = 120.0
@@ -30,7 +30,7 @@ class Endpoint:
         timeout: seconds for a call, where the call's options say nothing.
         prices: its own prices, by the beginning of a model's name.
         usual_prices: prices of one's own where it has none, by the beginning of `model` or `instance:model`.
-        gate: stops a request that asks for what is not there, before it is sent.
+        feature_check: stops a request that asks for what is not there, before it is sent.
         streams: whether answers can be had in pieces; else a stream is one whole answer.
     """
 
@@ -43,7 +43,7 @@ class Endpoint:
     timeout: float = DEFAULT_TIMEOUT
     prices: Mapping[str, ModelPrice] = field(default_factory=dict)
     usual_prices: Mapping[str, ModelPrice] = field(default_factory=dict, repr=False)
-    gate: Gate | None = None
+    feature_check: FeatureCheck | None = None
     streams: bool = True
 
     def price(self, model: str) -> ModelPrice | None:
@@ -71,7 +71,7 @@ class RemoteModel:
         Raises:
             ModelError: of the kind that fits the failure.
         """
-        request, restore = self._gated(request)
+        request, restore = self._check_features(request)
         response = await self._once(request)
         for _ in range(_MOST_PAUSES):
             if (onward := self._onward(request, response)) is None:
@@ -88,7 +88,7 @@ class RemoteModel:
         if not self.endpoint.streams:
             yield await self.generate(request)
             return
-        request, restore = self._gated(request)
+        request, restore = self._check_features(request)
         response: ModelResponse | None = None
         asked = request
         for _ in range(_MOST_PAUSES + 1):
@@ -134,15 +134,15 @@ class RemoteModel:
                 async for read in reads:
                     yield read
 
-    def _gated(self, request: ModelRequest) -> tuple[ModelRequest, Restore | None]:
-        gate = self.endpoint.gate
-        return gate(request) if gate is not None else (request, None)
+    def _check_features(self, request: ModelRequest) -> tuple[ModelRequest, RestoreResponse | None]:
+        check = self.endpoint.feature_check
+        return check(request) if check is not None else (request, None)
 
     def _onward(self, request: ModelRequest, response: ModelResponse) -> ModelRequest | None:
         """The request that lets an answer go on that the provider paused, as Anthropic does in long searches."""
         continue_paused = self.endpoint.wire.continue_paused
         return continue_paused(request, response) if continue_paused is not None else None
 
-    def _signed(self, response: ModelResponse, restore: Restore | None) -> ModelResponse:
+    def _signed(self, response: ModelResponse, restore: RestoreResponse | None) -> ModelResponse:
         told = response if restore is None else restore(response)
         return told.signed(self.name, self.price)

@@ -9,6 +9,13 @@ from typing import Generic, Protocol, TypeVar, runtime_checkable
 from tactician.config import ModelSettings
 from tactician.errors import ConfigurationError, UnknownModelError
 from tactician.llm import embedded
+from tactician.llm.embeddings import (
+    DEFAULT_EMBEDDING_MODEL,
+    EMBEDDING_PROVIDERS,
+    EmbeddingModel,
+    LocalEmbeddingModel,
+    RemoteEmbeddingModel,
+)
 from tactician.llm.images import DEFAULT_IMAGE_MODEL, IMAGE_PROVIDERS, ImageModel, RemoteImageModel
 from tactician.llm.instances import VARIABLE, Instance
 from tactician.llm.pricing import ModelPrice
@@ -17,13 +24,6 @@ from tactician.llm.providers import PROVIDERS
 from tactician.llm.routing import ModelRetryPolicy
 from tactician.llm.services import check_served
 from tactician.llm.single_keys import is_enabled, single_key
-from tactician.llm.vectors import (
-    DEFAULT_EMBEDDING_MODEL,
-    EMBEDDING_PROVIDERS,
-    EmbeddingModel,
-    LocalEmbeddingModel,
-    RemoteEmbeddingModel,
-)
 from tactician.suggestions import did_you_mean
 
 EMBEDDING_VARIABLE = "TACTICIAN_EMBEDDING"
@@ -34,10 +34,10 @@ M = TypeVar("M")
 
 
 @runtime_checkable
-class ServiceSource(Protocol):
+class MediaModelSource(Protocol):
     """Finds embedding models and image models by name; without one, the default."""
 
-    def embedder(self, name: str | None = None) -> EmbeddingModel:
+    def embedding_model(self, name: str | None = None) -> EmbeddingModel:
         """The embedding model of this name.
 
         Raises:
@@ -45,7 +45,7 @@ class ServiceSource(Protocol):
         """
         ...
 
-    def painter(self, name: str | None = None) -> ImageModel:
+    def image_model(self, name: str | None = None) -> ImageModel:
         """The image model of this name.
 
         Raises:

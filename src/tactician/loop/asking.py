@@ -15,7 +15,7 @@ from tactician.llm import (
     Observer,
     TextDelta,
     ThinkingDelta,
-    fit,
+    adapt_request,
 )
 from tactician.runs import RunContext
 
@@ -31,7 +31,7 @@ async def ask(
     Raises:
         ModelError: when the model cannot be called.
     """
-    fitted, restore = fit(request, model.features)
+    fitted, restore = adapt_request(request, model.features)
     if context.sink is None:
         response = await model.generate(fitted)
     else:

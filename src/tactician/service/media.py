@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tactician.llm import Image, ModelSource, ServiceSource, Vector
+from tactician.llm import Image, MediaModelSource, ModelSource, Vector
 from tactician.runs import default_models
 from tactician.service.pictures import Picture, as_image
 
@@ -35,7 +35,7 @@ class MediaService:
             ConfigurationError: when there is no such model.
             ModelError: when it cannot be called.
         """
-        return (await self._services.embedder(model).embed(texts)).vectors
+        return (await self._services.embedding_model(model).embed(texts)).vectors
 
     async def image(
         self, prompt: str, *, model: str | None = None, size: str = "1024x1024", quality: str = "standard"
@@ -52,7 +52,7 @@ class MediaService:
             ConfigurationError: when there is no such model.
             ModelError: when it cannot be called.
         """
-        made = await self._services.painter(model).generate(prompt, size=size, quality=quality)
+        made = await self._services.image_model(model).generate(prompt, size=size, quality=quality)
         return made.images[0]
 
     async def edit_image(
@@ -65,10 +65,10 @@ class MediaService:
             ValueError: when a picture is none.
             ModelError: when the model cannot be called.
         """
-        painter = self._services.painter(model)
+        painter = self._services.image_model(model)
         made = await painter.edit(as_image(image), prompt, mask=None if mask is None else as_image(mask))
         return made.images[0]
 
     @property
-    def _services(self) -> ServiceSource:
-        return self._models if isinstance(self._models, ServiceSource) else default_models()
+    def _services(self) -> MediaModelSource:
+        return self._models if isinstance(self._models, MediaModelSource) else default_models()

@@ -24,7 +24,7 @@ from tactician import (
     runnable,
 )
 from tactician.events import Event, ToolReturned, TurnStarted
-from tactician.llm import ModelRequest, fit
+from tactician.llm import ModelRequest, adapt_request
 from tactician.testing import ScriptedModel, ToolCall
 from tactician.tools import snake_case
 from tests.agents.constellations.support import says, surroundings
@@ -125,7 +125,7 @@ async def test_every_provider_takes_what_models_are_asked(name: str) -> None:
     requests = await requests_of_a_deep_run()
     assert len(requests) == 14
     for request in requests:
-        body = made.wire.encode(fit(request, made.features)[0], site.model, made.dialect, stream=False)
+        body = made.wire.encode(adapt_request(request, made.features)[0], site.model, made.dialect, stream=False)
         try:
             site.rules(site.model, json.loads(json.dumps(body)))
         except Refused as refusal:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tactician.llm.vectors import BatchLimits, EmbeddingOptions
-from tactician.llm.vectors.texts import batches, checked_sizes
+from tactician.llm.embeddings import BatchLimits, EmbeddingOptions
+from tactician.llm.embeddings.batching import batches, checked_sizes
 
 TEXTS = st.lists(st.text(min_size=1, max_size=20).filter(lambda text: text.isprintable()), max_size=30)
 

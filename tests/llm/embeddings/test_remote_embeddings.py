@@ -20,7 +20,7 @@ from tactician.errors import (
     RateLimitError,
 )
 from tactician.llm import PROVIDERS, Provider, Usage
-from tactician.llm.vectors import BatchLimits, EmbeddingModel, EmbeddingOptions, RemoteEmbeddingModel
+from tactician.llm.embeddings import BatchLimits, EmbeddingModel, EmbeddingOptions, RemoteEmbeddingModel
 from tests.support.chat_server import ChatServer, Received, Reply, answers, fails
 
 KEY = "sk-very-secret"

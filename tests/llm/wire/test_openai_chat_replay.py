@@ -26,9 +26,9 @@ from tactician.llm import (
     messages_from_json,
     messages_to_json,
 )
-from tactician.llm.facts import facts_from
 from tactician.llm.http import post_json
 from tactician.llm.messages import ProviderItem
+from tactician.llm.model_profiles import parse_profiles
 from tactician.llm.wire.openai_chat import FORMAT, ChatStreamDecoder, decode
 from tests.support.chat_server import answers, call, call_piece, chunk, completion, streams
 from tests.support.strict_servers import SITES, StrictServer
@@ -275,8 +275,8 @@ async def test_nobody_gets_what_another_provider_wants_back(name: str) -> None:
 
 def test_a_provider_of_ones_own_says_what_it_wants_back() -> None:
     provider = SITES["custom-chat"].provider
-    facts = facts_from([{"match": "m", "replayed": ["extra_content"]}])
-    endpoint = provider.endpoint("k", "http://x", model="m", facts=facts)
+    profiles = parse_profiles([{"match": "m", "replayed": ["extra_content"]}])
+    endpoint = provider.endpoint("k", "http://x", model="m", profiles=profiles)
     message = decode(completion(None, {**call("a", "f"), **signature("s")})).message
 
     body = endpoint.wire.encode(ModelRequest((message,)), "m", endpoint.dialect)

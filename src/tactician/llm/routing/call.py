@@ -7,8 +7,8 @@ from dataclasses import replace
 from math import inf
 
 from tactician.errors import ModelError, ModelTimeoutError
-from tactician.llm.fit import Restore, fit
 from tactician.llm.model import ModelRequest, ModelResponse
+from tactician.llm.request_adapter import RestoreResponse, adapt_request
 from tactician.llm.routing.lane import Lane
 from tactician.llm.routing.policies import Lanes
 from tactician.llm.routing.retries import Failure, failure_of, history, shortcoming
@@ -232,11 +232,11 @@ class Call:
         if reason == Failure.INVALID or number >= len(self._route.stages):
             return False
         previous, stage = self._stage.pool.model, self._route.stages[number]
-        self._go_to(number, stage, *fit(self._original, stage.features))
+        self._go_to(number, stage, *adapt_request(self._original, stage.features))
         self._reporter.fell_back(previous, stage.pool.model, reason)
         return True
 
-    def _go_to(self, number: int, stage: Stage, request: ModelRequest, restore: Restore | None) -> None:
+    def _go_to(self, number: int, stage: Stage, request: ModelRequest, restore: RestoreResponse | None) -> None:
         self._stage_number, self._stage, self._lanes = number, stage, stage.lanes
         self._request, self.restore = request, restore
         self._tokens = self._setup.estimate(request) if stage.pool.counts_tokens else 0

@@ -33,7 +33,7 @@ class PydanticAiModel:
     """
 
     def __init__(self, model: Model | str, *, timeout: float = DEFAULT_TIMEOUT) -> None:
-        self._model = _inferred(model)
+        self._model = _infer_model(model)
         self._timeout = timeout
 
     def __repr__(self) -> str:
@@ -55,17 +55,17 @@ class PydanticAiModel:
         )
 
     async def generate(self, request: ModelRequest) -> ModelResponse:
-        """One call, one answer.
+        """Return the answer to one call.
 
         Raises:
             ModelError: of the kind that fits the failure.
         """
         from pydantic_ai.direct import model_request
 
-        from tactician.llm.bridge import answers, requests
+        from tactician.llm.pydantic_ai_adapter import requests, responses
 
         seconds = request.options.timeout or self._timeout
-        with self._typed_errors(seconds):
+        with self._convert_errors(seconds):
             call = requests.encode(request, self._model)
             async with asyncio.timeout(seconds):
                 answer = await model_request(
@@ -74,45 +74,45 @@ class PydanticAiModel:
                     model_settings=call.settings,
                     model_request_parameters=call.parameters,
                 )
-        return answers.decode(answer, self.name)
+        return responses.decode(answer, self.name)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | ModelResponse]:
-        """The answer as it comes, then the whole of it.
+        """Yield the answer as it comes, then the whole of it.
 
         Raises:
             ModelError: of the kind that fits the failure.
         """
         from pydantic_ai.direct import model_request_stream
 
-        from tactician.llm.bridge import answers, requests
+        from tactician.llm.pydantic_ai_adapter import requests, responses
 
         seconds = request.options.timeout or self._timeout
-        with self._typed_errors(seconds):
+        with self._convert_errors(seconds):
             call = requests.encode(request, self._model)
             opening = model_request_stream(
                 self._model, call.messages, model_settings=call.settings, model_request_parameters=call.parameters
             )
-            decoder = answers.StreamDecoder()
-            async with answers.opened(opening, seconds) as events:
+            decoder = responses.PydanticAiStreamDecoder()
+            async with responses.open_stream(opening, seconds) as events:
                 iterator = aiter(events)
-                while (event := await answers.next_in_time(iterator, seconds)) is not None:
+                while (event := await responses.next_event(iterator, seconds)) is not None:
                     if (delta := decoder.feed(event)) is not None:
                         yield delta
                 answer = events.get()
-        yield answers.decode(answer, self.name)
+        yield responses.decode(answer, self.name)
 
     @contextmanager
-    def _typed_errors(self, seconds: float) -> Iterator[None]:
-        from tactician.llm.bridge import failures
+    def _convert_errors(self, seconds: float) -> Iterator[None]:
+        from tactician.llm.pydantic_ai_adapter import responses
 
         try:
             yield
-        except failures.KNOWN as error:
+        except responses.KNOWN_ERRORS as error:
             # An SDK's error can hold the key: so it is not shown as the cause, and its text comes without the key.
-            raise failures.typed(error, self._model, seconds) from None
+            raise responses.convert_error(error, self._model, seconds) from None
 
 
-def _inferred(model: Model | str) -> Model:
+def _infer_model(model: Model | str) -> Model:
     try:
         from pydantic_ai.exceptions import UserError
         from pydantic_ai.models import infer_model

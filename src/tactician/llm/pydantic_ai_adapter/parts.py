@@ -1,4 +1,4 @@
-"""The parts of an answer, in our types and in those of pydantic-ai.
+"""Parts of an answer, in our types and in those of pydantic-ai.
 
 What our types cannot hold (ids, signatures of tool calls, native tools) goes along in a `ProviderItem`: it follows the
 part that can be read, and replaces it on the way back.
@@ -18,17 +18,17 @@ _adapter: TypeAdapter[theirs.ModelResponsePart] = TypeAdapter(theirs.ModelRespon
 
 
 def decode_parts(parts: Iterable[theirs.ModelResponsePart], system: str) -> Iterator[AssistantPart]:
-    """Their parts as ours; `system` is the provider of the model that wrote them."""
+    """Yield their parts as ours; `system` is the provider of the model that wrote them."""
     for part in parts:
         readable = _readable(part)
         if readable is not None:
             yield readable
-        if readable is None or not _same(_plain(readable, system), part):
+        if readable is None or not _adds_nothing(_plain(readable, system), part):
             yield ProviderItem(FORMAT, _adapter.dump_json(part).decode())
 
 
 def encode_parts(parts: Iterable[AssistantPart], system: str) -> list[theirs.ModelResponsePart]:
-    """Our parts as theirs; `system` is the provider of the model that reads them."""
+    """Return our parts as theirs; `system` is the provider of the model that reads them."""
     encoded: list[theirs.ModelResponsePart] = []
     last: AssistantPart | None = None
     for part in parts:
@@ -64,8 +64,8 @@ def _plain(part: Text | Thinking | ToolCall, system: str) -> theirs.ModelRespons
     return theirs.ToolCallPart(part.name, part.arguments, part.id)
 
 
-def _same(plain: theirs.ModelResponsePart, part: theirs.ModelResponsePart) -> bool:
-    """Whether the part holds no more than the plain one, in whatever form its arguments are."""
+def _adds_nothing(plain: theirs.ModelResponsePart, part: theirs.ModelResponsePart) -> bool:
+    """Tell whether the part holds no more than the plain one, in whatever form its arguments are."""
     if isinstance(part, theirs.ToolCallPart) and isinstance(plain, theirs.ToolCallPart):
         return (part.id, part.provider_details, part.tool_kind) == (None, None, None)
     if isinstance(part, theirs.ThinkingPart) and isinstance(plain, theirs.ThinkingPart):
@@ -76,7 +76,7 @@ def _same(plain: theirs.ModelResponsePart, part: theirs.ModelResponsePart) -> bo
 
 
 def _whole(item: ProviderItem) -> theirs.ModelResponsePart | None:
-    """The part that an item holds; `None` for what another format, or another version, left."""
+    """Return the part that an item holds, or `None` for what another format or another version left."""
     if item.format != FORMAT:
         return None
     try:

@@ -1,4 +1,4 @@
-"""The facts that are built in: what the models of each provider take, as of November 2026.
+"""Built-in model profiles: parameters that the models of each provider take, as of November 2026.
 
 Sources: the providers' references and guides, as named beside the rows; xAI's list was tried out against its API
 (NousResearch/hermes-agent, pull request 23435). What is not here is sent as it was asked for.
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 Rows: TypeAlias = Mapping[str, Mapping[str, object]]
-"""Facts by the pattern of the models' names."""
+"""Profile values by the pattern of the models' names."""
 
 # OpenAI: "Reasoning models" and "Using GPT-5.x", the parameters of each model. From GPT-5.1 to 5.4, sampling can be
 # set only without reasoning; before and after that never. A pattern in the middle names models that do not reason.
@@ -98,7 +98,7 @@ _GEMINI: Rows = {
 
 # Anthropic: "Models overview", "Thinking", "Structured outputs", "Code execution tool", and the pages "What's new in
 # Claude ..." of each model. Models from 4.7 on refuse sampling, think as they see fit and keep that to themselves
-# unless they are asked: the provider's dialect says so. These are those before, and those that differ again.
+# unless they are asked: the provider's dialect says so. These are the models before, and those that differ again.
 _SAMPLES: Mapping[str, object] = {"temperature": True, "top_k": True, "thinking_display": ""}
 _SMALL: Mapping[str, object] = {
     **_SAMPLES,

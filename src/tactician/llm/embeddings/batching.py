@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from math import isfinite
 
 from tactician.errors import MalformedResponseError, ModelRequestError
+from tactician.llm.embeddings.model import EmbeddingOptions, Vector
 from tactician.llm.usage import Usage
-from tactician.llm.vectors.model import EmbeddingOptions, Vector
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Stops a request that an instance cannot serve before it is sent."""
+"""Checks of requests for features that an instance does not have, before they are sent."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from tactician.errors import UnsupportedFeatureError
-from tactician.llm.fit import Restore, fit
 from tactician.llm.messages import Document, Image, Text, UserMessage
 from tactician.llm.model import Features, ModelRequest
+from tactician.llm.request_adapter import RestoreResponse, adapt_request
 
 OnUnsupported: TypeAlias = Literal["throw", "warn", "ignore"]
 
@@ -18,30 +18,30 @@ _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
-    """What an instance can do, and what happens to a request that asks for more.
+class FeatureCheck:
+    """Features of an instance, and what happens to a request that asks for more.
 
     Features have the names that a custom provider's specification gives them: `function_calling`,
     `structured_output`, `reasoning`, `vision`, `documents`, `web_search`, `code_interpreter`.
 
     Attributes:
-        instance: what messages call it.
+        instance: its name in messages.
         supported: the features that it has.
         mode: `"throw"` raises an error. `"warn"` leaves out what is not supported and logs that; `"ignore"` logs
-            nothing. Tools and output schemas that are left out of the body are made up for by `fit`.
+            nothing. Tools and output schemas that are left out of the body are made up for by `adapt_request`.
     """
 
     instance: str
     supported: frozenset[str]
     mode: OnUnsupported = "throw"
 
-    def __call__(self, request: ModelRequest) -> tuple[ModelRequest, Restore | None]:
-        """The request as the instance can take it, and what turns its response into one for the original request.
+    def __call__(self, request: ModelRequest) -> tuple[ModelRequest, RestoreResponse | None]:
+        """Return the request as the instance can take it, and what restores its response to the original request.
 
         Raises:
             UnsupportedFeatureError: when the mode is `"throw"` and something is not supported.
         """
-        missing = needed(request, parts=not self.supported.issuperset(_FOR_PARTS.values())) - self.supported
+        missing = required_features(request, parts=not self.supported.issuperset(_FOR_PARTS.values())) - self.supported
         if not missing:
             return request, None
         for feature in sorted(missing):
@@ -51,11 +51,11 @@ class Gate:
                 known = ", ".join(sorted(self.supported)) or "none"
                 _logger.warning("%s does not support %s (it supports: %s); left out", self.instance, feature, known)
         tools, json_schema = "function_calling" in self.supported, "structured_output" in self.supported
-        return fit(_without(request, missing), Features(tools=tools, json_schema=json_schema))
+        return adapt_request(_without(request, missing), Features(tools=tools, json_schema=json_schema))
 
 
-def needed(request: ModelRequest, *, parts: bool = True) -> set[str]:
-    """The features that a request needs; without `parts`, those apart from pictures and documents."""
+def required_features(request: ModelRequest, *, parts: bool = True) -> set[str]:
+    """Return the features that a request needs; without `parts`, those apart from images and documents."""
     options = request.options
     features = set(options.native_tools)
     if request.tools:
@@ -71,7 +71,7 @@ def needed(request: ModelRequest, *, parts: bool = True) -> set[str]:
 
 
 def _without(request: ModelRequest, missing: set[str]) -> ModelRequest:
-    """The request without what `fit` cannot make up for."""
+    """Return the request without what `adapt_request` cannot make up for."""
     options = request.options
     kept = tuple(name for name in options.native_tools if name not in missing)
     effort = None if "reasoning" in missing else options.reasoning_effort

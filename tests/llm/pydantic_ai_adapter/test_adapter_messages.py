@@ -27,7 +27,7 @@ from tactician.llm import (
     messages_from_json,
     messages_to_json,
 )
-from tactician.llm.bridge import PydanticAiModel
+from tactician.llm.pydantic_ai_adapter import PydanticAiModel
 
 HI = ModelRequest((UserMessage("hi"),))
 ADD = ToolSpec("add", "Adds.", {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]})

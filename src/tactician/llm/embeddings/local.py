@@ -10,9 +10,9 @@ from typing import Any, Literal, TypeAlias
 
 from tactician.errors import ContextLengthError, ModelRequestError, ModelTimeoutError
 from tactician.llm import embedded
+from tactician.llm.embeddings.batching import BatchLimits, batches, checked_sizes, decode
+from tactician.llm.embeddings.model import NO_EMBEDDING_OPTIONS, EmbeddingModel, EmbeddingOptions, Embeddings, Vector
 from tactician.llm.usage import NO_USAGE
-from tactician.llm.vectors.model import NO_EMBEDDING_OPTIONS, EmbeddingModel, EmbeddingOptions, Embeddings, Vector
-from tactician.llm.vectors.texts import BatchLimits, batches, checked_sizes, decode
 
 Pooling: TypeAlias = Literal["mean", "cls", "last"]
 MAX_TOKENS = 2048

@@ -45,7 +45,7 @@ from tactician.llm import (
     Usage,
     UserMessage,
 )
-from tactician.llm.bridge import PydanticAiModel
+from tactician.llm.pydantic_ai_adapter import PydanticAiModel
 from tests.support.chat_server import (
     ChatServer,
     Received,

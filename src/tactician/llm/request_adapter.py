@@ -1,6 +1,6 @@
-"""Makes up for what a model cannot do, so that the turn loop need not know.
+"""Adapts requests to models that lack a feature, so that the turn loop need not know.
 
-A request says what is wanted: tools, an output schema. `fit` rewrites it for a model that lacks one of them:
+A request asks for tools or an output schema. `adapt_request` rewrites it for a model that lacks one of them:
 
 - no tool calling: the model writes JSON that is either one of the calls or the answer, under a schema;
 - no schema-constrained output, but tools: the answer is the arguments of a tool;
@@ -20,21 +20,21 @@ from tactician.llm.messages import AssistantMessage, Message, SystemMessage, Tex
 from tactician.llm.model import Features, JsonSchema, ModelRequest, ModelResponse, OutputSpec, ToolSpec
 from tactician.llm.schema import closed, hoisted, is_strict, schema_instructions
 
-Restore: TypeAlias = Callable[[ModelResponse], ModelResponse]
+RestoreResponse: TypeAlias = Callable[[ModelResponse], ModelResponse]
 
 ANSWER_TOOL = "final_answer"
 _MOST_REPEATS = 2
 
 
-def fit(request: ModelRequest, features: Features) -> tuple[ModelRequest, Restore | None]:
-    """The request as the model can take it, and what turns its response into one for the original request.
+def adapt_request(request: ModelRequest, features: Features) -> tuple[ModelRequest, RestoreResponse | None]:
+    """Return the request as the model can take it, and what restores its response to the original request.
 
     The second is `None` when the model can do all that the request asks for.
     """
     if request.tools and not features.tools:
         chosen = _with_choice(request)
-        fitted, restore = fit(chosen, features)
-        return fitted, _chain(restore, lambda response: _restore_choice(request, response))
+        adapted, restore = adapt_request(chosen, features)
+        return adapted, _chain(restore, lambda response: _restore_choice(request, response))
     if request.output is not None and not features.json_schema:
         if request.tools and request.tool_choice not in ("auto", "none"):
             return replace(request, output=None), None  # it has to call a tool now, and cannot answer yet
@@ -45,7 +45,7 @@ def fit(request: ModelRequest, features: Features) -> tuple[ModelRequest, Restor
     return request, None
 
 
-def _chain(first: Restore | None, second: Restore) -> Restore:
+def _chain(first: RestoreResponse | None, second: RestoreResponse) -> RestoreResponse:
     return second if first is None else lambda response: second(first(response))
 
 
@@ -82,7 +82,7 @@ def _object(properties: dict[str, object]) -> dict[str, object]:
 
 
 def _callable_tools(request: ModelRequest) -> Iterable[ToolSpec]:
-    """The tools that may be called now. A small model can call the same thing for ever: then it has to answer."""
+    """Return the tools that may be called now. A small model can repeat a call for ever: then it has to answer."""
     if request.tool_choice == "none":
         return ()
     made = Counter((call.name, call.arguments) for call in _calls(_since_the_last_question(request.messages)))
@@ -117,7 +117,7 @@ def _signature(parameters: JsonSchema) -> str:
 
 
 def _without_tools(messages: Iterable[Message]) -> Iterator[Message]:
-    """The conversation with calls and results told in words: a small model would imitate calls in JSON for ever."""
+    """Yield the conversation with calls and results in words: a small model would imitate calls in JSON for ever."""
     calls: tuple[ToolCall, ...] = ()
     for message in messages:
         if isinstance(message, ToolResult):
@@ -130,7 +130,7 @@ def _without_tools(messages: Iterable[Message]) -> Iterator[Message]:
 
 
 def _whose(result: ToolResult, calls: tuple[ToolCall, ...]) -> str:
-    """What a result is called: among several, it needs the call that it belongs to."""
+    """Return the name of a result: among several, it needs the call that it belongs to."""
     call = next((one for one in calls if one.id == result.call_id), None)
     return "Its result" if len(calls) < 2 or call is None else f"The result of {call.name} with {call.arguments}"
 
@@ -145,16 +145,16 @@ def _restore_choice(request: ModelRequest, response: ModelResponse) -> ModelResp
         call_id = f"call_{sum(1 for _ in _calls(request.messages)) + 1}"
         arguments = to_json(choice.get("arguments") or {}).decode()
         call = ToolCall(call_id, str(choice["tool"]), arguments)
-        return replace(response, message=_said_instead(response, call), finish_reason="tool_calls")
+        return replace(response, message=_replace_text(response, call), finish_reason="tool_calls")
     if "answer" not in choice:
         return response
     answer = choice["answer"]
     text = answer if request.output is None and isinstance(answer, str) else to_json(answer).decode()
-    return replace(response, message=_said_instead(response, Text(text)))
+    return replace(response, message=_replace_text(response, Text(text)))
 
 
-def _said_instead(response: ModelResponse, part: Text | ToolCall) -> AssistantMessage:
-    """The message with this in place of its text and calls; what the model thought stays."""
+def _replace_text(response: ModelResponse, part: Text | ToolCall) -> AssistantMessage:
+    """Return the message with this in place of its text and calls; its thinking stays."""
     kept = (one for one in response.message.parts if not isinstance(one, Text | ToolCall))
     return AssistantMessage((*kept, part))
 
@@ -163,7 +163,7 @@ def _said_instead(response: ModelResponse, part: Text | ToolCall) -> AssistantMe
 
 
 def _answer_tool_name(request: ModelRequest) -> str:
-    """`ANSWER_TOOL`, or that with a number where the request has a tool of this name."""
+    """Return `ANSWER_TOOL`, with a number where the request has a tool of this name."""
     taken = {tool.name for tool in request.tools}
     names = (ANSWER_TOOL, *(f"{ANSWER_TOOL}_{number}" for number in range(2, len(taken) + 2)))
     return next(name for name in names if name not in taken)
@@ -178,7 +178,7 @@ def _with_answer_tool(request: ModelRequest, output: OutputSpec, name: str) -> M
 def _restore_answer(response: ModelResponse, name: str) -> ModelResponse:
     for call in response.message.tool_calls:
         if call.name == name:
-            return replace(response, message=_said_instead(response, Text(call.arguments)), finish_reason="stop")
+            return replace(response, message=_replace_text(response, Text(call.arguments)), finish_reason="stop")
     return response
 
 

@@ -8,6 +8,8 @@ from functools import partial
 from typing import Self
 from urllib.parse import quote
 
+from tactician.llm.embeddings.batching import DEFAULT_LIMITS, BatchLimits, batches, checked_sizes, decode
+from tactician.llm.embeddings.model import NO_EMBEDDING_OPTIONS, EmbeddingModel, EmbeddingOptions, Embeddings, Vector
 from tactician.llm.http import post_json
 from tactician.llm.pricing import NO_PRICES, ModelPrice
 from tactician.llm.providers import Provider
@@ -15,8 +17,6 @@ from tactician.llm.remote import Endpoint
 from tactician.llm.routing import ModelRetryPolicy, retry
 from tactician.llm.services import check_served, service_endpoint
 from tactician.llm.usage import NO_USAGE, Usage
-from tactician.llm.vectors.model import NO_EMBEDDING_OPTIONS, EmbeddingModel, EmbeddingOptions, Embeddings, Vector
-from tactician.llm.vectors.texts import DEFAULT_LIMITS, BatchLimits, batches, checked_sizes, decode
 
 DEFAULT_EMBEDDING_MODEL = "text-embedding-3-small"
 

@@ -50,7 +50,7 @@ from tactician.llm import (
     Usage,
     UserMessage,
 )
-from tactician.llm.bridge import PydanticAiModel
+from tactician.llm.pydantic_ai_adapter import PydanticAiModel
 
 HI = ModelRequest((UserMessage("hi"),))
 ADD = ToolSpec("add", "Adds.", {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]})
@@ -314,9 +314,10 @@ def run(script: str) -> str:
     return done.stdout
 
 
-def test_importing_the_bridge_does_not_import_pydantic_ai() -> None:
+def test_importing_the_adapter_does_not_import_pydantic_ai() -> None:
     script = (
-        "import sys, tactician, tactician.llm.bridge; print([m for m in sys.modules if m.startswith('pydantic_ai')])"
+        "import sys, tactician, tactician.llm.pydantic_ai_adapter; "
+        "print([m for m in sys.modules if m.startswith('pydantic_ai')])"
     )
 
     assert run(script) == "[]\n"
@@ -326,7 +327,7 @@ def test_without_pydantic_ai_the_error_names_the_extra() -> None:
     script = (
         "import sys; sys.modules['pydantic_ai'] = None\n"
         "from tactician.errors import MissingExtraError\n"
-        "from tactician.llm.bridge import PydanticAiModel\n"
+        "from tactician.llm.pydantic_ai_adapter import PydanticAiModel\n"
         "try: PydanticAiModel('test')\n"
         "except MissingExtraError as error: print(error)"
     )

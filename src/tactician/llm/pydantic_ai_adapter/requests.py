@@ -15,7 +15,6 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from tactician.errors import ModelRequestError
-from tactician.llm.bridge.parts import encode_parts
 from tactician.llm.messages import (
     AssistantMessage,
     Document,
@@ -28,6 +27,7 @@ from tactician.llm.messages import (
 )
 from tactician.llm.model import ModelRequest
 from tactician.llm.options import LlmOptions
+from tactician.llm.pydantic_ai_adapter.parts import encode_parts
 
 _NATIVE_TOOLS: dict[str, type[AbstractNativeTool]] = {
     "web_search": WebSearchTool,
@@ -38,21 +38,21 @@ _THINKING: dict[str, bool] = {"none": False, "enabled": True}
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """What a model of pydantic-ai is called with."""
+class PydanticAiCall:
+    """Arguments of a call to a model of pydantic-ai."""
 
     messages: list[theirs.ModelMessage]
     settings: ModelSettings
     parameters: ModelRequestParameters
 
 
-def encode(request: ModelRequest, model: Model) -> Call:
-    """The request as a call to the model.
+def encode(request: ModelRequest, model: Model) -> PydanticAiCall:
+    """Return the request as a call to the model.
 
     Raises:
         ModelRequestError: when a picture or a document is not base64, or a native tool is not known.
     """
-    return Call(
+    return PydanticAiCall(
         list(_messages(request.messages, model)),
         _settings(request, model),
         ModelRequestParameters(
@@ -114,7 +114,7 @@ def _max_retries(model: Model) -> int | None:
 
 
 def _messages(messages: Iterable[Message], model: Model) -> Iterator[theirs.ModelMessage]:
-    """Theirs alternate: all that we say between two answers is one request."""
+    """Yield their messages, which alternate: all that we say between two answers is one request."""
     said: list[theirs.ModelRequestPart] = []
     for message in messages:
         if not isinstance(message, AssistantMessage):

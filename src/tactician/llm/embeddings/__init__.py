@@ -1,9 +1,9 @@
 """Embeddings: texts as vectors, whose directions are close where the texts mean something similar."""
 
-from tactician.llm.vectors.local import LocalEmbeddingModel
-from tactician.llm.vectors.model import NO_EMBEDDING_OPTIONS, EmbeddingModel, EmbeddingOptions, Embeddings, Vector
-from tactician.llm.vectors.remote import DEFAULT_EMBEDDING_MODEL, EMBEDDING_PROVIDERS, RemoteEmbeddingModel
-from tactician.llm.vectors.texts import BatchLimits
+from tactician.llm.embeddings.batching import BatchLimits
+from tactician.llm.embeddings.local import LocalEmbeddingModel
+from tactician.llm.embeddings.model import NO_EMBEDDING_OPTIONS, EmbeddingModel, EmbeddingOptions, Embeddings, Vector
+from tactician.llm.embeddings.remote import DEFAULT_EMBEDDING_MODEL, EMBEDDING_PROVIDERS, RemoteEmbeddingModel
 
 __all__ = [
     "EmbeddingModel",

@@ -28,7 +28,7 @@ from tactician.llm import (
     ToolSpec,
     Usage,
     UserMessage,
-    fit,
+    adapt_request,
 )
 from tactician.loop import output_type
 from tactician.testing import ScriptedModel
@@ -90,13 +90,13 @@ def system_text(request: ModelRequest) -> str:
 
 
 def restored(request: ModelRequest, features: Features, response: ModelResponse) -> ModelResponse:
-    _, restore = fit(request, features)
+    _, restore = adapt_request(request, features)
     return response if restore is None else restore(response)
 
 
 @pytest.mark.parametrize(("features", "request_", "intent"), CASES)
 def test_every_combination_is_taken_and_restored(features: Features, request_: ModelRequest, intent: Intent) -> None:
-    fitted, restore = fit(request_, features)
+    fitted, restore = adapt_request(request_, features)
 
     assert features.tools or not fitted.tools
     assert features.json_schema or fitted.output is None
@@ -121,13 +121,13 @@ def test_every_combination_is_taken_and_restored(features: Features, request_: M
 def test_a_model_that_can_do_it_all_gets_the_request_as_it_is() -> None:
     request = ModelRequest(ASKED, TOOLS, "required", OUTPUT)
 
-    assert fit(request, EVERYTHING) == (request, None)
+    assert adapt_request(request, EVERYTHING) == (request, None)
 
 
 @pytest.mark.parametrize("choice", ["required", "weather"])
 def test_a_tool_that_has_to_be_called_cannot_be_answered_around(choice: str) -> None:
     for features in (TOOLS_ONLY, SCHEMA_ONLY):
-        fitted, _ = fit(ModelRequest(ASKED, TOOLS, choice, OUTPUT), features)
+        fitted, _ = adapt_request(ModelRequest(ASKED, TOOLS, choice, OUTPUT), features)
 
         assert "final_answer" not in [one.name for one in fitted.tools]
         assert '"answer"' not in json.dumps(fitted.output.schema if fitted.output else None)
@@ -135,8 +135,8 @@ def test_a_tool_that_has_to_be_called_cannot_be_answered_around(choice: str) -> 
 
 
 def test_a_schema_in_the_prompt_stands_in_the_instructions() -> None:
-    with_system, _ = fit(ModelRequest(ASKED, output=OUTPUT), NOTHING)
-    without, _ = fit(ModelRequest(ASKED[1:], output=OUTPUT), NOTHING)
+    with_system, _ = adapt_request(ModelRequest(ASKED, output=OUTPUT), NOTHING)
+    without, _ = adapt_request(ModelRequest(ASKED[1:], output=OUTPUT), NOTHING)
 
     for fitted in (with_system, without):
         assert json.dumps(SCHEMA, separators=(",", ":")) in system_text(fitted)
@@ -147,7 +147,7 @@ def test_a_conversation_with_tools_becomes_plain_text() -> None:
     call = ToolCall("1", "weather", '{"city":"Rome"}')
     said: tuple[Message, ...] = (*ASKED, AssistantMessage((call,)), ToolResult("1", "weather", "sunny"))
 
-    fitted, _ = fit(ModelRequest(said, TOOLS), SCHEMA_ONLY)
+    fitted, _ = adapt_request(ModelRequest(said, TOOLS), SCHEMA_ONLY)
 
     *_, made, result = fitted.messages
     assert isinstance(made, AssistantMessage)
@@ -164,7 +164,9 @@ def test_each_of_several_results_names_its_call() -> None:
     results = (ToolResult("2", "weather", "rain"), ToolResult("1", "weather", "sun"), ToolResult("9", "lost", "?"))
     request = ModelRequest((UserMessage("hi"), AssistantMessage(calls), *results), TOOLS)
 
-    told = [message.text for message in fit(request, SCHEMA_ONLY)[0].messages if isinstance(message, UserMessage)]
+    told = [
+        message.text for message in adapt_request(request, SCHEMA_ONLY)[0].messages if isinstance(message, UserMessage)
+    ]
 
     assert [text.splitlines()[0] for text in told[1:]] == [
         'The result of weather with {"city":"Oslo"} is: rain',
@@ -177,7 +179,7 @@ def test_a_tool_of_the_same_name_is_not_the_answer() -> None:
     taken = tuple(ToolSpec(name, "A tool of the user.", CITY) for name in ("final_answer", "final_answer_2"))
     request = ModelRequest(ASKED, taken, "auto", OUTPUT)
 
-    fitted, restore = fit(request, TOOLS_ONLY)
+    fitted, restore = adapt_request(request, TOOLS_ONLY)
 
     assert [one.name for one in fitted.tools] == ["final_answer", "final_answer_2", "final_answer_3"]
     assert restore is not None
@@ -187,7 +189,7 @@ def test_a_tool_of_the_same_name_is_not_the_answer() -> None:
 
 
 def tools_offered(messages: Sequence[Message]) -> bool:
-    fitted, _ = fit(ModelRequest(tuple(messages), TOOLS), SCHEMA_ONLY)
+    fitted, _ = adapt_request(ModelRequest(tuple(messages), TOOLS), SCHEMA_ONLY)
     assert fitted.output is not None
     assert '"answer"' in json.dumps(fitted.output.schema)
     return '"weather"' in json.dumps(fitted.output.schema)
@@ -216,7 +218,7 @@ def test_a_new_question_may_be_answered_with_the_same_call() -> None:
 def test_even_a_required_call_is_not_repeated_for_ever() -> None:
     request = ModelRequest((*ASKED, *called("Rome", "Rome")), TOOLS, "required")
 
-    fitted, _ = fit(request, SCHEMA_ONLY)
+    fitted, _ = adapt_request(request, SCHEMA_ONLY)
 
     assert fitted.output is not None
     assert fitted.output.schema["properties"] == {"answer": {"type": "string"}}
@@ -290,7 +292,7 @@ def shopping() -> tuple[Sequence[Tool], type[BaseModel]]:
 async def test_definitions_of_several_tools_do_not_clash(data: st.DataObject) -> None:
     tools, result = shopping()
     request = ModelRequest(ASKED, tuple(one.spec for one in tools), output=output_type(result).spec)
-    fitted, restore = fit(request, SCHEMA_ONLY)
+    fitted, restore = adapt_request(request, SCHEMA_ONLY)
     assert fitted.output is not None
     assert restore is not None
 
@@ -309,4 +311,4 @@ async def test_definitions_of_several_tools_do_not_clash(data: st.DataObject) ->
 def test_other_features_change_nothing() -> None:
     request = ModelRequest(ASKED, TOOLS, output=OUTPUT)
 
-    assert fit(request, replace(EVERYTHING, images=True, temperature=False)) == (request, None)
+    assert adapt_request(request, replace(EVERYTHING, images=True, temperature=False)) == (request, None)

@@ -11,25 +11,25 @@ from tactician.config import Settings, load_settings
 from tactician.errors import ConfigurationError
 from tactician.llm import (
     PROVIDERS,
-    Fact,
-    FactTable,
     LlmOptions,
     ModelCatalog,
+    ModelProfile,
+    ModelProfiles,
     ModelRequest,
     RemoteModel,
     RoutedModel,
     UserMessage,
 )
-from tactician.llm.facts import facts_from
-from tactician.llm.known_models import KNOWN
+from tactician.llm.built_in_profiles import KNOWN
+from tactician.llm.model_profiles import parse_profiles
 from tactician.llm.wire import Dialect
 
 
-def sent(provider: str, model: str, facts: FactTable | None = None, **options: object) -> dict[str, object]:
+def sent(provider: str, model: str, profiles: ModelProfiles | None = None, **options: object) -> dict[str, object]:
     """What goes out beside the conversation."""
     made = PROVIDERS[provider].endpoint("k", "https://x" if provider.startswith("azure") else None, model=model)
-    if facts is not None:
-        made = PROVIDERS[provider].endpoint("k", None, model=model, facts=facts)
+    if profiles is not None:
+        made = PROVIDERS[provider].endpoint("k", None, model=model, profiles=profiles)
     request = ModelRequest((UserMessage("hi"),), options=LlmOptions(**options))  # type: ignore[arg-type]
     body = made.wire.encode(request, model, made.dialect)
     return {
@@ -103,33 +103,33 @@ def test_new_claude_models_refuse_sampling_and_think_as_they_see_fit(model: str,
 def test_everything_that_is_built_in_is_valid() -> None:
     for providers, rows in KNOWN.items():
         assert set(providers) <= set(PROVIDERS)
-        FactTable(Fact(match, values) for match, values in rows.items())
+        ModelProfiles(ModelProfile(match, values) for match, values in rows.items())
 
 
 def test_the_longer_pattern_wins_whatever_the_order() -> None:
-    facts = [
-        Fact("my-model-large*", {"temperature": True}),
-        Fact("my-*", {"temperature": False, "top_k": False}),
-        Fact("MY-MODEL*", {"reasoning_effort": ["low", "high"]}),
+    profiles = [
+        ModelProfile("my-model-large*", {"temperature": True}),
+        ModelProfile("my-*", {"temperature": False, "top_k": False}),
+        ModelProfile("MY-MODEL*", {"reasoning_effort": ["low", "high"]}),
     ]
 
-    values = FactTable(facts).values("ollama", "My-Model-Large-2")
+    values = ModelProfiles(profiles).values("ollama", "My-Model-Large-2")
 
     assert values == {"temperature": True, "top_k": False, "reasoning_effort": ("low", "high")}
-    assert FactTable(reversed(facts)).values("ollama", "My-Model-Large-2") == values
+    assert ModelProfiles(reversed(profiles)).values("ollama", "My-Model-Large-2") == values
 
 
 def test_what_a_user_says_wins() -> None:
-    table = FactTable([Fact("gpt*", {"temperature": True, "reasoning_effort": False})])
+    table = ModelProfiles([ModelProfile("gpt*", {"temperature": True, "reasoning_effort": False})])
 
     assert sent("openai", "gpt-5.5", table, temperature=0.5, reasoning_effort="low")["temperature"] == 0.5
 
 
 def test_facts_can_be_for_one_provider_or_instance() -> None:
-    table = FactTable([Fact("*", {"extra": {"a": 1}}, frozenset({"grok", "eu"}))])
+    table = ModelProfiles([ModelProfile("*", {"extra": {"a": 1}}, frozenset({"grok", "eu"}))])
 
     def extra(provider: str, name: str | None = None) -> Mapping[str, object]:
-        return PROVIDERS[provider].endpoint("k", "https://x", name=name, model="m", facts=table).dialect.extra
+        return PROVIDERS[provider].endpoint("k", "https://x", name=name, model="m", profiles=table).dialect.extra
 
     assert (extra("grok"), extra("gemini"), extra("gemini", "eu")) == ({"a": 1}, {}, {"a": 1})
 
@@ -165,15 +165,17 @@ def test_facts_from_the_configuration(tmp_path: Path) -> None:
     assert isinstance(model, RemoteModel)
     assert not model.features.json_schema
     assert model.endpoint.dialect.reasoning_effort == ("low", "high")
-    assert model.endpoint.gate is not None
-    assert "web_search" in model.endpoint.gate.supported
+    assert model.endpoint.feature_check is not None
+    assert "web_search" in model.endpoint.feature_check.supported
     assert settings.models.default_embedding == "openai:text-embedding-3-large"
     assert settings.models.fallbacks == {"gpt-5.4": ("claude-opus-4-7", "ollama:my-model")}
 
 
 def test_every_mistake_in_them_comes_at_once() -> None:
     with pytest.raises(ConfigurationError) as raised:
-        facts_from([{"temprature": True}, {"match": "a", "temperature": "perhaps", "documents": "pdf"}, {"match": "b"}])
+        parse_profiles(
+            [{"temprature": True}, {"match": "a", "temperature": "perhaps", "documents": "pdf"}, {"match": "b"}]
+        )
 
     lines = str(raised.value).splitlines()
     assert lines[0] == "The facts about models are not valid:"

@@ -1,5 +1,5 @@
 """Models of other libraries as our own: for the long tail of providers."""
 
-from tactician.llm.bridge.model import PydanticAiModel
+from tactician.llm.pydantic_ai_adapter.model import PydanticAiModel
 
 __all__ = ["PydanticAiModel"]
