@@ -6,6 +6,8 @@ The names that most programs need are here; they are loaded when they are first 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from tactician.late_binding import declare_modules
+
 if TYPE_CHECKING:
     from tactician.agents import (
         Agent,
@@ -112,6 +114,7 @@ _HOMES = {
     "tactician.service": ("AgentService",),
     "tactician.tools": ("Tool", "ToolGroup", "tool"),
 }
+declare_modules({"blueprints": "tactician.blueprint", "definitions": "tactician.blueprint"})
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [

@@ -1,8 +1,7 @@
 """Agents, constellations of them, and the decorators of planned agents."""
 
 from tactician.agents.agent import Agent
-from tactician.agents.base import BaseRunnable
-from tactician.agents.boundary import Returns
+from tactician.agents.base import BaseRunnable, Returns
 from tactician.agents.components import combined_spec, component, component_agent, is_component
 from tactician.agents.constellations import (
     AgentNetwork,

@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Mapping
-from typing import TYPE_CHECKING, Generic
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, Generic, Protocol, cast
 
 from typing_extensions import TypeVar
 
+from tactician.errors import OutputError, Problem
 from tactician.events import Event
+from tactician.late_binding import Port
 from tactician.llm import TraceMetadata
+from tactician.loop import InvalidOutput, output_type
 from tactician.runs import (
     Budget,
     Input,
     PendingRequest,
     Response,
     RunContext,
+    Runnable,
     RunResult,
+    RunStatus,
     begin,
     go_on,
     pending_of,
     run_blocking,
     stream_events,
 )
-from tactician.tools import RunnableTool, Tool
-
-if TYPE_CHECKING:
-    from tactician.agents.boundary import Returns
-    from tactician.blueprint import Blueprint
+from tactician.tools import RunnableTool, Tool, as_text
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True, default=str)
@@ -122,8 +125,10 @@ class BaseRunnable(ABC, Generic[T_co]):
         """This as a tool with one argument, `request`."""
         return RunnableTool(self, name, description)
 
-    def to_blueprint(self, *, strict: bool = False) -> Blueprint:
-        """This as data, with all that it is made of: see `Blueprint`.
+    def to_blueprint(self, *, strict: bool = False) -> BlueprintLike:
+        """Return the blueprint of this Runnable and of all that it is made of.
+
+        The object is a `tactician.Blueprint`; `Blueprint.of(runnable)` is the same with that static type.
 
         Args:
             strict: refuse to leave out tools that no import would find again; else a `BlueprintWarning` names them.
@@ -131,12 +136,96 @@ class BaseRunnable(ABC, Generic[T_co]):
         Raises:
             BlueprintError: with everything that a blueprint cannot say.
         """
-        from tactician.blueprint import Blueprint
-
-        return Blueprint.of(self, strict=strict)
+        return BLUEPRINTS.load()(self, strict=strict)
 
     def returns(self, wanted: type[T]) -> Returns[T]:
-        """This, with an answer that is of the wanted type whoever gives it: see `Returns`."""
-        from tactician.agents.boundary import Returns
-
+        """Return this Runnable with its output validated as `wanted`: see `Returns`."""
         return Returns(self, wanted)
+
+
+class Returns(BaseRunnable[T], Generic[T]):
+    """A Runnable whose answer is validated as a type, whoever gives it: the Runnable itself, or one it handed over to.
+
+    An answer that is of the type already stays as it is, any other is read as JSON. No model is told of the type.
+
+    Args:
+        inner: the Runnable that does the work.
+        wanted: the type.
+    """
+
+    def __init__(self, inner: Runnable, wanted: type[T]) -> None:
+        self.name = inner.name
+        self.description = inner.description
+        self.inner = inner
+        self.output_type = wanted
+        self._wanted = output_type(wanted)
+
+    async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
+        result = await self.inner.run(input, context=context)
+        try:
+            output = self._wanted.accept(result.output)
+            return cast("RunResult[T]", replace(result, output=output))  # mypy takes replace to keep the type
+        except InvalidOutput as error:
+            text = as_text(result.output)
+            failed = RunResult(None, RunStatus.FAILED, result.messages, context.tally, run_id=context.run_id)
+            message = f"{self.name}: its answer is not a valid {self._wanted.name}: {error}"
+            raise OutputError(message, failed, text) from error
+
+
+class BlueprintLike(Protocol):
+    """A Runnable as data: the part of `tactician.Blueprint` that agents know of.
+
+    Blueprints are made of agents, so that this layer must not know their classes. `tactician.Blueprint` is checked
+    against this protocol where it is bound to `BLUEPRINTS`.
+    """
+
+    @property
+    def label(self) -> str:
+        """Name in messages."""
+        ...
+
+    def to_data(self) -> Mapping[str, object]:
+        """Return the data as a JSON file has it."""
+        ...
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return the blueprint as JSON."""
+        ...
+
+    def to_yaml(self) -> str:
+        """Return the blueprint as YAML."""
+        ...
+
+    def build(
+        self,
+        *,
+        allow: Sequence[str] = ...,
+        names: Mapping[str, object] = ...,
+        environment: Mapping[str, str] = ...,
+        root: str | Path | None = ...,
+    ) -> BaseRunnable[object]:
+        """Build the Runnable; see `tactician.Blueprint.build`."""
+        ...
+
+    def problems(
+        self,
+        *,
+        allow: Sequence[str] = ...,
+        names: Mapping[str, object] = ...,
+        environment: Mapping[str, str] = ...,
+        root: str | Path | None = ...,
+    ) -> tuple[Problem, ...]:
+        """Return the problems that `build` with these arguments would raise."""
+        ...
+
+
+class BlueprintExporter(Protocol):
+    """A function that turns a Runnable, and all that it is made of, into a blueprint."""
+
+    def __call__(self, runnable: Runnable, *, strict: bool = False) -> BlueprintLike:
+        """Return the blueprint."""
+        ...
+
+
+BLUEPRINTS: Final[Port[BlueprintExporter]] = Port("blueprints")
+"""The exporter that `tactician.blueprint` binds. It is loaded when the first Runnable is asked for its blueprint."""

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Final, Protocol
 
 from pydantic import BeforeValidator, Field
 
 from tactician.agents.agent import Agent
+from tactician.agents.base import BlueprintLike
 from tactician.agents.context_definition import ContextDefinition, Definition
 from tactician.agents.tempering import Tempered, tempered
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.guardrails import AnyGuardrail
 from tactician.guardrails import input as input_named
 from tactician.guardrails import output as output_named
-from tactician.llm import LanguageModel, LlmOptions
+from tactician.late_binding import Port
+from tactician.llm import LanguageModel, LlmOptions, Responder
 from tactician.loop import DEFAULT_MAX_TURNS, Handoff, handoff
 from tactician.suggestions import did_you_mean
 from tactician.tools import Tool, ToolLike, as_tool, snake_case
-
-if TYPE_CHECKING:
-    from tactician.blueprint import AgentBlueprint, Blueprint
-    from tactician.llm import Responder
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _none_as_empty = BeforeValidator(lambda value: () if value is None else value)
@@ -104,8 +102,8 @@ class AgentDefinition(Definition):
 
     def to_blueprint(
         self, *, model: str | None = None, responder: Responder | None = None, tools: Sequence[ToolLike] = ()
-    ) -> AgentBlueprint:
-        """The agent as data, with all that it needs to be built, and those to which it hands over.
+    ) -> BlueprintLike:
+        """Return the blueprint of the agent and of those to which it hands over: a `tactician.blueprint.AgentBlueprint`.
 
         Args:
             model: the name of the model of all of them; the default model of wherever they run, when `None`.
@@ -116,13 +114,11 @@ class AgentDefinition(Definition):
             DeclarationError: with every tool and every guardrail that does not exist.
             BlueprintError: with every tool that no import would find.
         """
-        from tactician.blueprint import blueprint_of
-
-        return blueprint_of(self, model, responder, tools)
+        return DEFINITIONS.load().blueprint_of(self, model, responder, tools)
 
     @classmethod
-    def of_blueprint(cls, blueprint: Blueprint, *, tools: Sequence[ToolLike] = ()) -> AgentDefinition:
-        """What the agent of a blueprint does, without its model and where that is reached.
+    def of_blueprint(cls, blueprint: BlueprintLike, *, tools: Sequence[ToolLike] = ()) -> AgentDefinition:
+        """Return the definition of the agent of a blueprint, without its model and where that is reached.
 
         Args:
             blueprint: that of an agent.
@@ -131,9 +127,7 @@ class AgentDefinition(Definition):
         Raises:
             BlueprintError: with everything that a definition cannot say.
         """
-        from tactician.blueprint import definition_of
-
-        return definition_of(blueprint, tools)
+        return DEFINITIONS.load().definition_of(blueprint, tools)
 
     def _build(self, model: str | LlmOptions | LanguageModel | None, tools: Mapping[str, Tool]) -> Agent[str]:
         return Agent(
@@ -167,6 +161,24 @@ class AgentDefinition(Definition):
                 yield f"{place}handoffs[{number}].name: {one.tool_name!r} is used twice"
             taken.add(one.tool_name)
             yield from one.target._problems(tools, f"{place}handoffs[{number}].target.")
+
+
+class DefinitionCodec(Protocol):
+    """The functions that turn definitions into blueprints and back."""
+
+    def blueprint_of(
+        self, definition: AgentDefinition, model: str | None, responder: Responder | None, tools: Sequence[ToolLike]
+    ) -> BlueprintLike:
+        """Return the blueprint of the agent that a definition describes."""
+        ...
+
+    def definition_of(self, blueprint: BlueprintLike, tools: Sequence[ToolLike]) -> AgentDefinition:
+        """Return the definition of the agent of a blueprint."""
+        ...
+
+
+DEFINITIONS: Final[Port[DefinitionCodec]] = Port("definitions")
+"""The codec that `tactician.blueprint` binds; see `tactician.late_binding`."""
 
 
 class _Reader:

@@ -7,8 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeAlias, TypeVar, cast
 
-from tactician.agents.base import BaseRunnable
-from tactician.agents.boundary import Returns
+from tactician.agents.base import BaseRunnable, Returns
 from tactician.agents.flows.values import Kept, accepted, fitting
 from tactician.ai import Ai
 from tactician.errors import DeclarationError, InvalidArgumentsError, OutputError
