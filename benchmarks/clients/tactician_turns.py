@@ -133,7 +133,7 @@ async def shown_whole() -> list[float]:
 
 
 async def windowed() -> list[float]:
-    return await long_conversations(context=SlidingWindow(2000))
+    return await long_conversations(window=SlidingWindow(2000))
 
 
 async def compacted() -> list[float]:

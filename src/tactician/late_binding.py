@@ -1,8 +1,8 @@
 """Ports: what a lower layer offers and a higher layer implements.
 
-`agent.to_blueprint()` is a method of agents, and blueprints are made of agents. So that `agents` need not know the layer
-above, not even by a type, `agents` declares a port, `blueprint` binds its implementation to it, and the package's roof
-(`tactician/__init__`) says in which module that happens. The module is imported when the port is first used.
+`agent.to_blueprint()` is a method of agents, and blueprints are made of agents. So that agents need not know the layer
+above, not even by a type, `agents` declares a port, `blueprint` binds its implementation to the port, and the package's
+roof (`tactician/__init__`) says in which module that happens. The module is imported when the port is first used.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ async def test_a_meta_agent_defines_an_agent_that_then_works() -> None:
     assert (await agent.run("¿Cómo puedo recuperar mi contraseña?")).output == "Pulse aquí."
     assert [spec.name for spec in model.calls[0].tools] == ["search_kb"]
     assert model.calls[0].options.temperature == 0.3
-    assert (agent.name, agent.instructions, agent.policy.max_turns) == (
+    assert (agent.name, agent.instructions, agent.spec.max_turns) == (
         "SpanishSupport",
         "Eres un agente de soporte profesional...",
         10,
@@ -173,7 +173,7 @@ def test_long_conversations_are_shown_as_the_definition_says(
     definition: ContextDefinition, strategy: SlidingWindow | Summarization
 ) -> None:
     agent = AgentDefinition(name="a", instructions="b", context_management=definition).build()
-    assert agent.context == strategy
+    assert agent.window == strategy
     again = AgentDefinition.of(agent).context_management
     assert again is not None
     assert again.build() == strategy
@@ -228,7 +228,7 @@ def test_what_a_definition_cannot_say_is_one_error() -> None:
         input_guardrails=[anonymous],
         tool_input_guardrails=[guardrails.tool_input_guardrail(_on_tool)],
         handoffs=[handoff(runnable(other), name="to_other")],
-        context=CompactToolResults(after=2),
+        window=CompactToolResults(after=2),
     )
     with pytest.raises(DeclarationError) as caught:
         AgentDefinition.of(agent)
@@ -247,6 +247,6 @@ def _on_tool(call: object) -> GuardrailResult:
 def test_a_circle_of_handoffs_cannot_be_defined() -> None:
     first = Agent("First")
     second = Agent("Second", handoffs=[first])
-    first.handoffs = (handoff(second),)
+    first.spec = first.spec.with_settings(handoffs=[second])
     with pytest.raises(DeclarationError, match="transfer_to_first goes in a circle, back to First"):
         AgentDefinition.of(first)

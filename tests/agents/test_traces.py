@@ -112,7 +112,7 @@ class TestOneAgent:
 
     async def test_summaries_of_its_conversation_belong_to_it_too(self) -> None:
         model = ScriptedModel("done").when(prompt_contains="Sum all of it up").reply("the summary")
-        agent = Agent("A", context=Summarization(max_tokens=200, keep_recent=1))
+        agent = Agent("A", window=Summarization(max_tokens=200, keep_recent=1))
         agent.trace = named("mine")
         said = [UserMessage("word " * 40) for _ in range(9)]
         await agent.run(said, context=context(model))

@@ -225,7 +225,7 @@ class TestTexts:
 @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(constellations(depth=6), constellations(depth=6))
 def test_equal_blueprints_and_only_those_do_not_differ(one: AnyRunnable, other: AnyRunnable) -> None:
-    first, second = one.to_blueprint(strict=True), other.to_blueprint(strict=True)
+    first, second = Blueprint.of(one, strict=True), Blueprint.of(other, strict=True)
     assert differences_between(first, Blueprint.from_yaml(first.to_yaml())) == ()
     assert bool(differences_between(first, second)) == (first != second)
     assert len(differences_between(first, second)) == len(differences_between(second, first))

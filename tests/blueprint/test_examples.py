@@ -210,9 +210,9 @@ def test_everything_in_it_is_built() -> None:
     assert isinstance(made, Agent)
     assert [tool.name for tool in made.tools] == ["look_up", "put", "titles", "escalate_to_billing"]
     assert made.handoffs[0].propagated_output_type == list[acme.Invoice]
-    assert [one.name for one in made.guards.input.all] == ["profanity_filter", "no_shouting"]
-    assert made.context == SlidingWindow(4000)
-    assert made.policy.max_turns == 5
+    assert [one.name for one in made.spec.guards.input.all] == ["profanity_filter", "no_shouting"]
+    assert made.window == SlidingWindow(4000)
+    assert made.spec.max_turns == 5
     assert made.trace is not None
     assert made.trace.metadata == {"team": "north", "shift": None}
     model = made.model
@@ -271,7 +271,7 @@ def test_a_summary_is_built() -> None:
     made = Blueprint.from_data(agent("Long", contextManagement=SUMMARY)).build(environment=KEYS)
 
     assert isinstance(made, Agent)
-    assert made.context == Summarization(8000, 5, "openai/gpt-4o-mini")
+    assert made.window == Summarization(8000, 5, "openai/gpt-4o-mini")
 
 
 def test_the_file_says_its_format(tmp_path: Path) -> None:

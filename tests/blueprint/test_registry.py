@@ -41,7 +41,7 @@ def put(file: Path, text: str) -> Path:
 
 def instructions_of(runnable: BaseRunnable[object]) -> str | None:
     assert isinstance(runnable, Agent)
-    source = runnable.instruction_source
+    source = runnable.spec.source
     return runnable.instructions if source is None else source.text
 
 

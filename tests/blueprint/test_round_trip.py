@@ -81,7 +81,7 @@ def test_what_is_wrong_is_told_and_nothing_else(data: Json) -> None:
     with suppress(BlueprintError):
         blueprint = Blueprint.from_json(json.dumps(data), limits=LIMITS)
         made = blueprint.build(allow=ALLOW, environment=KEYS, limits=LIMITS)
-        assert built(made.to_blueprint()).to_blueprint() == made.to_blueprint()
+        assert built(Blueprint.of(made)).to_blueprint() == made.to_blueprint()
 
 
 @settings(max_examples=400, deadline=None)

@@ -28,7 +28,7 @@ from tactician import (
     runnable,
     tool,
 )
-from tactician.agents import BaseRunnable, HandoffDefinition
+from tactician.agents import BaseRunnable, BlueprintLike, HandoffDefinition
 from tactician.blueprint import (
     AgentBlueprint,
     BlueprintWarning,
@@ -123,7 +123,7 @@ class TestRefusals:
             "A",
             input_guardrails=[acme.FewWords(2)],
             tools=tools_of(acme.Box(9)),
-            context=SlidingWindow(9, counter=counter),
+            window=SlidingWindow(9, counter=counter),
         )
 
         found = refused(strict, strict=True)
@@ -143,7 +143,7 @@ class TestRefusals:
     def test_a_circle(self) -> None:
         one = Agent("One", handoffs=[])
         other = Agent("Other", handoffs=[one])
-        one.handoffs = (handoff(other),)
+        one.spec = one.spec.with_settings(handoffs=[other])
 
         assert refused(one) == {"handoffs[0].target.handoffs[0].target": "it goes in a circle, back to One"}
 
@@ -161,7 +161,7 @@ class TestRefusals:
             def start(self, run: RunContext, counter: TokenCounter) -> Window:
                 raise NotImplementedError
 
-        found = refused(Agent("A", model=ScriptedModel(), context=Strange()))
+        found = refused(Agent("A", model=ScriptedModel(), window=Strange()))
 
         assert "a ScriptedModel has no place in a blueprint" in found["model"]
         assert "a Strange has no place in a blueprint" in found["contextManagement"]
@@ -347,7 +347,7 @@ class TestTypesOfOnesOwn:
         assert [(one.path, one.message) for one in wrong.problems()] == [("members[0].name", "that is no name")]
 
 
-def undefined(blueprint: Blueprint) -> dict[str, str]:
+def undefined(blueprint: BlueprintLike) -> dict[str, str]:
     with pytest.raises(BlueprintError) as caught:
         AgentDefinition.of_blueprint(blueprint, tools=[acme.look_up])
     return {one.path: one.message for one in caught.value.problems}
@@ -385,6 +385,7 @@ class TestDefinitions:
         blueprint = costly.to_blueprint(tools=[acme.look_up])
 
         assert AgentDefinition.of_blueprint(blueprint, tools=[acme.look_up]) == costly
+        assert isinstance(blueprint, AgentBlueprint)
         assert "variables" in undefined(blueprint.model_copy(update={"instructions": "of ${TOWN}"}))["instructions"]
 
     def test_only_agents_have_one(self) -> None:
@@ -393,6 +394,7 @@ class TestDefinitions:
     def test_without_a_responder_the_model_is_found_by_its_name(self) -> None:
         blueprint = self.definition.to_blueprint(tools=[acme.look_up])
 
+        assert isinstance(blueprint, AgentBlueprint)
         assert (blueprint.model, blueprint.responder) == ("default", None)
 
     def test_tools_that_are_not_there(self) -> None:

@@ -82,7 +82,7 @@ async def test_strategies_of_a_chain_have_their_own(run: RunContext) -> None:
 @pytest.mark.parametrize(("counter", "shown"), [(None, 3), (Letters(), 2)])
 async def test_an_agent_shows_what_it_counts(counter: TokenCounter | None, shown: int) -> None:
     model = ScriptedModel("fine")
-    agent = Agent("A", model=model, context=SlidingWindow(40, counter=counter))
+    agent = Agent("A", model=model, window=SlidingWindow(40, counter=counter))
     conversation = Conversation([user("a"), says("b" * 60)])
 
     await agent.run("c", conversation=conversation)

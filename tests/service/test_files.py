@@ -66,8 +66,8 @@ async def test_an_agent_of_a_file_answers(folder: Folder) -> None:
 def test_id_name_and_model_are_enough(folder: Folder) -> None:
     agent = folder.agent()
     assert (agent.id, agent.name, agent.model) == ("my-agent", "My Assistant", LlmOptions(model="gpt-5.4"))
-    assert (agent.instructions, list(agent.tools), agent.autonomy, agent.output_type) == ("", [], None, None)
-    assert agent.policy.max_attempts == DEFAULT_MAX_ATTEMPTS
+    assert (agent.instructions, list(agent.tools), agent.spec.autonomy, agent.output_type) == ("", [], None, None)
+    assert agent.spec.max_attempts == DEFAULT_MAX_ATTEMPTS
 
 
 def test_every_field_of_the_model_is_an_option(folder: Folder) -> None:
@@ -111,7 +111,7 @@ def test_every_field_of_autonomy_is_there(folder: Folder) -> None:
         minIterationIntervalMs=2_000,
         retryConfig={"maxIterationRetries": 2, "deserializationRetries": 4},
     )
-    assert agent.autonomy == Autonomous(
+    assert agent.spec.autonomy == Autonomous(
         max_iterations=15,
         max_tool_output_tokens=200,
         end_turn_on_plain_reply=True,
@@ -122,18 +122,18 @@ def test_every_field_of_autonomy_is_there(folder: Folder) -> None:
         min_iteration_interval=2.0,
         retries=2,
     )
-    assert agent.policy.max_attempts == 5
+    assert agent.spec.max_attempts == 5
 
 
 def test_an_autonomous_agent_has_the_defaults_of_the_source(folder: Folder) -> None:
-    assert folder.agent(autonomous=True).autonomy == Autonomous(max_iterations=25, keep_last=1)
-    assert folder.agent(maxIterations=3).autonomy is None
+    assert folder.agent(autonomous=True).spec.autonomy == Autonomous(max_iterations=25, keep_last=1)
+    assert folder.agent(maxIterations=3).spec.autonomy is None
 
 
 @pytest.mark.parametrize("field", ["infiniteLoop", "disableTaskOver"])
 def test_an_infinite_agent_has_two_spellings(folder: Folder, field: str) -> None:
     agent = folder.agent(autonomous=True, maxIterationsUnlimited=True, **{field: True})
-    assert agent.autonomy == Autonomous(max_iterations=None, infinite=True)
+    assert agent.spec.autonomy == Autonomous(max_iterations=None, infinite=True)
 
 
 def test_null_is_the_same_as_nothing_and_unknown_fields_are_ignored(folder: Folder) -> None:

@@ -1,7 +1,7 @@
 """Agents, constellations of them, and the decorators of planned agents."""
 
 from tactician.agents.agent import Agent
-from tactician.agents.base import BaseRunnable, Returns
+from tactician.agents.base import BLUEPRINTS, BaseRunnable, BlueprintLike, Returns
 from tactician.agents.components import combined_spec, component, component_agent, is_component
 from tactician.agents.constellations import (
     AgentNetwork,
@@ -13,14 +13,17 @@ from tactician.agents.constellations import (
 )
 from tactician.agents.context_definition import ContextDefinition
 from tactician.agents.declarations import achieves_goal, action, by_name, condition, cost, resolve, state
-from tactician.agents.definition import AgentDefinition, HandoffDefinition
+from tactician.agents.definition import DEFINITIONS, AgentDefinition, HandoffDefinition
 from tactician.agents.function import FunctionRunnable, runnable
 from tactician.agents.planned import PlannedAgent, is_planned, planned_agent, raise_unless_completed
 from tactician.agents.planners import Planner
+from tactician.agents.spec import AgentSettings, AgentSpec
 from tactician.tools import RunnableTool
 
 __all__ = [
     "Agent",
+    "AgentSpec",
+    "AgentSettings",
     "AgentDefinition",
     "HandoffDefinition",
     "ContextDefinition",
@@ -49,6 +52,9 @@ __all__ = [
     "FunctionRunnable",
     "RunnableTool",
     "Returns",
+    "BlueprintLike",
+    "BLUEPRINTS",
+    "DEFINITIONS",
     "is_planned",
     "raise_unless_completed",
 ]

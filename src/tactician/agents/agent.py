@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from typing import Self, cast
 
-from typing_extensions import TypeVar
+from typing_extensions import TypeVar, Unpack
 
 from tactician.agents.base import BaseRunnable
+from tactician.agents.spec import AgentSettings, AgentSpec, ModelLike
 from tactician.agents.toolboxes import Changed, ToolboxSource, with_groups
+from tactician.agents.workers import describe_workers, invocation_tools
 from tactician.conversation import ContextStrategy, Conversation
-from tactician.errors import DeclarationError
-from tactician.guardrails import GuardrailLike
 from tactician.llm import NO_OPTIONS, LanguageModel, LlmOptions
-from tactician.loop import (
-    DEFAULT_MAX_ATTEMPTS,
-    DEFAULT_MAX_TURNS,
-    NO_TOOLS,
-    Autonomous,
-    Guards,
-    Handoff,
-    OutputType,
-    TurnLoop,
-    TurnPolicy,
-    handoff,
-    output_type,
-)
-from tactician.prompts import InstructionSource
+from tactician.loop import Handoff, OutputType, TurnLoop, output_type
 from tactician.runs import Budget, Input, Response, RunContext, Runnable, RunResult, begin, go_on, messages_of
-from tactician.tools import Tool, Toolbox, ToolGroup, ToolLike, snake_case
+from tactician.tools import Tool, Toolbox, ToolLike, snake_case
 
 T_co = TypeVar("T_co", covariant=True, default=str)
 
@@ -52,7 +39,7 @@ class Agent(BaseRunnable[T_co]):
         role, goal, background: instructions in three parts, instead of or before `instructions`.
         input_guardrails, output_guardrails: what is checked of the input, and of the answer; see `guardrails`.
         tool_input_guardrails, tool_output_guardrails: what is checked of tool calls, and of what tools return.
-        context: what of a long conversation the model is shown, such as `SlidingWindow(max_tokens=4000)`; all by
+        window: what of a long conversation the model is shown, such as `SlidingWindow(max_tokens=4000)`; all by
             default.
         autonomy: `Autonomous(...)`, for an agent that works on until it says that it is done.
         max_turns: requests to the model in which it may use tools. After them it is told to answer.
@@ -66,87 +53,64 @@ class Agent(BaseRunnable[T_co]):
         DeclarationError: when it has neither name nor role, or a tool or a guardrail is not declared correctly.
     """
 
-    def __init__(
-        self,
-        name: str | None = None,
-        *,
-        model: str | LlmOptions | LanguageModel | None = None,
-        instructions: str | InstructionSource = "",
-        tools: Sequence[ToolLike] = (),
-        tool_groups: Sequence[str | ToolGroup] = (),
-        handoffs: Sequence[Handoff[object] | Runnable] = (),
-        output_type: type[T_co] | None = None,
-        description: str | None = None,
-        id: str | None = None,
-        role: str | None = None,
-        goal: str | None = None,
-        background: str | None = None,
-        input_guardrails: Sequence[GuardrailLike] = (),
-        output_guardrails: Sequence[GuardrailLike] = (),
-        tool_input_guardrails: Sequence[GuardrailLike] = (),
-        tool_output_guardrails: Sequence[GuardrailLike] = (),
-        context: ContextStrategy | None = None,
-        autonomy: Autonomous | None = None,
-        max_turns: int = DEFAULT_MAX_TURNS,
-        max_attempts: int = DEFAULT_MAX_ATTEMPTS,
-        max_tool_calls: int | None = None,
-        max_tool_output_tokens: int | None = None,
-        parallel_tools: bool = True,
-        tool_timeout: float | None = None,
-    ) -> None:
-        if not (label := name or role):
-            raise DeclarationError("Agent", ["it needs a name or a role"])
-        self.name = label
-        self._id = id
-        self.instruction_source = instructions if isinstance(instructions, InstructionSource) else None
-        text = instructions if isinstance(instructions, str) else instructions.text or ""
-        self.instructions = text
-        if role or goal or background:
-            if self.instruction_source is not None:
-                raise DeclarationError(label, ["instructions from a source stand alone, without a role"])
-            self.instructions = _instructions(role, goal, background, text)
-        self.description = description or goal or text or label
-        self.model = model
-        self.handoffs = tuple(map(_as_handoff, handoffs)) if handoffs else ()
-        self._tools = Toolbox((*tools, *self.handoffs)) if tools or handoffs else NO_TOOLS
-        self.tool_groups = (tool_groups,) if isinstance(tool_groups, str) else tuple(tool_groups)
-        self.output_type: type[T_co] | None = output_type
-        self.guards = Guards.of(input_guardrails, output_guardrails, tool_input_guardrails, tool_output_guardrails)
-        self.context = context
-        self.autonomy = autonomy
-        self.policy = TurnPolicy(
-            max_turns=max_turns,
-            max_attempts=max_attempts,
-            max_tool_calls=max_tool_calls,
-            parallel_tools=parallel_tools,
-            tool_timeout=tool_timeout,
-            max_tool_output_tokens=max_tool_output_tokens,
-            window=context,
-            guards=self.guards,
-            autonomy=autonomy,
-        )
-
+    spec: AgentSpec[T_co]
+    """The settings of the agent, with their defaults."""
     _view: ToolboxSource | None = None
-    _framed: Callable[[str], str] | None = None
-    """Adds to the instructions what follows from what the agent is made of, such as its workers."""
+    _invocations: tuple[Tool, ...] = ()
+    """The tools that stand for its workers. The instructions list them."""
+
+    def __init__(
+        self, name: str | None = None, *, output_type: type[T_co] | None = None, **settings: Unpack[AgentSettings]
+    ) -> None:
+        self._adopt(AgentSpec(name, output_type, **settings))
+
+    def _adopt(self, spec: AgentSpec[T_co]) -> None:
+        """Become the agent that a spec describes."""
+        more = (*self._invocations, *spec.handoffs)
+        self._tools = Toolbox((*spec.tools, *more)) if more else spec.tools
+        self.spec = spec
+        self.name = spec.name
+        self.description = spec.description
+        self.output_type = spec.output_type
 
     @property
     def id(self) -> str:
-        """How a service finds it."""
-        return self._id or snake_case(self.name)
+        """The id by which a service finds the agent."""
+        return self.spec.id or snake_case(self.name)
+
+    @property
+    def model(self) -> ModelLike | None:
+        """The model, its options or its name; the default model of the run's context, when `None`."""
+        return self.spec.model
+
+    @property
+    def instructions(self) -> str:
+        """The instructions as a text; empty, while their source has not been read."""
+        return self.spec.prompt
+
+    @property
+    def window(self) -> ContextStrategy | None:
+        """The part of a long conversation that the model is shown; all of it, when `None`."""
+        return self.spec.window
+
+    @property
+    def handoffs(self) -> tuple[Handoff[object], ...]:
+        """Those to whom the agent may hand the conversation over."""
+        return self.spec.handoffs
 
     @property
     def tools(self) -> Toolbox:
-        """What it may use, its handoffs included; not what its tool groups stand for."""
+        """The tools of the agent with its handoffs and workers; not those that its tool groups stand for."""
         return self._current_tools()
 
     def replace_tools(self, tools: Sequence[ToolLike]) -> None:
-        """Gives the agent other tools, beside its handoffs. Runs that are going on have them from their next turn on.
+        """Give the agent other tools, beside its handoffs and workers. Runs that have begun get them from their next
+        turn on.
 
         Raises:
             DeclarationError: when one is not declared correctly; then nothing changes.
         """
-        self._tools = Toolbox((*tools, *self.handoffs))
+        self._adopt(self.spec.with_settings(tools=tools))
 
     def variant(
         self,
@@ -155,17 +119,29 @@ class Agent(BaseRunnable[T_co]):
         options: LlmOptions = NO_OPTIONS,
         tools: Callable[[Tool], Tool] | None = None,
     ) -> Self:
-        """A copy with other instructions, more options, or its tools made into others. `replace_tools` of the agent
-        itself reaches the copy too. Options do not change a model that was given as an object."""
-        changed = copy(self)
+        """Return a copy with other instructions, more options, or its tools made into others. `replace_tools` of the
+        agent itself reaches the copy too. Options do not change a model that was given as an object."""
+        settings: AgentSettings = {}
         if instructions is not None:
-            changed.instructions, changed.instruction_source = instructions, None
+            settings |= {"instructions": instructions, "role": None, "goal": None, "background": None}
         if self.model is None or isinstance(self.model, str | LlmOptions):
-            changed.model = options.over(_as_options(self.model))
+            settings["model"] = options.over(_as_options(self.model))
+        changed = copy(self)
+        changed.spec = self.spec.with_settings(**settings)
         changed._view = self._current_tools
         if tools is not None:
             changed._view = Changed(self._current_tools, lambda own: Toolbox(map(tools, own)))
         return changed
+
+    def with_workers(self, workers: Iterable[tuple[str, Runnable]], *, name: str, max_turns: int) -> Self:
+        """Return a copy under another name that has these workers beside its own, each with what it does."""
+        leader = copy(self)
+        leader._view = None
+        leader._invocations = (*self._invocations, *invocation_tools(workers))
+        beside = (*self._invocations, *self.handoffs)
+        own = [tool for tool in self.tools if tool not in beside]
+        leader._adopt(self.spec.with_settings(name=name, max_turns=max_turns, tools=own))
+        return leader
 
     def __repr__(self) -> str:
         return f"Agent({self.name!r})"
@@ -232,13 +208,13 @@ class Agent(BaseRunnable[T_co]):
 
     async def _run(self, input: Input, context: RunContext, conversation: Conversation | None) -> RunResult[T_co]:
         tools: ToolboxSource = self._current_tools
-        if self.tool_groups:
-            tools = await with_groups(tools, self.tool_groups, context)
-        source, instructions = self.instruction_source, self.instructions
+        if self.spec.tool_groups:
+            tools = await with_groups(tools, self.spec.tool_groups, context)
+        source, instructions = self.spec.source, self.spec.prompt
         if source is not None and source.text is None:
             instructions = await source.resolve()
-        if self._framed is not None:
-            instructions = self._framed(instructions)
+        if self._invocations:
+            instructions = describe_workers(instructions, self._invocations)
         return await self._loop(context, tools, instructions).run(messages_of(input), conversation)
 
     def _loop(self, context: RunContext, tools: ToolboxSource, instructions: str) -> TurnLoop[T_co]:
@@ -252,7 +228,7 @@ class Agent(BaseRunnable[T_co]):
             instructions=instructions,
             tools=tools,
             options=options,
-            policy=self.policy,
+            policy=self.spec,
         )
 
     def _current_tools(self) -> Toolbox:
@@ -268,16 +244,3 @@ class Agent(BaseRunnable[T_co]):
 
 def _as_options(model: str | LlmOptions | None) -> LlmOptions:
     return LlmOptions(model=model) if isinstance(model, str) else model or NO_OPTIONS
-
-
-def _as_handoff(value: Handoff[object] | Runnable) -> Handoff[object]:
-    return value if isinstance(value, Handoff) else handoff(value)
-
-
-def _instructions(role: str | None, goal: str | None, background: str | None, instructions: str) -> str:
-    lines = (
-        role and f"You are: {role}.",
-        goal and f"Your goal: {goal}",
-        background and f"Your background: {background}",
-    )
-    return "\n".join(line for line in (*lines, instructions) if line)

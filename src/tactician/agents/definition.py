@@ -103,7 +103,7 @@ class AgentDefinition(Definition):
     def to_blueprint(
         self, *, model: str | None = None, responder: Responder | None = None, tools: Sequence[ToolLike] = ()
     ) -> BlueprintLike:
-        """Return the blueprint of the agent and of those to which it hands over: a `tactician.blueprint.AgentBlueprint`.
+        """Return the blueprint of the agent and of those to which it hands over, an `AgentBlueprint`.
 
         Args:
             model: the name of the model of all of them; the default model of wherever they run, when `None`.
@@ -138,7 +138,7 @@ class AgentDefinition(Definition):
             handoffs=[one._build(model, tools) for one in self.handoffs],
             input_guardrails=[input_named(name) for name in self.input_guardrails],
             output_guardrails=[output_named(name) for name in self.output_guardrails],
-            context=None if self.context_management is None else self.context_management.build(),
+            window=None if self.context_management is None else self.context_management.build(),
             max_turns=self.max_turns,
         )
 
@@ -195,22 +195,22 @@ class _Reader:
         return definition
 
     def _read(self, agent: Agent[object], path: tuple[Agent[object], ...]) -> AgentDefinition:
-        guards = agent.guards
+        spec, guards = agent.spec, agent.spec.guards
         if guards.tool_input or guards.tool_output:
             self._problems.append(f"{agent.name}: a definition cannot name guardrails of tools")
-        if agent.tool_groups:
+        if spec.tool_groups:
             self._problems.append(f"{agent.name}: a definition cannot name tool groups")
         path = (*path, agent)
         return AgentDefinition(
             name=agent.name,
             instructions=agent.instructions,
-            max_turns=agent.policy.max_turns,
-            temperature=_temperature(agent.model),
+            max_turns=spec.max_turns,
+            temperature=_temperature(spec.model),
             tool_names=tuple(tool.name for tool in agent.tools if not isinstance(tool, Handoff)),
             input_guardrails=self._names(agent, (*guards.input.immediate, *guards.input.concurrent)),
             output_guardrails=self._names(agent, guards.output),
-            handoffs=tuple(found for one in agent.handoffs if (found := self._handoff(agent, one, path)) is not None),
-            context_management=self._context(agent),
+            handoffs=tuple(found for one in spec.handoffs if (found := self._handoff(agent, one, path)) is not None),
+            context_management=self._window(agent),
         )
 
     def _names(self, agent: Agent[object], used: Iterable[AnyGuardrail]) -> tuple[str, ...]:
@@ -237,9 +237,9 @@ class _Reader:
             return None
         return HandoffDefinition(name=one.name, description=one.description, target=self._read(target, path))
 
-    def _context(self, agent: Agent[object]) -> ContextDefinition | None:
+    def _window(self, agent: Agent[object]) -> ContextDefinition | None:
         try:
-            return None if agent.context is None else ContextDefinition.of(agent.context)
+            return None if agent.window is None else ContextDefinition.of(agent.window)
         except DeclarationError as error:
             self._problems += [f"{agent.name}: {error.subject}: {problem}" for problem in error.problems]
             return None

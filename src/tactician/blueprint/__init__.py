@@ -1,5 +1,7 @@
 """Any agent or constellation as JSON or YAML, and back."""
 
+from tactician.agents import BLUEPRINTS, DEFINITIONS
+from tactician.blueprint import definitions
 from tactician.blueprint.agents import AgentBlueprint, SupervisorBlueprint
 from tactician.blueprint.blueprint import Blueprint, Node, blueprint_type
 from tactician.blueprint.building import Builder
@@ -45,3 +47,7 @@ __all__ = [
     "Builder",
     "Snapshot",
 ]
+
+# Agents declare these ports, since no layer knows those above it.
+BLUEPRINTS.bind(Blueprint.of)
+DEFINITIONS.bind(definitions)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Any, Literal, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Final, Literal, TypeAlias, cast
 
 from pydantic import Field
 
-from tactician.agents.agent import Agent
-from tactician.agents.constellations import SupervisorAgent
-from tactician.agents.constellations.supervisor import AgentOptions
+from tactician.agents import Agent, AgentSettings, AgentSpec, SupervisorAgent
 from tactician.blueprint.abilities import (
     AgentToolPart,
     GuardrailPart,
@@ -31,11 +29,9 @@ from tactician.blueprint.models import ModelParts, trace_part, traced
 from tactician.blueprint.parts import Flag, Name, Part, Positive, Seconds, Temperature
 from tactician.blueprint.settings import AutonomyPart, ContextPart, OptionsPart, ResponderPart, TracePart
 from tactician.blueprint.snapshot import Snapshot
-from tactician.llm import LanguageModel, LlmOptions, TraceMetadata
-from tactician.loop import DEFAULT_MAX_ATTEMPTS, Handoff, TurnPolicy
-from tactician.prompts import InstructionSource
+from tactician.llm import TraceMetadata
 from tactician.runs import Runnable
-from tactician.tools import Tool, snake_case
+from tactician.tools import ToolGroup, snake_case
 
 _Guardrails: TypeAlias = tuple[GuardrailPart, ...]
 
@@ -71,77 +67,69 @@ class AgentFields(Blueprint):
     parallel_tools: Flag | None = None
     tool_timeout: Seconds | None = None
 
-    def options_in(self, builder: Builder) -> AgentOptions:
-        """What is said beside the name, the model, the instructions, the tools and the output type."""
-        said: AgentOptions = {
+    def settings_in(self, builder: Builder) -> AgentSettings:
+        """Return the settings of the agent, without its name and its output type."""
+        said = {name: value for name in PLAIN if (value := getattr(self, name)) is not None}
+        settings = cast("AgentSettings", said)
+        settings |= {
+            "model": ModelParts(self.model, self.responder, self.temperature, self.options).built(builder),
+            "instructions": instructions_of(self.instructions, builder) or "",
+            "tools": tools_of(self.tool_class_names or (), self.agent_tools or (), builder),
             "handoffs": handoffs_of(self.handoffs or (), builder),
-            "id": self.id,
-            "description": self.description,
+            "tool_groups": self.tool_groups or (),
             "input_guardrails": guardrails_of(self.input_guardrails, builder, "inputGuardrails"),
             "output_guardrails": guardrails_of(self.output_guardrails, builder, "outputGuardrails"),
             "tool_input_guardrails": guardrails_of(self.tool_input_guardrails, builder, "toolInputGuardrails"),
             "tool_output_guardrails": guardrails_of(self.tool_output_guardrails, builder, "toolOutputGuardrails"),
-            "tool_groups": self.tool_groups or (),
-            "max_turns": self.max_turns,
-            "max_attempts": self.max_attempts or DEFAULT_MAX_ATTEMPTS,
-            "max_tool_calls": self.max_tool_calls,
-            "max_tool_output_tokens": self.max_tool_output_tokens,
-            "parallel_tools": self.parallel_tools is not False,
-            "tool_timeout": self.tool_timeout,
         }
         if self.context_management is not None:
-            said["context"] = strategy_of(self.context_management, builder.at("contextManagement"))
+            settings["window"] = strategy_of(self.context_management, builder.at("contextManagement"))
         if (autonomy := self.autonomy) is not None:
-            said["autonomy"] = builder.tried(lambda: autonomy_of(autonomy), "autonomy")
-        return said
-
-    def model_in(self, builder: Builder) -> str | LlmOptions | LanguageModel | None:
-        """The model that it says."""
-        return ModelParts(self.model, self.responder, self.temperature, self.options).built(builder)
+            settings["autonomy"] = builder.tried(lambda: autonomy_of(autonomy), "autonomy")
+        return settings
 
 
-def fields_of(
-    agent: Agent[object], own: str | InstructionSource, tools: Iterable[Tool], snapshot: Snapshot
-) -> dict[str, Any]:
-    """What is to be said of an agent with these instructions and tools of its own."""
-    model = ModelParts.of(agent.model, snapshot)
-    tool_names, agent_tools = tool_parts(tools, snapshot)
+_CODED: Final = frozenset(
+    {
+        *("model", "instructions", "tool_groups", "handoffs", "autonomy"),
+        *("input_guardrails", "output_guardrails", "tool_input_guardrails", "tool_output_guardrails"),
+    }
+)
+PLAIN: Final = tuple(name for name in AgentFields.model_fields if name in AgentSettings.__annotations__.keys() - _CODED)
+"""The settings of an agent that JSON has as they are."""
+
+
+def fields_of(agent: Agent[object], snapshot: Snapshot) -> dict[str, Any]:
+    """Return the fields of the blueprint of an agent."""
+    spec, guards = agent.spec, agent.spec.guards
+    model, own = ModelParts.of(spec.model, snapshot), spec.source or spec.prompt
+    tool_names, agent_tools = tool_parts(spec.tools, snapshot)
     text = own if isinstance(own, str) else own.text
-    context, guards = agent.context, agent.guards
+    window = spec.window
+    plain = {name: value for name in PLAIN if (value := getattr(spec, name)) != getattr(AgentSpec, name)}
     return {
-        "name": agent.name,
+        **plain,
+        "name": spec.name,
         "model": model.model,
         "instructions": instructions_part(own, snapshot),
-        "max_turns": agent.policy.max_turns,
+        "max_turns": spec.max_turns,
         "temperature": model.temperature,
         "responder": model.responder,
         "tool_class_names": tool_names,
-        "handoffs": handoff_parts(agent.handoffs, snapshot),
+        "handoffs": handoff_parts(spec.handoffs, snapshot),
         "input_guardrails": guardrail_parts(guards.input.all, snapshot, "inputGuardrails"),
         "output_guardrails": guardrail_parts(guards.output, snapshot, "outputGuardrails"),
-        "output_type": snapshot.type_name(agent.output_type, "outputType"),
+        "output_type": snapshot.type_name(spec.output_type, "outputType"),
         "trace_metadata": trace_part(_trace(agent.trace, model.trace)),
-        "context_management": None if context is None else context_part(context, snapshot.at("contextManagement")),
-        "id": agent.id if agent.id != snake_case(agent.name) else None,
-        "description": agent.description if agent.description not in (text or agent.name,) else None,
+        "context_management": None if window is None else context_part(window, snapshot.at("contextManagement")),
+        "id": spec.id if spec.id != snake_case(spec.name) else None,
+        "description": spec.description if spec.description != (text or spec.name) else None,
         "options": model.options,
-        "tool_groups": _group_names(agent, snapshot),
+        "tool_groups": _group_names(spec.tool_groups, snapshot),
         "agent_tools": agent_tools or None,
         "tool_input_guardrails": guardrail_parts(guards.tool_input, snapshot, "toolInputGuardrails") or None,
         "tool_output_guardrails": guardrail_parts(guards.tool_output, snapshot, "toolOutputGuardrails") or None,
-        "autonomy": None if agent.autonomy is None else autonomy_part(agent.autonomy),
-        **_limits(agent.policy),
-    }
-
-
-def _limits(policy: TurnPolicy) -> dict[str, Any]:
-    """The limits that are not the usual ones."""
-    return {
-        "max_attempts": policy.max_attempts if policy.max_attempts != DEFAULT_MAX_ATTEMPTS else None,
-        "max_tool_calls": policy.max_tool_calls,
-        "max_tool_output_tokens": policy.max_tool_output_tokens,
-        "parallel_tools": None if policy.parallel_tools else False,
-        "tool_timeout": policy.tool_timeout,
+        "autonomy": None if spec.autonomy is None else autonomy_part(spec.autonomy),
     }
 
 
@@ -149,9 +137,9 @@ def _trace(agents: TraceMetadata | None, models: TraceMetadata | None) -> TraceM
     return agents if models is None else models if agents is None else models.over(agents)
 
 
-def _group_names(agent: Agent[object], snapshot: Snapshot) -> tuple[str, ...] | None:
+def _group_names(groups: Sequence[str | ToolGroup], snapshot: Snapshot) -> tuple[str, ...] | None:
     names: list[str] = []
-    for place, group in enumerate(agent.tool_groups):
+    for place, group in enumerate(groups):
         if isinstance(group, str):
             names.append(group)
         else:
@@ -172,16 +160,11 @@ class AgentBlueprint(AgentFields):
 
     def assembled(self, builder: Builder) -> Agent[object] | None:
         """The agent."""
-        model, options = self.model_in(builder), self.options_in(builder)
-        instructions = instructions_of(self.instructions, builder)
-        tools = tools_of(self.tool_class_names, self.agent_tools or (), builder)
+        settings = self.settings_in(builder)
         output = type_of(self.output_type, builder, "outputType")
 
         def made() -> Agent[object]:
-            agent: Agent[object] = Agent(
-                self.name, model=model, instructions=instructions or "", tools=tools, output_type=output, **options
-            )
-            return traced(agent, self.trace_metadata)
+            return traced(Agent(self.name, output_type=output, **settings), self.trace_metadata)
 
         return builder.tried(made)
 
@@ -189,9 +172,7 @@ class AgentBlueprint(AgentFields):
     def taken_from(cls, runnable: Runnable, snapshot: Snapshot) -> AgentBlueprint | None:
         """The blueprint of an agent."""
         assert isinstance(runnable, Agent)
-        own = [tool for tool in runnable.tools if not isinstance(tool, Handoff)]
-        source = runnable.instruction_source or runnable.instructions
-        return snapshot.made(cls, fields_of(runnable, source, own, snapshot))
+        return snapshot.made(cls, fields_of(runnable, snapshot))
 
 
 class WorkerPart(Part):
@@ -210,22 +191,12 @@ class SupervisorBlueprint(AgentFields):
 
     def assembled(self, builder: Builder) -> SupervisorAgent[object] | None:
         """The supervisor."""
-        model, options = self.model_in(builder), self.options_in(builder)
-        instructions = instructions_of(self.instructions, builder)
-        tools = tools_of(self.tool_class_names or (), self.agent_tools or (), builder)
+        settings = self.settings_in(builder)
         output = type_of(self.output_type, builder, "outputType")
         workers = _workers_in(self.workers, builder)
 
         def made() -> SupervisorAgent[object]:
-            supervisor: SupervisorAgent[object] = SupervisorAgent(
-                self.name,
-                workers=workers,
-                model=model,
-                instructions=instructions or "",
-                tools=tools,
-                output_type=output,
-                **options,
-            )
+            supervisor = SupervisorAgent(self.name, workers=workers, output_type=output, **settings)
             return traced(supervisor, self.trace_metadata)
 
         return builder.tried(made)
@@ -234,9 +205,7 @@ class SupervisorBlueprint(AgentFields):
     def taken_from(cls, runnable: Runnable, snapshot: Snapshot) -> SupervisorBlueprint | None:
         """The blueprint of a supervisor."""
         assert isinstance(runnable, SupervisorAgent)
-        own = [tool for tool in runnable.tools if not isinstance(tool, Handoff) and tool not in runnable.invocations]
-        source = runnable.instruction_source or runnable.instructions
-        said = fields_of(runnable, source, own, snapshot)
+        said = fields_of(runnable, snapshot)
         lists = "tool_class_names", "handoffs", "input_guardrails", "output_guardrails"
         said |= {name: said[name] or None for name in lists}
         said["workers"] = tuple(_worker_parts(runnable, snapshot))

@@ -7,11 +7,9 @@ from typing import TypeVar
 
 from pydantic.alias_generators import to_camel
 
-from tactician.agents.context_definition import ContextDefinition
-from tactician.agents.definition import AgentDefinition, HandoffDefinition
+from tactician.agents import AgentDefinition, BlueprintLike, ContextDefinition, HandoffDefinition
 from tactician.blueprint.abilities import GuardrailPart, tool_parts
-from tactician.blueprint.agents import AgentBlueprint
-from tactician.blueprint.blueprint import Blueprint
+from tactician.blueprint.agents import PLAIN, AgentBlueprint
 from tactician.blueprint.models import responder_part
 from tactician.blueprint.parts import Part
 from tactician.blueprint.pending import Pending
@@ -26,8 +24,8 @@ from tactician.tools import ToolLike, as_tool
 P = TypeVar("P", bound=Part)
 _VARIABLES = "a definition has no variables: write what they stand for"
 _UNSAID = (
-    *("tool_input_guardrails", "tool_output_guardrails", "agent_tools", "tool_groups"),
-    *("autonomy", "max_attempts", "max_tool_calls", "max_tool_output_tokens", "tool_timeout"),
+    *("tool_input_guardrails", "tool_output_guardrails", "agent_tools", "tool_groups", "autonomy"),
+    *(name for name in PLAIN if name not in ("id", "description", "max_turns", "parallel_tools")),
 )
 
 
@@ -45,7 +43,7 @@ def blueprint_of(
     return blueprint if responder is None else _reached(blueprint, responder_part(responder))
 
 
-def definition_of(blueprint: Blueprint, tools: Sequence[ToolLike]) -> AgentDefinition:
+def definition_of(blueprint: BlueprintLike, tools: Sequence[ToolLike]) -> AgentDefinition:
     """What the agent of a blueprint does. Its model and output type are not a part of that.
 
     Raises:

@@ -6,8 +6,9 @@ import inspect
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
+from tactician.agents import AgentSpec
 from tactician.blueprint.abilities import HandoffPart
-from tactician.blueprint.agents import AgentFields
+from tactician.blueprint.agents import PLAIN, AgentFields
 from tactician.blueprint.blueprint import Blueprint
 from tactician.blueprint.constellations import NetworkBlueprint, ParallelBlueprint, RouterBlueprint
 from tactician.blueprint.hierarchies import HierarchicalBlueprint
@@ -16,7 +17,7 @@ from tactician.blueprint.named import PlannedBlueprint
 from tactician.blueprint.parts import Part
 from tactician.blueprint.settings import OptionsPart, ResponderPart, TracePart
 from tactician.llm import PROVIDERS
-from tactician.loop import DEFAULT_MAX_ATTEMPTS, Handoff
+from tactician.loop import Handoff
 from tactician.tools import snake_case
 
 P = TypeVar("P", bound=Part)
@@ -73,11 +74,11 @@ def _usual(part: Part) -> Mapping[str, object]:
 
 def _usual_of_agents(part: AgentFields) -> Mapping[str, object]:
     text = part.instructions if isinstance(part.instructions, str) else None
+    optional = (name for name in PLAIN if not AgentFields.model_fields[name].is_required())
     return {
+        **{name: getattr(AgentSpec, name) for name in optional},
         "id": snake_case(part.name),
         "description": "" if text is None else text or part.name,
-        "max_attempts": DEFAULT_MAX_ATTEMPTS,
-        "parallel_tools": True,
     }
 
 

@@ -13,7 +13,7 @@ DEFAULT_MAX_ATTEMPTS = 3
 DEFAULT_MAX_REPEATS = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class TurnPolicy:
     """The limits of a conversation, and what else an agent says of how it is to be conducted.
 

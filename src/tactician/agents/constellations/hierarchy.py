@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from typing_extensions import TypeVar
 
 from tactician.agents.agent import Agent
 from tactician.agents.base import BaseRunnable
 from tactician.agents.constellations.results import as_own
-from tactician.agents.constellations.supervisor import invocations, leading
 from tactician.errors import AgentNotFoundError, DeclarationError
-from tactician.loop import DEFAULT_MAX_TURNS, Handoff
+from tactician.loop import DEFAULT_MAX_TURNS
 from tactician.runs import Budget, Input, RunContext, Runnable, RunResult
 from tactician.suggestions import did_you_mean
 
@@ -70,7 +67,7 @@ class HierarchicalAgents(BaseRunnable[T_co]):
         self.max_turns = max_turns
         self._supervisors = {label: _supervisor(one, max_turns) for label, one in departments.items()}
         reports = [(f"{label}: {one.description}", one) for label, one in self._supervisors.items()]
-        self._root = _leading(executive, f"{executive.name}_Executive", reports, max_turns)
+        self._root = executive.with_workers(reports, name=f"{executive.name}_Executive", max_turns=max_turns)
 
     def __repr__(self) -> str:
         return f"HierarchicalAgents({self.name!r})"
@@ -107,20 +104,4 @@ class HierarchicalAgents(BaseRunnable[T_co]):
 
 def _supervisor(department: Department, max_turns: int) -> Agent[object]:
     workers = [(worker.description, worker) for worker in department.workers]
-    return _leading(department.manager, f"{department.manager.name}_Supervisor", workers, max_turns)
-
-
-def _leading(agent: Agent[T_co], name: str, workers: Iterable[tuple[str, Runnable]], max_turns: int) -> Agent[T_co]:
-    """The agent under another name, with workers, and in everything else as it is."""
-    invoked = invocations(workers)
-    leader = copy(agent)
-    leader.name = name
-    leader._framed = _then(agent._framed, partial(leading, workers=invoked))
-    leader.policy = replace(agent.policy, max_turns=max_turns)
-    own = (tool for tool in agent.tools if not isinstance(tool, Handoff))
-    Agent.replace_tools(leader, (*own, *invoked))  # a supervisor's own way would add its workers once more
-    return leader
-
-
-def _then(first: Callable[[str], str] | None, second: Callable[[str], str]) -> Callable[[str], str]:
-    return second if first is None else lambda text: second(first(text))
+    return department.manager.with_workers(workers, name=f"{department.manager.name}_Supervisor", max_turns=max_turns)

@@ -1,0 +1,152 @@
+"""The description of an agent: the settings, their defaults and their validation, once.
+
+`Agent(...)`, blueprints, JSON agent files and definitions that models write are codecs of `AgentSpec`. A new setting is
+a key of `AgentSettings` and a field of `AgentSpec` (or of `TurnPolicy`, where the turn loop reads it), and a field of
+those codecs that can express it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Generic, Self, TypeAlias, TypedDict
+
+from typing_extensions import TypeVar, Unpack
+
+from tactician.conversation import ContextStrategy
+from tactician.errors import DeclarationError
+from tactician.guardrails import GuardrailLike
+from tactician.llm import LanguageModel, LlmOptions
+from tactician.loop import NO_TOOLS, Autonomous, Guards, Handoff, TurnPolicy, handoff
+from tactician.prompts import InstructionSource
+from tactician.runs import Runnable
+from tactician.suggestions import did_you_mean
+from tactician.tools import Toolbox, ToolGroup, ToolLike
+
+T_co = TypeVar("T_co", covariant=True, default=str)
+ModelLike: TypeAlias = str | LlmOptions | LanguageModel
+"""A model: its name, options that may name it, or the model itself."""
+
+
+class AgentSettings(TypedDict, total=False):
+    """The keyword arguments of `Agent` beside its name and its output type."""
+
+    model: ModelLike | None
+    instructions: str | InstructionSource
+    tools: Sequence[ToolLike]
+    tool_groups: Sequence[str | ToolGroup]
+    handoffs: Sequence[Handoff[object] | Runnable]
+    description: str | None
+    id: str | None
+    role: str | None
+    goal: str | None
+    background: str | None
+    input_guardrails: Sequence[GuardrailLike]
+    output_guardrails: Sequence[GuardrailLike]
+    tool_input_guardrails: Sequence[GuardrailLike]
+    tool_output_guardrails: Sequence[GuardrailLike]
+    window: ContextStrategy | None
+    autonomy: Autonomous | None
+    max_turns: int
+    max_attempts: int
+    max_tool_calls: int | None
+    max_tool_output_tokens: int | None
+    parallel_tools: bool
+    tool_timeout: float | None
+
+
+_GUARDRAILS: Final = ("input_guardrails", "output_guardrails", "tool_input_guardrails", "tool_output_guardrails")
+_KNOWN: Final = AgentSettings.__annotations__.keys()
+
+
+@dataclass(frozen=True, kw_only=True, init=False)
+class AgentSpec(TurnPolicy, Generic[T_co]):
+    """Everything that is said of an agent. The turn loop reads the part that is its `TurnPolicy`.
+
+    Attributes:
+        name: how others call the agent; its role when there is no name.
+        output_type: the type of its answer; text, when `None`.
+        id: how a service finds the agent; its name as `snake_case` by default.
+        description: what the agent is for; its goal, its instructions or its name, where nothing else is said.
+        model: the default model of the run's context, when `None`.
+        instructions: a text, or where the text is; see `prompt` for the text with role, goal and background.
+        tools: the tools of its own, without handoffs.
+        tool_groups: groups of further tools, by name or themselves.
+        handoffs: to whom the agent may hand the conversation over.
+        role: the first part of the instructions, as are `goal` and `background`.
+    """
+
+    name: str
+    output_type: type[T_co] | None = None
+    id: str | None = None
+    description: str = ""
+    model: ModelLike | None = None
+    instructions: str | InstructionSource = ""
+    tools: Toolbox = NO_TOOLS
+    tool_groups: tuple[str | ToolGroup, ...] = ()
+    handoffs: tuple[Handoff[object], ...] = ()
+    role: str | None = None
+    goal: str | None = None
+    background: str | None = None
+
+    def __init__(
+        self, name: str | None, output_type: type[T_co] | None = None, **settings: Unpack[AgentSettings]
+    ) -> None:
+        role, goal = settings.get("role"), settings.get("goal")
+        if not (label := name or role):
+            raise DeclarationError("Agent", ["it needs a name or a role"])
+        # What is not said stays a default of the class: a frozen dataclass takes 0.2 us to set each field.
+        self.__dict__.update(name=label, output_type=output_type)
+        self._set(settings)
+        if (source := self.source) is not None and (role or goal or self.background):
+            raise DeclarationError(label, ["instructions from a source stand alone, without a role"])
+        own_text = self.instructions if source is None else source.text
+        self.__dict__["description"] = settings.get("description") or goal or own_text or label
+
+    def with_settings(self, *, name: str | None = None, **settings: Unpack[AgentSettings]) -> Self:
+        """Return a copy with other settings."""
+        changed = copy(self)
+        changed.__dict__.pop("prompt", None)
+        if name is not None:
+            changed.__dict__["name"] = name
+        changed._set(settings)
+        return changed
+
+    @property
+    def source(self) -> InstructionSource | None:
+        """The place where the instructions are, unless they are a text."""
+        return None if isinstance(self.instructions, str) else self.instructions
+
+    @cached_property
+    def prompt(self) -> str:
+        """The instructions as a text: role, goal and background first. Empty, while a source has not been read."""
+        lines = (
+            self.role and f"You are: {self.role}.",
+            self.goal and f"Your goal: {self.goal}",
+            self.background and f"Your background: {self.background}",
+            self.instructions if isinstance(self.instructions, str) else self.instructions.text,
+        )
+        return "\n".join(filter(None, lines))
+
+    def _set(self, settings: AgentSettings) -> None:
+        """Store settings in the form that the fields have.
+
+        Raises:
+            TypeError: when there is no such setting.
+            DeclarationError: when a tool or a guardrail is not declared correctly.
+        """
+        if not settings.keys() <= _KNOWN:
+            name = min(settings.keys() - _KNOWN)
+            raise TypeError(f"an agent has no setting {name!r}.{did_you_mean(name, _KNOWN)}")
+        fields = self.__dict__
+        fields.update(settings)
+        if "tools" in settings:
+            fields["tools"] = Toolbox(settings["tools"]) if settings["tools"] else NO_TOOLS
+        if handoffs := settings.get("handoffs"):
+            fields["handoffs"] = tuple(one if isinstance(one, Handoff) else handoff(one) for one in handoffs)
+        if groups := settings.get("tool_groups"):
+            fields["tool_groups"] = (groups,) if isinstance(groups, str) else tuple(groups)
+        if not settings.keys().isdisjoint(_GUARDRAILS):
+            fields["guards"] = Guards.of(*(fields.pop(name, ()) for name in _GUARDRAILS))
