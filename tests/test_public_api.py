@@ -17,7 +17,8 @@ PUBLIC = {
         simple_agent state tool
     """,
     "tactician.agents": """
-        Agent AgentDefinition AgentNetwork BaseRunnable ContextDefinition Department FunctionRunnable
+        Agent AgentDefinition AgentNetwork AgentSettings AgentSpec BLUEPRINTS BaseRunnable BlueprintLike
+        ContextDefinition DEFINITIONS Department FunctionRunnable
         HandoffDefinition HierarchicalAgents ParallelAgents PlannedAgent Planner Returns RouterAgent
         RunnableTool SupervisorAgent achieves_goal action by_name combined_spec component component_agent
         condition cost is_component is_planned planned_agent raise_unless_completed resolve runnable state
