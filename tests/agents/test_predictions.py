@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tactician import OperationContext, PlannedAgent, Planner, SomeOf, achieves_goal, action, planned_agent, state
@@ -81,26 +81,50 @@ MADE: dict[type, tuple[Callable[[], object], ...]] = {
 KINDS = list(MADE)
 
 
-@st.composite
-def agents(draw: st.DrawFn) -> object:
-    """An agent with some actions, each of which returns something of what it declares."""
+@dataclass(frozen=True)
+class Act:
+    """An action that returns something of what it declares."""
+
+    needs: Sequence[type]
+    gives: Sequence[type]
+    made: Callable[[], object]
+    can_rerun: bool = False
+    clear_blackboard: bool = False
+    trigger: type | None = None
+    output_binding: str = "it"
+    post: Sequence[str] = ()
+    pre: Sequence[str] = ()
+
+
+def agent_of(*acts: Act, planner: Planner = Planner.GOAP) -> object:
     members: dict[str, object] = {"go": achieves_goal("end")(action(_method([Special, Other], [End], End)))}
-    for number in range(draw(st.integers(1, 5))):
-        needs = draw(st.lists(st.sampled_from([Thing, Special, Other, Phase, Room]), max_size=2, unique=True))
-        gives = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=2, unique=True))
-        made = draw(st.sampled_from([made for kind in gives for made in MADE[kind]]))
-        if Phase in needs and Room in needs:
-            continue
+    for number, act in enumerate(acts):
         members[f"act{number}"] = action(
-            can_rerun=draw(st.booleans()),
-            clear_blackboard=draw(st.booleans()),
-            trigger=draw(st.sampled_from([None, None, Thing, Other])),
-            output_binding=draw(st.sampled_from(["it", "it", "named"])),
-            post=draw(st.sampled_from([(), ("told",)])),
-            pre=draw(st.sampled_from([(), (), ("expr: thing is not None",)])),
-        )(_method(needs, gives, made))
-    planner = draw(st.sampled_from([Planner.GOAP, Planner.UTILITY]))
+            can_rerun=act.can_rerun,
+            clear_blackboard=act.clear_blackboard,
+            trigger=act.trigger,
+            output_binding=act.output_binding,
+            post=act.post,
+            pre=act.pre,
+        )(_method(act.needs, act.gives, act.made))
     return planned_agent(description="random", planner=planner)(type("Random", (), members))()
+
+
+@st.composite
+def acts(draw: st.DrawFn) -> Act:
+    gives = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=2, unique=True))
+    needs = st.lists(st.sampled_from([Thing, Special, Other, Phase, Room]), max_size=2, unique=True)
+    return Act(
+        draw(needs.filter(lambda kinds: not {Phase, Room} <= {*kinds})),
+        gives,
+        draw(st.sampled_from([made for kind in gives for made in MADE[kind]])),
+        can_rerun=draw(st.booleans()),
+        clear_blackboard=draw(st.booleans()),
+        trigger=draw(st.sampled_from([None, None, Thing, Other])),
+        output_binding=draw(st.sampled_from(["it", "it", "named"])),
+        post=draw(st.sampled_from([(), ("told",)])),
+        pre=draw(st.sampled_from([(), (), ("expr: thing is not None",)])),
+    )
 
 
 def _method(needs: Sequence[type], gives: Sequence[type], made: Callable[[], object]) -> Callable[..., object]:
@@ -125,6 +149,7 @@ async def check(agent: object, objects: list[object]) -> None:
         done = process.agent.action(plan.actions[0].name)
         await process.tick()
         assert process.failure is None
+        assert process.history[-1].action == done.name
         compare(await known(process), done)
 
 
@@ -144,6 +169,23 @@ def compare(world: Mapping[str, object], done: ActionSpec) -> None:
 
 
 @settings(max_examples=150, deadline=None)
-@given(agents(), st.lists(st.sampled_from([Thing, Special, Other, Phase, Room]), max_size=3))
-def test_what_the_planner_expects_to_be_gone_is_gone(agent: object, kinds: list[type]) -> None:
-    asyncio.run(check(agent, [kind() for kind in kinds]))
+@example([Act([Room], [Thing], Thing), Act([], [Hall], Hall), Act([], [Thing], Thing, trigger=Thing)], Planner.GOAP, [])
+@example(
+    [
+        Act([], [Special], Special),
+        Act([], [Thing], Thing),
+        Act([], [Thing], Thing, trigger=Thing),
+        Act([], [Room], Room, clear_blackboard=True, pre=("expr: thing is not None",)),
+    ],
+    Planner.GOAP,
+    [],
+)
+@given(
+    st.lists(acts(), min_size=1, max_size=5),
+    st.sampled_from([Planner.GOAP, Planner.UTILITY]),
+    st.lists(st.sampled_from([Thing, Special, Other, Phase, Room]), max_size=3),
+)
+def test_a_tick_does_what_the_outlook_says_and_what_is_expected_to_be_gone_is_gone(
+    drawn: list[Act], planner: Planner, kinds: list[type]
+) -> None:
+    asyncio.run(check(agent_of(*drawn, planner=planner), [kind() for kind in kinds]))

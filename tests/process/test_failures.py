@@ -178,6 +178,18 @@ class TestReplanning:
         assert process.result == Result("bread")
         assert [entry.error for entry in process.history] == ["Replan: the shop is closed"] * 2 + [None, None]
 
+    async def test_a_look_ahead_is_what_the_next_tick_does(self) -> None:
+        process = PlannedAgent(Closed(7)).process("x", context=RunContext.over(ScriptedModel()), options=UNLIMITED)
+        while process.result is None and len(process.history) < 20:
+            plan, before = await process.outlook(), len(process.history)
+            await process.tick()
+            assert (plan is None) == (process.status is ProcessStatus.STUCK)
+            expected = [] if plan is None else [action.name for action in plan.actions[:1]]
+            assert [entry.action for entry in process.history[before:]] == expected
+
+        assert process.result == Result("bread")
+        assert [entry.error is None for entry in process.history] == [False] * 7 + [True] * 2
+
     async def test_but_not_for_ever_and_the_reason_is_told(self) -> None:
         process, _ = await run(Closed(1000), UNLIMITED)
 

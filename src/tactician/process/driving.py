@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _MOST_UNSTICKINGS = 10
 _PLANNING: Final = "planning failed:"
-_MOST_REPLANS = 5
 
 
 class Persister(Protocol):
@@ -137,7 +136,7 @@ class Driver:
         if state.waiting:
             await self._actor.act([process.agent.action(name) for name in state.waiting])
             return
-        plan, world = await self._decide_anew()
+        plan, world, state.declined = await self.decide()
         if plan is None:
             await self._unstick()
         elif not plan.actions:
@@ -146,7 +145,7 @@ class Driver:
         elif (limit := await self._limit()) is not None:
             state.end(ProcessStatus.TERMINATED, limit)
         else:
-            plan = self._follow(plan, world)
+            self._follow(plan)
             affordable = plan.actions[: self._meter.actions_left]  # the others do not run one after the other either
             await self._actor.act(startable(affordable, world, process.agent, process.options.max_parallel))
 
@@ -162,27 +161,16 @@ class Driver:
 
     async def observe(self) -> WorldState:
         """The value of every condition now."""
-        return await observe(self._process, OperationContext(self._process, self._context))
+        return await observe(self._process.agent, OperationContext(self._process, self._context))
 
     async def decide(self) -> Decision:
-        """The best plan from here."""
-        return await decide(self._process, OperationContext(self._process, self._context))
+        """The plan that the next step follows."""
+        return await decide(self._process.agent, self._state, OperationContext(self._process, self._context))
 
     async def keep(self) -> None:
         """Has the process kept as it is now."""
         if self._persister is not None:
             await self._persister.save(self._process)
-
-    async def _decide_anew(self) -> Decision:
-        """The best plan from here. Where all depends on the action that asked to plan without it, it is tried again."""
-        state = self._state
-        if state.replans >= _MOST_REPLANS + state.unstickings:
-            return Decision(None, await self.observe())
-        decision = await self.decide()
-        if decision.plan is None and state.replans and state.declined is not None:
-            state.declined = None
-            decision = await self.decide()
-        return decision
 
     async def _limit(self) -> str | None:
         """Why the process has to end early, if it has to."""
@@ -217,9 +205,8 @@ class Driver:
         known = ", ".join(type(value).__name__ for value in state.blackboard.objects) or "nothing"
         state.end(ProcessStatus.STUCK, f"{why_all_stuck(process, world)} On the blackboard: {known}.")
 
-    def _follow(self, plan: Plan, world: WorldState) -> Plan:
+    def _follow(self, plan: Plan) -> None:
         """Takes the plan over, and tells the listeners when it is more than the rest of the last one."""
-        plan = self._state.order.follow(plan, world)
+        self._state.order.follow(plan)
         previous, self._state.plan = self._state.plan, plan
         self._announce.planned(previous, plan)
-        return plan

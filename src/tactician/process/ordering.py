@@ -21,14 +21,17 @@ class Order:
     order: list[str] = field(default_factory=list)
     places: dict[str, int] = field(default_factory=dict)
 
-    def follow(self, plan: Plan, world: WorldState) -> Plan:
-        """Takes a new plan over. When it is the rest of the last one in another order, that order is kept."""
+    def arrange(self, plan: Plan, world: WorldState) -> Plan:
+        """Return a new plan, in the order of the last one when it consists of the actions that are left of that."""
         names = [action.name for action in plan.actions]
-        if names != self.order and sorted(names) == sorted(self.order):
-            plan = _reordered(plan, self.order, world)
+        if names == self.order or sorted(names) != sorted(self.order):
+            return plan
+        return _reordered(plan, self.order, world)
+
+    def follow(self, plan: Plan) -> None:
+        """Take the order of a plan over."""
         self.order = [action.name for action in plan.actions]
         self.places = {name: place for name, place in self.places.items() if name in self.order}
-        return plan
 
     def take(self, action: str, board: Blackboard, before: int) -> None:
         """An action has ended: what it has put onto the blackboard, after so many entries, gets its place there."""

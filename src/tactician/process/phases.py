@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from tactician.planning import Action
-    from tactician.process.process import AgentProcess
+    from tactician.process.blackboard import Blackboard
+    from tactician.process.spec import PlannedAgentSpec
 
 STATE: Final = "__tactician_state__"
 
@@ -32,14 +33,13 @@ def keeps_all(kind: type) -> bool:
     return declared is not None and declared.preserve
 
 
-def scopes(process: AgentProcess, actions: tuple[Action, ...]) -> Iterator[tuple[Action, ...]]:
+def scopes(agent: PlannedAgentSpec, board: Blackboard, actions: tuple[Action, ...]) -> Iterator[tuple[Action, ...]]:
     """Those of the actions to plan with: with the next ones, where no plan is found with these.
 
     In a state, what it declares comes first, and what takes a state. Where that does not lead to a goal, the agent's
     own actions go on with what the state has given; those that take nothing belong to the time before it.
     """
-    agent = process.agent
-    if not agent.states or not any(isinstance(value, agent.states) for value in process.blackboard.objects):
+    if not agent.states or not any(isinstance(value, agent.states) for value in board.objects):
         yield actions
         return
     specs = [agent.action(action.name) for action in actions]

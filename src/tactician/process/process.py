@@ -186,8 +186,6 @@ class AgentProcess(ProcessView):
                 self._rests.set()
 
     async def _begin(self) -> None:
-        if self.status is ProcessStatus.STUCK:  # somebody may have helped
-            self._state.declined, self._state.replans = None, 0
         self._state.status = ProcessStatus.RUNNING
         self._began = perf_counter()
         self._rests.clear()
@@ -274,5 +272,8 @@ class AgentProcess(ProcessView):
         return await self._driver.observe()
 
     async def outlook(self) -> Plan | None:
-        """The plan from here to the best goal, without following it; `None` when there is none."""
+        """Return the plan that the next `tick` follows, without following it; `None` when there is none.
+
+        Actions that wait are run before it.
+        """
         return (await self._driver.decide()).plan

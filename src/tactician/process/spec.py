@@ -197,6 +197,12 @@ class PlannedAgentSpec:
         return replace(self, goals=goals, renewal=partial(_renewed_towards, self, wanted)) if goals else None
 
 
+def plannable(agent: PlannedAgentSpec, declined: Action | None) -> tuple[Action, ...]:
+    """Return the actions to plan with: all, except one that has just given nothing."""
+    actions = agent.plannable
+    return actions if declined is None else tuple(action for action in actions if action.name != declined.name)
+
+
 def _renewed_towards(whole: PlannedAgentSpec, wanted: type, spec: PlannedAgentSpec) -> PlannedAgentSpec:
     fresh = whole.renewed()
     aimed = None if fresh is whole else fresh.of(spec.instance).towards(wanted)

@@ -70,6 +70,8 @@ class ProcessState:
             self.failure = failure
             if status is ProcessStatus.STUCK or status.is_terminal:
                 self.plan = None
+            if status is ProcessStatus.STUCK:  # somebody may help: then all actions are planned with again
+                self.declined, self.replans = None, 0
 
     def count(self, replan: Replan | None) -> None:
         """An action has ended, and may have asked to plan again."""

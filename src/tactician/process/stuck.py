@@ -62,7 +62,7 @@ def _explained(process: AgentProcess, world: WorldState, goal: Goal) -> Explanat
 
 def _there(process: AgentProcess) -> list[ActionSpec]:
     """The actions that come into question: in a state, not all of them."""
-    *_, widest = scopes(process, process.agent.plannable)
+    *_, widest = scopes(process.agent, process.blackboard, process.agent.plannable)
     return [process.agent.action(action.name) for action in widest]
 
 

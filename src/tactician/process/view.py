@@ -9,7 +9,7 @@ from tactician.llm import Usage, UsageTally
 from tactician.planning import Action, Plan
 from tactician.process.blackboard import DEFAULT_BINDING, Blackboard
 from tactician.process.history import ActionRun, ChildRun
-from tactician.process.spec import GoalSpec, PlannedAgentSpec
+from tactician.process.spec import GoalSpec, PlannedAgentSpec, plannable
 from tactician.process.state import ProcessState
 from tactician.process.status import ProcessStatus
 from tactician.runs import PendingRequest, RunContext
@@ -111,8 +111,7 @@ class ProcessView:
     @property
     def plannable(self) -> tuple[Action, ...]:
         """The actions to plan with now: all, except one that has just given nothing."""
-        actions, declined = self.agent.plannable, self._state.declined
-        return actions if declined is None else tuple(action for action in actions if action.name != declined.name)
+        return plannable(self.agent, self._state.declined)
 
     def note(self, child: ProcessView) -> None:
         """Knows of a process that begins inside this one."""
