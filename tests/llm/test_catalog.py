@@ -213,6 +213,10 @@ class TestNames:
         ):
             find(catalog({"LLM_INSTANCES": INSTANCES}), "hose-model")
 
+    def test_a_suggestion_is_a_name_without_its_provider(self) -> None:
+        with pytest.raises(UnknownModelError, match=r"Did you mean 'mistral-large-latest'\? Known here: mistral:"):
+            find(catalog({"MISTRAL_API_KEY": "sk-m"}), "mistal-large-latest")
+
     @pytest.mark.usefixtures("without_weights")
     def test_an_unknown_model_among_none(self) -> None:
         with pytest.raises(UnknownModelError, match=r"'whatever'\. Known here: none; or name its provider, as in"):

@@ -17,6 +17,7 @@ from tactician.llm import (
     ModelRequest,
     ModelResponse,
     OutputSpec,
+    ProviderAccess,
     RemoteEmbeddingModel,
     RemoteImageModel,
     RemoteModel,
@@ -195,8 +196,8 @@ class TestServices:
         assert provider is not None
         vector, picture = {"data": [{"embedding": [1.0]}]}, {"data": [{"b64_json": "aGk="}]}
         async with ChatServer(answers(vector), answers(picture)) as server:
-            await RemoteEmbeddingModel.at(provider, KEY, "m", base_url=server.url).embed_one("hi")
-            painter = RemoteImageModel.at(provider, KEY, "m", base_url=server.url, name="mine")
+            await RemoteEmbeddingModel.at(ProviderAccess(provider, KEY, server.url), "m").embed_one("hi")
+            painter = RemoteImageModel.at(ProviderAccess(provider, KEY, server.url, "mine"), "m")
             await painter.generate("a cat")
             with pytest.raises(UnsupportedFeatureError, match="mine does not support image_editing"):
                 await painter.edit(Image.from_bytes(b"png"), "a hat")
@@ -207,9 +208,11 @@ class TestServices:
     def test_what_is_not_declared_is_an_error_unless_it_is_tolerated(self, at: Callable[..., object]) -> None:
         strict, tolerant = (custom_provider(spec(onUnsupportedFeature=mode)).provider for mode in ("throw", "warn"))
 
+        assert strict is not None
+        assert tolerant is not None
         with pytest.raises(UnsupportedFeatureError, match=r"mine does not support (embeddings|image_generation) "):
-            at(strict, KEY, "m", base_url="https://x", name="mine")
-        assert at(tolerant, KEY, "m", base_url="https://x") is not None
+            at(ProviderAccess(strict, KEY, "https://x", "mine"), "m")
+        assert at(ProviderAccess(tolerant, KEY, "https://x"), "m") is not None
 
 
 NOTHING = spec(features={})

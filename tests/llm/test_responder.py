@@ -24,7 +24,7 @@ from tactician.llm import (
     TraceMetadata,
     UserMessage,
 )
-from tactician.llm.reaching import ApiFormat
+from tactician.llm.provider_access import ApiFormat
 from tests.support.chat_server import ChatServer, Reply, fails, hangs_up
 from tests.support.voices import VOICES, Saying, says
 

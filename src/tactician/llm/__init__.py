@@ -1,6 +1,6 @@
 """Every call to a language model: messages, requests, wire formats, providers and the embedded model."""
 
-from tactician.llm.catalog import MODEL_VARIABLE, ModelCatalog, ModelEntry, ModelSource, OneModel, source_of
+from tactician.llm.catalog import MediaModelSource, ModelCatalog, ModelSource, OneModel, source_of
 from tactician.llm.embedded import INSTALL_HINT as LOCAL_INSTALL_HINT
 from tactician.llm.embedded import EmbeddedModel
 from tactician.llm.embeddings import (
@@ -11,9 +11,11 @@ from tactician.llm.embeddings import (
     RemoteEmbeddingModel,
     Vector,
 )
+from tactician.llm.endpoint_resolver import MODEL_VARIABLE, ModelEntry
 from tactician.llm.http import session as http_session
 from tactician.llm.images import GeneratedImages, ImageModel, RemoteImageModel
-from tactician.llm.instances import Instance, parse_instances
+from tactician.llm.instance_entries import Instance
+from tactician.llm.instances import parse_instances
 from tactician.llm.messages import (
     AssistantMessage,
     AssistantPart,
@@ -51,6 +53,7 @@ from tactician.llm.model_profiles import ModelProfile, ModelProfiles
 from tactician.llm.observer import Observer
 from tactician.llm.options import NO_OPTIONS, LlmOptions
 from tactician.llm.pricing import ModelPrice, cost_of, price_for
+from tactician.llm.provider_access import ProviderAccess
 from tactician.llm.providers import PROVIDERS, Provider
 from tactician.llm.pydantic_ai_adapter import PydanticAiModel
 from tactician.llm.remote import Endpoint, RemoteModel
@@ -67,7 +70,6 @@ from tactician.llm.routing import (
     full_name,
 )
 from tactician.llm.schema import closed, is_strict
-from tactician.llm.service_catalog import MediaModelSource
 from tactician.llm.trace import TraceMetadata
 from tactician.llm.usage import NO_USAGE, Usage, UsageTally
 
@@ -144,6 +146,7 @@ __all__ = [
     "RemoteImageModel",
     "Endpoint",
     "Provider",
+    "ProviderAccess",
     "PROVIDERS",
     "Instance",
     "parse_instances",

@@ -17,10 +17,9 @@ from tactician.errors import MalformedResponseError, ModelRequestError, Unsuppor
 from tactician.llm.http import FormField, post_form, post_json
 from tactician.llm.messages import Image
 from tactician.llm.pricing import NO_PRICES, ModelPrice
-from tactician.llm.providers import Provider
+from tactician.llm.provider_access import ProviderAccess, check_serves
 from tactician.llm.remote import Endpoint
 from tactician.llm.routing import ModelRetryPolicy, retry
-from tactician.llm.services import check_served, service_endpoint
 from tactician.llm.usage import NO_USAGE, Usage
 from tactician.llm.wire import count
 
@@ -105,35 +104,23 @@ class RemoteImageModel(ImageModel):
     @classmethod
     def at(
         cls,
-        provider: Provider,
-        key: str | None = None,
+        access: ProviderAccess,
         model: str = DEFAULT_IMAGE_MODEL,
         *,
-        base_url: str | None = None,
-        name: str | None = None,
-        api_version: str | None = None,
         prices: Mapping[str, ModelPrice] = NO_PRICES,
         retries: ModelRetryPolicy | None = None,
     ) -> Self:
-        """A model at a provider: openai, azure-openai, or one like openai. Azure makes pictures and edits none.
+        """Return a model at a provider: openai, azure-openai, or one like openai. Azure edits no images.
 
         Raises:
-            ConfigurationError: when the provider has no pictures, or its address or API version is missing.
+            ConfigurationError: when the provider has no images, or its address or API version is missing.
             UnsupportedFeatureError: when a specification declares none.
         """
-        azure = provider.name == "azure-openai"
-        check_served(provider.name, "images", IMAGE_PROVIDERS)
+        azure = access.provider.name == "azure-openai"
+        check_serves(access.provider.name, "images", IMAGE_PROVIDERS)
         path = f"/openai/deployments/{{model}}{_GENERATIONS}" if azure else f"/v1{_GENERATIONS}"
-        endpoint = service_endpoint(
-            provider,
-            path,
-            key,
-            feature="image_generation",
-            base_url=base_url,
-            name=name,
-            api_version=api_version,
-            versioned=azure,
-            prices=prices,
+        endpoint = access.media_endpoint(
+            path, feature="image_generation", endpoint="images_generations", versioned=azure, prices=prices
         )
         edits = endpoint.url.removesuffix(_GENERATIONS) + _EDITS if endpoint.url.endswith(_GENERATIONS) else None
         return cls(endpoint, model, edit_url=edits, retries=retries)

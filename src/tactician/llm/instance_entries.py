@@ -1,19 +1,21 @@
-"""Reads one entry of `LLM_INSTANCES`, and collects every mistake in it. No mistake shows a value that may be a key."""
+"""Instances, read from the entries of `LLM_INSTANCES`. Every mistake is collected, and none shows a possible key."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from urllib.parse import urlsplit
 
+from tactician.llm.model_profiles import BUILT_IN_PROFILES, ModelProfiles
+from tactician.llm.pricing import ModelPrice
 from tactician.llm.provider import Provider
+from tactician.llm.provider_access import UNPRINTABLE, ProviderAccess, split_url
 from tactician.llm.providers import PROVIDERS
+from tactician.llm.remote import Endpoint, RemoteModel
 from tactician.suggestions import did_you_mean
 
 KNOWN_PROVIDERS = (*PROVIDERS, "custom")
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
 _TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 _RESERVED = ("local", "role")
@@ -22,16 +24,44 @@ Raw = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """An instance that is complete."""
+class Instance:
+    """An endpoint and the models that it serves.
 
-    id: str
-    provider: Provider
-    url: str
-    key: str | None = field(repr=False)
-    models: tuple[str, ...] = ()
-    api_version: str | None = None
+    Attributes:
+        access: its provider, address and key.
+        rate_limits: requests per second, by model; `"*"` is for all others.
+        profiles: what is known of models.
+        prices: prices of one's own.
+    """
+
+    access: ProviderAccess = field(repr=False)
+    models: tuple[str, ...]
     rate_limits: Mapping[str, float] = field(default_factory=dict)
+    profiles: ModelProfiles = field(default=BUILT_IN_PROFILES, repr=False)
+    prices: Mapping[str, ModelPrice] = field(default_factory=dict, repr=False)
+
+    @property
+    def id(self) -> str:
+        """The name before the colon of `instance:model`."""
+        return self.access.name
+
+    @property
+    def provider(self) -> str:
+        """The provider's name."""
+        return self.access.provider.name
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The endpoint of a model of which nothing is known."""
+        return self.access.chat_endpoint("", self.profiles, self.prices)
+
+    def model(self, name: str) -> RemoteModel:
+        """Return one of the models."""
+        return RemoteModel(name, self.access.chat_endpoint(name, self.profiles, self.prices))
+
+    def rate_limit(self, model: str) -> float | None:
+        """Return the requests per second for a model; `None` where only the general limit holds."""
+        return self.rate_limits.get(model, self.rate_limits.get("*"))
 
 
 class Mistakes:
@@ -92,8 +122,8 @@ def resolved(raw: Raw, environment: Mapping[str, str], mistakes: Mistakes) -> di
     return {name: resolve(value, name) for name, value in raw.items()}
 
 
-def read_entry(raw: Raw, mistakes: Mistakes) -> Entry | None:
-    """The entry; `None` when something is wrong with it."""
+def read_entry(raw: Raw, mistakes: Mistakes) -> Instance | None:
+    """Return the instance, or `None` when something is wrong with it."""
     before = len(mistakes.found)
     identity = _text(raw, "id", mistakes, "name the instance")
     if identity in _RESERVED:
@@ -111,7 +141,7 @@ def read_entry(raw: Raw, mistakes: Mistakes) -> Entry | None:
     key = _key(raw, provider, url, mistakes)
     if len(mistakes.found) > before:
         return None
-    return Entry(identity, provider, url, key, models, version, limits)
+    return Instance(ProviderAccess(provider, key, url, identity, version), models, limits)
 
 
 def _text(raw: Raw, name: str, mistakes: Mistakes, remedy: str) -> str:
@@ -128,17 +158,9 @@ def _text(raw: Raw, name: str, mistakes: Mistakes, remedy: str) -> str:
 
 def _url(raw: Raw, mistakes: Mistakes) -> str:
     url = _text(raw, "url", mistakes, 'name the address, as in "https://api.openai.com"')
-    if url and not _is_url(url):
+    if url and split_url(url) is None:
         mistakes.add("url", 'is not a URL; it begins with "https://" or "http://" and a host')
     return url
-
-
-def _is_url(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        return False
 
 
 def _models(raw: Raw, mistakes: Mistakes) -> tuple[str, ...]:
@@ -224,7 +246,7 @@ def _key(raw: Raw, provider: Provider | None, url: str, mistakes: Mistakes) -> s
         mistakes.add("key", 'is not a text; write the key, or "${NAME}" for that of an environment variable')
         return None
     key = (value or "").strip()
-    if _UNPRINTABLE.search(key):
+    if UNPRINTABLE.search(key):
         mistakes.add("key", "has characters that no header can carry, such as a line break")
     if not key and provider is not None and _needs_key(provider, url):
         mistakes.add("key", 'is missing; write the key, or "${NAME}" for that of an environment variable')

@@ -4,47 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 
 from pydantic import TypeAdapter, ValidationError
 
 from tactician.errors import ConfigurationError, in_lines
-from tactician.llm.instance_entries import KNOWN_PROVIDERS, Entry, Mistakes, is_wanted, read_entry, resolved
+from tactician.llm.instance_entries import KNOWN_PROVIDERS, Instance, Mistakes, is_wanted, read_entry, resolved
 from tactician.llm.model_profiles import BUILT_IN_PROFILES, ModelProfiles
 from tactician.llm.pricing import NO_PRICES, ModelPrice
-from tactician.llm.remote import Endpoint, RemoteModel
+from tactician.llm.provider_access import INSTANCES_VARIABLE, PROVIDERS_VARIABLE, enabled_providers
 from tactician.llm.routing import Deployment
-
-VARIABLE = "LLM_INSTANCES"
-PROVIDERS_VARIABLE = "ENABLED_PROVIDERS"
-
-
-@dataclass(frozen=True, slots=True)
-class Instance:
-    """An endpoint and the models that it serves.
-
-    Attributes:
-        endpoint: its endpoint for a model of which nothing is known.
-        entry: all that the list says of it.
-        rate_limits: requests per second, by model; `"*"` is for all others.
-        endpoints: its endpoint for each model.
-    """
-
-    id: str
-    provider: str
-    endpoint: Endpoint = field(repr=False)
-    models: tuple[str, ...]
-    entry: Entry = field(repr=False)
-    rate_limits: Mapping[str, float] = field(default_factory=dict)
-    endpoints: Mapping[str, Endpoint] = field(default_factory=dict, repr=False)
-
-    def model(self, name: str) -> RemoteModel:
-        """One of its models."""
-        return RemoteModel(name, self.endpoints.get(name, self.endpoint))
-
-    def rate_limit(self, model: str) -> float | None:
-        """Requests per second for a model; `None` where only the general limit holds."""
-        return self.rate_limits.get(model, self.rate_limits.get("*"))
 
 
 def deployments_of(instances: Iterable[Instance]) -> tuple[Deployment, ...]:
@@ -75,23 +44,17 @@ def parse_instances(
         f"{PROVIDERS_VARIABLE}: there is no provider {name!r}; known are {', '.join(KNOWN_PROVIDERS)}"
         for name in sorted((providers or frozenset()) - {*KNOWN_PROVIDERS})
     ]
-    entries: list[Entry] = []
+    instances: list[Instance] = []
     for place, raw in enumerate(_listed(text)):
         mistakes.at(raw.get("id"), place)
         if is_wanted(raw, environment, providers, mistakes):
-            entry = read_entry(resolved(raw, environment, mistakes), mistakes)
-            if entry is not None:
-                entries.append(entry)
+            instance = read_entry(resolved(raw, environment, mistakes), mistakes)
+            if instance is not None:
+                instances.append(replace(instance, profiles=profiles, prices=prices))
     mistakes.found += _duplicates(mistakes.ids)
     if mistakes.found:
         raise _invalid(mistakes.found)
-    return tuple(_instance(entry, profiles, prices) for entry in entries)
-
-
-def enabled_providers(environment: Mapping[str, str]) -> frozenset[str] | None:
-    """The only providers that may be used; `None` when all may."""
-    named = environment.get(PROVIDERS_VARIABLE, "").split(",")
-    return frozenset(one.strip().lower() for one in named if one.strip()) or None
+    return tuple(instances)
 
 
 def _listed(text: str) -> Sequence[Mapping[str, object]]:
@@ -113,20 +76,4 @@ def _duplicates(ids: Sequence[str]) -> list[str]:
 
 
 def _invalid(problems: Sequence[str]) -> ConfigurationError:
-    return ConfigurationError(f"{VARIABLE} is not valid:{in_lines(problems)}")
-
-
-def _instance(entry: Entry, profiles: ModelProfiles, prices: Mapping[str, ModelPrice]) -> Instance:
-    def endpoint(model: str) -> Endpoint:
-        return entry.provider.endpoint(
-            entry.key,
-            entry.url,
-            name=entry.id,
-            api_version=entry.api_version,
-            model=model,
-            profiles=profiles,
-            prices=prices,
-        )
-
-    endpoints = {model: endpoint(model) for model in entry.models}
-    return Instance(entry.id, entry.provider.name, endpoint(""), entry.models, entry, entry.rate_limits, endpoints)
+    return ConfigurationError(f"{INSTANCES_VARIABLE} is not valid:{in_lines(problems)}")

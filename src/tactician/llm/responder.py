@@ -12,7 +12,7 @@ from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.errors import ConfigurationError, in_lines
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.options import NO_OPTIONS, LlmOptions
-from tactician.llm.reaching import ApiFormat, Reach, reach_by_name, reach_by_url
+from tactician.llm.provider_access import ApiFormat, ProviderAccess, access_by_name, access_by_url
 from tactician.llm.remote import Endpoint, RemoteModel
 from tactician.llm.routing import Deployment, ModelRetryPolicy, ModelRouter, RetryRule, RoutedModel, full_name
 from tactician.llm.trace import TraceMetadata
@@ -111,7 +111,7 @@ class Responder:
 
     def problems(self, environment: Mapping[str, str] = os.environ) -> list[str]:
         """What keeps it from being used here, each with its field and what to do. None of them shows a key."""
-        return self._reach(environment)[1]
+        return self._find_access(environment)[1]
 
     def model(
         self,
@@ -132,24 +132,24 @@ class Responder:
         Raises:
             ConfigurationError: with every problem.
         """
-        reach, problems = self._reach(environment)
+        access, problems = self._find_access(environment)
         if not name:
             problems.append("model: is missing; name the model as the provider does")
-        if problems or reach is None:
+        if problems or access is None:
             subject = f"The responder {self.label!r} of the model {name!r}"
             raise ConfigurationError(f"{subject} cannot be used:{in_lines(problems)}")
-        return RespondedModel(self, name, options, reach, clock)
+        return RespondedModel(self, name, options, access, clock)
 
-    def _reach(self, environment: Mapping[str, str]) -> tuple[Reach | None, list[str]]:
+    def _find_access(self, environment: Mapping[str, str]) -> tuple[ProviderAccess | None, list[str]]:
         problems = [f"retry.{one}" for one in self.retry.problems()] if self.retry is not None else []
         provider, base_url = self.provider, self.base_url
         if provider and not base_url:
             if self.api_format is not None:
                 problems.append(f"api_format: goes with base_url; {provider} speaks its own format")
-            return reach_by_name(provider, self.api_key_env, environment, problems), problems
+            return access_by_name(provider, self.api_key_env, environment, problems), problems
         if base_url and not provider:
             spoken = self.api_format or "openai-responses"
-            return reach_by_url(base_url, spoken, self.api_key_env, environment, problems), problems
+            return access_by_url(base_url, spoken, self.api_key_env, environment, problems), problems
         both = "there are both; leave one out" if provider else "there is neither; name one of them"
         return None, [*problems, f"provider or base_url: {both}"]
 
@@ -164,13 +164,15 @@ class RespondedModel:
         name: `provider:model`, or `host:model`.
     """
 
-    def __init__(self, responder: Responder, model: str, options: LlmOptions, reach: Reach, clock: Clock) -> None:
+    def __init__(
+        self, responder: Responder, model: str, options: LlmOptions, access: ProviderAccess, clock: Clock
+    ) -> None:
         self.responder = responder
         self.model = model
         self.options = options
-        self.name = full_name(reach.name, model)
+        self.name = full_name(access.name, model)
         self._usual = options.within(responder.trace)
-        self._reach = reach
+        self._access = access
         self._clock = clock
 
     def __repr__(self) -> str:
@@ -184,7 +186,7 @@ class RespondedModel:
     @cached_property
     def endpoint(self) -> Endpoint:
         """Where its requests go, and what they carry."""
-        return self._reach.endpoint(self.model)
+        return self._access.chat_endpoint(self.model)
 
     async def generate(self, request: ModelRequest) -> ModelResponse:
         """One call, one answer.
@@ -208,7 +210,7 @@ class RespondedModel:
     def _routed(self) -> RoutedModel:
         retry, serves = self.responder.retry, RemoteModel(self.model, self.endpoint)
         retries = ModelRetryPolicy() if retry is None else retry.policy()
-        deployment = Deployment(self._reach.name, self.model, serves)
+        deployment = Deployment(self._access.name, self.model, serves)
         return ModelRouter([deployment], retries=retries, clock=self._clock).for_model(self.name)
 
     def _complete(self, request: ModelRequest) -> ModelRequest:

@@ -12,18 +12,17 @@ from tactician.llm.embeddings.batching import DEFAULT_LIMITS, BatchLimits, batch
 from tactician.llm.embeddings.model import NO_EMBEDDING_OPTIONS, EmbeddingModel, EmbeddingOptions, Embeddings, Vector
 from tactician.llm.http import post_json
 from tactician.llm.pricing import NO_PRICES, ModelPrice
-from tactician.llm.providers import Provider
+from tactician.llm.provider_access import ProviderAccess, check_serves
 from tactician.llm.remote import Endpoint
 from tactician.llm.routing import ModelRetryPolicy, retry
-from tactician.llm.services import check_served, service_endpoint
 from tactician.llm.usage import NO_USAGE, Usage
 
 DEFAULT_EMBEDDING_MODEL = "text-embedding-3-small"
 
 
 @dataclass(frozen=True, slots=True)
-class _Api:
-    """A provider's embeddings: where they are, how much they take at once, what they call `dimensions`."""
+class _EmbeddingApi:
+    """A provider's API for embeddings: where it is, how much it takes at once, its name for `dimensions`."""
 
     path: str = "/v1/embeddings"
     limits: BatchLimits = DEFAULT_LIMITS
@@ -33,12 +32,12 @@ class _Api:
 
 # OpenAI documents its limits; those of Mistral and Gemini are set low, so that a batch is never refused. Ollama has
 # none, and works on one batch as long as it takes.
-_APIS: Mapping[str, _Api] = {
-    "openai": _Api(),
-    "azure-openai": _Api("/openai/deployments/{model}/embeddings", versioned=True),
-    "mistral": _Api(limits=BatchLimits(bytes=16_384), dimensions_field="output_dimension"),
-    "gemini": _Api("/v1beta/openai/embeddings", BatchLimits(texts=100)),
-    "ollama": _Api(limits=BatchLimits(texts=64)),
+_APIS: Mapping[str, _EmbeddingApi] = {
+    "openai": _EmbeddingApi(),
+    "azure-openai": _EmbeddingApi("/openai/deployments/{model}/embeddings", versioned=True),
+    "mistral": _EmbeddingApi(limits=BatchLimits(bytes=16_384), dimensions_field="output_dimension"),
+    "gemini": _EmbeddingApi("/v1beta/openai/embeddings", BatchLimits(texts=100)),
+    "ollama": _EmbeddingApi(limits=BatchLimits(texts=64)),
 }
 EMBEDDING_PROVIDERS = tuple(_APIS)
 
@@ -70,33 +69,22 @@ class RemoteEmbeddingModel(EmbeddingModel):
     @classmethod
     def at(
         cls,
-        provider: Provider,
-        key: str | None = None,
+        access: ProviderAccess,
         model: str = DEFAULT_EMBEDDING_MODEL,
         *,
-        base_url: str | None = None,
-        name: str | None = None,
-        api_version: str | None = None,
         prices: Mapping[str, ModelPrice] = NO_PRICES,
         retries: ModelRetryPolicy | None = None,
     ) -> Self:
-        """A model at a provider: the one of openai, azure-openai, mistral, gemini or ollama, or one like openai.
+        """Return a model at a provider: openai, azure-openai, mistral, gemini, ollama, or one like openai.
 
         Raises:
             ConfigurationError: when the provider has no embeddings, or its address or API version is missing.
             UnsupportedFeatureError: when a specification declares none.
         """
-        api = _api(provider)
-        endpoint = service_endpoint(
-            provider,
-            api.path,
-            key,
-            feature="embeddings",
-            base_url=base_url,
-            name=name,
-            api_version=api_version,
-            versioned=api.versioned,
-            prices=prices,
+        check_serves(access.provider.name, "embeddings", EMBEDDING_PROVIDERS)
+        api = _APIS.get(access.provider.name, _EmbeddingApi())
+        endpoint = access.media_endpoint(
+            api.path, feature="embeddings", endpoint="embeddings", versioned=api.versioned, prices=prices
         )
         return cls(endpoint, model, limits=api.limits, dimensions_field=api.dimensions_field, retries=retries)
 
@@ -130,8 +118,3 @@ class RemoteEmbeddingModel(EmbeddingModel):
         seconds = options.timeout or self.endpoint.timeout
         answer = await post_json(self._url, body, self._headers, seconds, self.name)
         return decode(answer, len(batch), options, self.name)
-
-
-def _api(provider: Provider) -> _Api:
-    check_served(provider.name, "embeddings", EMBEDDING_PROVIDERS)
-    return _APIS.get(provider.name, _Api())

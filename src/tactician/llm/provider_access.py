@@ -1,0 +1,262 @@
+"""Access to providers: an address and a key, from the environment, by a provider's name or by a base URL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias, get_args
+from urllib.parse import SplitResult, parse_qsl, urlsplit
+
+from tactician.errors import ConfigurationError, UnsupportedFeatureError
+from tactician.llm.model_profiles import BUILT_IN_PROFILES, ModelProfiles
+from tactician.llm.pricing import NO_PRICES, ModelPrice
+from tactician.llm.provider import Provider, joined
+from tactician.llm.providers import AZURE_IN_FORMAT, IN_FORMAT, OPENROUTER_RESPONSES, PROVIDERS
+from tactician.llm.remote import Endpoint
+from tactician.suggestions import did_you_mean
+
+ApiFormat: TypeAlias = Literal["openai-responses", "openai-chat", "anthropic-messages"]
+
+INSTANCES_VARIABLE = "LLM_INSTANCES"
+PROVIDERS_VARIABLE = "ENABLED_PROVIDERS"
+UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
+_AZURE = re.compile(r"\.(openai|services\.ai|cognitiveservices)\.azure\.(com|us|cn)$")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderAccess:
+    """A provider, and what a call to it needs.
+
+    Attributes:
+        key: the key, where one is needed.
+        base_url: the address; the provider's own, when `None`.
+        instance: the id of an instance, or a host; the provider's name, when empty.
+        api_version: the version of the API, where the provider has several.
+    """
+
+    provider: Provider
+    key: str | None = field(default=None, repr=False)
+    base_url: str | None = field(default=None, repr=False)
+    instance: str = ""
+    api_version: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name in messages, and before the colon of `instance:model`."""
+        return self.instance or self.provider.name
+
+    def chat_endpoint(
+        self,
+        model: str = "",
+        profiles: ModelProfiles = BUILT_IN_PROFILES,
+        prices: Mapping[str, ModelPrice] = NO_PRICES,
+    ) -> Endpoint:
+        """Return the endpoint of a chat model; without a name, that of a model of which nothing is known."""
+        return self.provider.endpoint(
+            self.key,
+            self.base_url,
+            name=self.name,
+            api_version=self.api_version,
+            model=model,
+            profiles=profiles,
+            prices=prices,
+        )
+
+    def media_endpoint(
+        self,
+        path: str,
+        *,
+        feature: str,
+        endpoint: str,
+        versioned: bool = False,
+        prices: Mapping[str, ModelPrice] = NO_PRICES,
+    ) -> Endpoint:
+        """Return the endpoint of embedding models or image models.
+
+        Args:
+            path: where it is, when no specification says otherwise; `{model}` stands for the model's name.
+            feature: the feature that a specification declares for it.
+            endpoint: what a specification calls its path.
+            versioned: whether the API version goes into the query.
+
+        Raises:
+            ConfigurationError: when the address or the API version is missing.
+            UnsupportedFeatureError: when the provider declares its features, and not this one.
+        """
+        provider = self.provider
+        if not (self.base_url or provider.base_url):
+            raise ConfigurationError(f"{self.name}: {provider.name} has no fixed address; set base_url")
+        if versioned and not self.api_version:
+            raise ConfigurationError(f"{self.name}: {provider.name} needs api_version")
+        declared = provider.declared
+        if declared is not None and feature not in declared and provider.on_unsupported == "throw":
+            raise UnsupportedFeatureError(self.name, feature, declared)
+        path = provider.endpoints.get(endpoint, path)
+        query = {} if declared is None else provider.query
+        there = replace(provider, path=path, query=query, sends_api_version=versioned, elsewhere=None)
+        return replace(self, provider=there).chat_endpoint(prices=prices)
+
+
+def check_serves(provider: str, kind: str, serving: Iterable[str]) -> None:
+    """Check that a provider serves a kind of models, unless the provider is not one of ours.
+
+    Raises:
+        ConfigurationError: when it does not.
+    """
+    if provider in PROVIDERS and provider not in (known := tuple(serving)):
+        raise ConfigurationError(f"{provider} serves no {kind}; those that do are {', '.join(known)}")
+
+
+# Access that environment variables give.
+
+
+def enabled_providers(environment: Mapping[str, str]) -> frozenset[str] | None:
+    """Return the only providers that may be used, or `None` when all may."""
+    names = environment.get(PROVIDERS_VARIABLE, "").split(",")
+    return frozenset(name.strip().lower() for name in names if name.strip()) or None
+
+
+def is_enabled(name: str, environment: Mapping[str, str]) -> bool:
+    """Tell whether `ENABLED_PROVIDERS` lets the provider be used."""
+    enabled = enabled_providers(environment)
+    return enabled is None or name in enabled
+
+
+def find_base_url(name: str, environment: Mapping[str, str]) -> str | None:
+    """Return the address that `<PROVIDER>_BASE_URL` names, or `None` when the provider is at its own."""
+    return environment.get(f"{name.upper().replace('-', '_')}_BASE_URL") or None
+
+
+def find_key(name: str, environment: Mapping[str, str]) -> str | None:
+    """Return the key that the provider's own variable holds."""
+    variable = PROVIDERS[name].key_variable
+    return environment.get(variable) if variable else None
+
+
+def access_from_environment(name: str, model: str, environment: Mapping[str, str]) -> ProviderAccess:
+    """Return the access to a provider for one of its models.
+
+    Raises:
+        ConfigurationError: when the provider has no address, is not enabled, or its key is not set.
+    """
+    provider = PROVIDERS[name]
+    if not is_enabled(name, environment):
+        raise ConfigurationError(f"{name}:{model}: {name} is not among the providers that {PROVIDERS_VARIABLE} names")
+    if provider.base_url is None:
+        raise ConfigurationError(f"{name}:{model}: {name} has no fixed address; configure it in {INSTANCES_VARIABLE}")
+    key, base_url = find_key(name, environment), find_base_url(name, environment)
+    if provider.key_variable and not key and not base_url:
+        raise ConfigurationError(f"{name}:{model}: set {provider.key_variable} to your key for {name}")
+    return ProviderAccess(provider, key, base_url)
+
+
+# Access that a file describes.
+
+
+def access_by_name(
+    given: str, variable: str | None, environment: Mapping[str, str], problems: list[str]
+) -> ProviderAccess | None:
+    """Return the access to a provider by the name that it has in files, such as `OPEN_ROUTER`, or add the problems."""
+    if (provider := _NAMED.get(_plain(given))) is None:
+        hint = did_you_mean(given.upper(), _SPELLED)
+        problems.append(f"provider: there is no {given!r}; known are {', '.join(_SPELLED)}.{hint}")
+        return None
+    base_url = find_base_url(provider.name, environment)
+    if provider.base_url is None and base_url is None:
+        problems.append(
+            f"provider: {given} has no address of its own; name the one of your resource as base_url instead"
+        )
+    if provider.sends_api_version:
+        problems.append(f"provider: {given} needs an API version, which only instances of LLM_INSTANCES have")
+    _check_enabled(provider.name, environment, problems)
+    needs_key = provider.base_url is None or (provider.key_variable is not None and base_url is None)
+    return ProviderAccess(
+        provider, _read_key(variable, provider.key_variable, needs_key, environment, problems), base_url
+    )
+
+
+def access_by_url(
+    base_url: str, spoken: str, variable: str | None, environment: Mapping[str, str], problems: list[str]
+) -> ProviderAccess | None:
+    """Return the access to a base URL in a wire format, or add the problems. No problem shows the URL."""
+    if spoken not in get_args(ApiFormat):
+        problems.append(f"api_format: there is no {spoken!r}; known are {', '.join(get_args(ApiFormat))}")
+        return None
+    if (parts := split_url(base_url := base_url.strip())) is None:
+        problems.append('base_url: is not a URL; it begins with "https://" or "http://" and a host')
+        return None
+    if parts.username is not None:
+        problems.append("base_url: has a user or a password in it; name the variable of the key in api_key_env instead")
+    host = parts.hostname or ""
+    is_azure = _AZURE.search(host) is not None
+    provider = _provider_at(base_url, spoken, is_azure)
+    is_home = provider.is_home(base_url)
+    _check_enabled(provider.name if is_azure or is_home else "custom", environment, problems)
+    key = _read_key(variable, provider.key_variable if is_home else None, is_azure or is_home, environment, problems)
+    query = {**provider.query, **dict(parse_qsl(parts.query))}
+    there = replace(provider, path=_path(parts.path.rstrip("/"), provider.path), query=query)
+    return ProviderAccess(there, key, f"{parts.scheme}://{parts.netloc}", host)
+
+
+def split_url(url: str) -> SplitResult | None:
+    """Return the parts of an HTTP URL, or `None` when the text is not one."""
+    try:
+        parts = urlsplit(url)
+        is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return None
+    return parts if is_url else None
+
+
+def _plain(name: str) -> str:
+    return name.upper().replace("_", "").replace("-", "")
+
+
+_SPELLED = tuple("OPEN_ROUTER" if name == "openrouter" else name.upper().replace("-", "_") for name in PROVIDERS)
+_NAMED = {
+    **{_plain(name): provider for name, provider in PROVIDERS.items()},
+    "OPENROUTER": OPENROUTER_RESPONSES,
+    "AZUREANTHROPIC": AZURE_IN_FORMAT["anthropic-messages"],
+}
+
+
+def _provider_at(base_url: str, spoken: str, is_azure: bool) -> Provider:
+    if is_azure:
+        return AZURE_IN_FORMAT[spoken]
+    if OPENROUTER_RESPONSES.is_home(base_url) and spoken != "anthropic-messages":
+        return OPENROUTER_RESPONSES if spoken == "openai-responses" else PROVIDERS["openrouter"]
+    return IN_FORMAT[spoken]
+
+
+def _path(given: str, own: str) -> str:
+    """Return the path of a base URL with that of the format after it, as far as it is not there already."""
+    last = own.rpartition("/v1")[2]
+    if given.endswith(last):
+        return given
+    return joined(given or ("/v1" if last == own else ""), own)
+
+
+def _check_enabled(name: str, environment: Mapping[str, str], problems: list[str]) -> None:
+    if not is_enabled(name, environment):
+        problems.append(f"{name} is not among the providers that {PROVIDERS_VARIABLE} names")
+
+
+def _read_key(
+    named: str | None, usual: str | None, is_needed: bool, environment: Mapping[str, str], problems: list[str]
+) -> str | None:
+    """Return the value of the named variable, else of the provider's own. A text that is not a name is never shown."""
+    if named is not None and not _VARIABLE.fullmatch(named):
+        problems.append("api_key_env: is not the name of an environment variable; the key itself does not belong here")
+        return None
+    if (variable := named or usual) is None:
+        if is_needed:
+            problems.append("api_key_env: is missing; name the environment variable that holds the key")
+        return None
+    key = environment.get(variable, "").strip()
+    if not key and (named is not None or is_needed):
+        problems.append(f"api_key_env: the environment variable {variable} is not set; set it to your key")
+    if UNPRINTABLE.search(key):
+        problems.append(f"api_key_env: {variable} has characters that no header can carry, such as a line break")
+    return key or None
