@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -20,6 +20,7 @@ from tactician import (
 )
 from tactician.agents import PlannedAgent, combined_spec
 from tactician.errors import AgentNotFoundError, DeclarationError
+from tactician.process import PlannedAgentSpec
 from tactician.runs import MemoryRuns
 from tactician.testing import ScriptedModel
 from tests.agents.running import started, steps
@@ -135,6 +136,28 @@ async def test_components_have_late_states_too() -> None:
 
     agent = PlannedAgent.of(combined_spec([Entrance()], planner=Planner.UTILITY))
     assert steps(await started(agent, "x")) == ["Entrance.enter", "Done.finish"]
+
+
+async def test_an_agent_is_checked_for_late_classes_once_for_a_start() -> None:
+    checked: list[str] = []
+
+    def refresh(spec: PlannedAgentSpec) -> PlannedAgentSpec:
+        checked.append(spec.name)
+        return spec
+
+    @component
+    class Writer:
+        @achieves_goal("written")
+        @action
+        def write(self, topic: UserInput) -> Outcome:
+            return Outcome(topic.content)
+
+    agent = PlannedAgent.of(replace(combined_spec([Writer()], name="Writer"), renewal=refresh))
+    platform = Platform(models=ScriptedModel()).register(agent)
+    for start in (platform.invoke(Outcome, "x"), platform.start("Writer", "x"), platform.start(agent, "x")):
+        checked.clear()
+        await start
+        assert checked == ["Writer"]
 
 
 async def test_a_mistake_in_a_late_state_is_told_when_the_agent_is_used() -> None:

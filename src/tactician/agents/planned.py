@@ -6,30 +6,26 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import Final, TypeVar
+from typing import Final, TypeVar, cast
 
 from pydantic import JsonValue
 
 from tactician.agents.base import BaseRunnable
 from tactician.agents.compilation import compile_classes
 from tactician.agents.declaring.methods import Source
-from tactician.agents.inputs import objects_of, put_onto
 from tactician.agents.parameters import Provide
 from tactician.agents.planners import Planner
 from tactician.errors import DeclarationError, ProcessFailedError, ProcessStuckError, ProcessWaitingError
 from tactician.process import (
     AgentProcess,
-    Blackboard,
-    Persister,
     PlannedAgentSpec,
     ProcessOptions,
     ProcessStatus,
-    board_to_begin_with,
 )
 from tactician.process.inputs import Named, with_named
 from tactician.process.nesting import TOWARDS
 from tactician.process.stuck import rejection_behind
-from tactician.runs import Budget, Input, Paused, RunContext, RunResult, begin
+from tactician.runs import Budget, Input, Paused, RunContext, RunResult, begin, is_conversation
 from tactician.tools import caller_namespace
 
 C = TypeVar("C", bound=type)
@@ -154,24 +150,8 @@ class PlannedAgent(BaseRunnable[object]):
         Text becomes a `UserInput`, and so do messages, unless the agent takes messages: then text becomes one, if it
         takes no `UserInput`. Those in `named` go there as they are, under their names.
         """
-        return self.process_in((context or RunContext.default()).child(self.name), with_named(objects, named), options)
-
-    def process_in(
-        self,
-        context: RunContext,
-        objects: Sequence[object],
-        options: ProcessOptions | None = None,
-        persister: Persister | None = None,
-        known: Blackboard | None = None,
-    ) -> AgentProcess:
-        """A process that has not started, in a context that is its own.
-
-        Args:
-            known: what is on its blackboard first; by default, what the options say.
-        """
-        board = known if known is not None else board_to_begin_with(options)
-        put_onto(board, objects, self.spec)
-        return AgentProcess(self.spec, board, context, options, persister)
+        child = (context or RunContext.default()).child(self.name)
+        return AgentProcess.create(self.spec, with_named(objects, named), child, options)
 
     async def run(
         self,
@@ -192,12 +172,12 @@ class PlannedAgent(BaseRunnable[object]):
         """
 
         async def work(given: Input, child: RunContext) -> RunResult[object]:
-            return await self._process(with_named(objects_of(given), named), child, options)
+            return await self._process(with_named(_objects_of(given), named), child, options)
 
         return await begin(self.name, input, self._traced(context), budget, work)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
-        return await self._process(objects_of(input), context, None)
+        return await self._process(_objects_of(input), context, None)
 
     async def _process(
         self, objects: Sequence[object], context: RunContext, options: ProcessOptions | None
@@ -215,13 +195,19 @@ class PlannedAgent(BaseRunnable[object]):
         """A new process; after a pause the same one, with the responses that have come for it."""
         saved = None if context.frame is None else context.frame.saved
         if not isinstance(saved, dict):
-            return self.process_in(context, objects, options)
+            return AgentProcess.create(self.spec, objects, context, options)
         same = replace(context, run_id=str(saved["id"]))
         process = AgentProcess.restored(self.spec, str(saved["snapshot"]), same, options, is_counted=True)
         for request in process.pending:
             if (outer := _outer(context, request.id)) in context.responses:
                 process.answer(request.id, context.responses[outer])
         return process
+
+
+def _objects_of(input: Input) -> tuple[object, ...]:
+    """Return the objects of an input: a tuple is several, if it is no conversation."""
+    several = type(input) is tuple and not is_conversation(input)  # a NamedTuple is one object
+    return cast("tuple[object, ...]", input) if several else (input,)
 
 
 class _Kept:

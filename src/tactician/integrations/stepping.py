@@ -41,9 +41,8 @@ class Stepper:
             AgentNotFoundError: when no planned agent is registered with the name.
             StoredStateError: when an object has no JSON form.
         """
-        planned = self._planned(agent)
-        context = self._platform.context().child(agent)
-        state = planned.process_in(context, objects, self._options).snapshot()
+        spec, context = self._planned(agent).spec, self._platform.context().child(agent)
+        state = AgentProcess.create(spec, objects, context, self._options).snapshot()
         await self._store.save(RunRecord(context.run_id, agent, ProcessStatus.NOT_STARTED.value, state, kind="process"))
         return context.run_id
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from tactician.agents import PlannedAgent
 from tactician.errors import ProcessStuckError
-from tactician.process import AgentProcess, ProcessOptions, ProcessStatus
+from tactician.process import AgentProcess, PlannedAgentSpec, ProcessOptions, ProcessStatus
 from tactician.process.stuck import why_all_stuck
 from tactician.runs import RunContext
 
@@ -15,8 +14,8 @@ _logger = logging.getLogger(__name__)
 
 
 async def able(
-    agents: Sequence[PlannedAgent], objects: tuple[object, ...], options: ProcessOptions | None, context: RunContext
-) -> PlannedAgent:
+    agents: Sequence[PlannedAgentSpec], objects: tuple[object, ...], options: ProcessOptions | None, context: RunContext
+) -> PlannedAgentSpec:
     """The first agent that has a plan from the objects; the first of all, when none has."""
     if len(agents) > 1:
         for agent in agents:
@@ -26,7 +25,7 @@ async def able(
 
 
 async def raise_if_none_can(
-    agents: Sequence[PlannedAgent],
+    agents: Sequence[PlannedAgentSpec],
     process: AgentProcess,
     objects: tuple[object, ...],
     options: ProcessOptions | None,
@@ -39,7 +38,7 @@ async def raise_if_none_can(
     """
     if len(agents) < 2 or process.status is not ProcessStatus.STUCK or process.history:
         return
-    others = [agent.process(*objects, context=context, options=options) for agent in agents[1:]]
+    others = [AgentProcess.create(agent, objects, context.child(agent.name), options) for agent in agents[1:]]
     reasons = " ".join([await _lack(other) for other in others])
     raise ProcessStuckError(
         f"{process.agent.name} is stuck: {process.failure} The others have no plan either. {reasons}", process
@@ -54,10 +53,11 @@ async def _lack(process: AgentProcess) -> str:
 
 
 async def _has_plan(
-    agent: PlannedAgent, objects: tuple[object, ...], options: ProcessOptions | None, context: RunContext
+    agent: PlannedAgentSpec, objects: tuple[object, ...], options: ProcessOptions | None, context: RunContext
 ) -> bool:
     try:
-        return await agent.process(*objects, context=context, options=options).outlook() is not None
+        process = AgentProcess.create(agent, objects, context.child(agent.name), options)
+        return await process.outlook() is not None
     except Exception:  # a condition that raises: not the agent to choose, where there is another
-        _logger.debug("%r cannot plan", agent, exc_info=True)
+        _logger.debug("%s cannot plan", agent.name, exc_info=True)
         return False

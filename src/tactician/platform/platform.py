@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TypeVar
 
-from tactician.agents import BaseRunnable, PlannedAgent, raise_unless_completed
+from tactician.agents import BaseRunnable, raise_unless_completed
 from tactician.errors import AgentNotFoundError, ProcessFailedError
 from tactician.events import EventSink
 from tactician.llm import LanguageModel, ModelSource, source_of
@@ -14,7 +14,12 @@ from tactician.platform.choosing import able, raise_if_none_can
 from tactician.platform.publishing import goal_tools, local_goals
 from tactician.platform.registry import Registry
 from tactician.platform.running import Runner
-from tactician.process import DEFAULT_LEASE, AgentProcess, ProcessOptions, ProcessStatus, need_tool_groups
+from tactician.process import (
+    DEFAULT_LEASE,
+    AgentProcess,
+    ProcessOptions,
+    ProcessStatus,
+)
 from tactician.process.inputs import Named, with_named
 from tactician.runs import (
     Lease,
@@ -131,7 +136,7 @@ class Platform:
             ConfigurationError: when a tool group is missing that an action uses; or when the platform has a store, and
                 the options cannot be kept there. For an object that cannot, this is a `StoredStateError`.
         """
-        return await self._runner.start(self._ready(agent), with_named(objects, named), options)
+        return await self._runner.start(self._registry.met(agent).spec, with_named(objects, named), options)
 
     def start_sync(
         self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
@@ -154,7 +159,7 @@ class Platform:
             ConfigurationError: when a tool group is missing that an action uses; or when the platform has a store, and
                 the options cannot be kept there.
         """
-        return await self._runner.spawn(self._ready(agent), with_named(objects, named), options)
+        return await self._runner.spawn(self._registry.met(agent).spec, with_named(objects, named), options)
 
     async def enqueue(
         self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
@@ -166,7 +171,7 @@ class Platform:
             AgentNotFoundError: when no planned agent has the name.
             DeclarationError: when the agent is not declared correctly.
         """
-        return await self._runner.enqueue(self._registry.met(agent), with_named(objects, named), options)
+        return await self._runner.enqueue(self._registry.met(agent).spec, with_named(objects, named), options)
 
     async def invoke(
         self, wanted: type[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None
@@ -182,7 +187,7 @@ class Platform:
         """
         objects = with_named(objects, named)
         agents, context = self._registry.yielding(wanted), self.context()
-        process = await self.start(await able(agents, objects, options, context), *objects, options=options)
+        process = await self._runner.start(await able(agents, objects, options, context), objects, options)
         await raise_if_none_can(agents, process, objects, options, context)
         raise_unless_completed(process)
         if isinstance(result := process.result, wanted):
@@ -285,11 +290,6 @@ class Platform:
         if not isinstance(agent, BaseRunnable):
             raise AgentNotFoundError(f"{record.name!r} ({type(agent).__name__}) cannot go on with a run")
         return await agent.resume(run_id, responses, context=self.context())
-
-    def _ready(self, agent: object) -> PlannedAgent:
-        planned = self._registry.met(agent)
-        need_tool_groups(planned.spec, self.context())
-        return planned
 
 
 @cache

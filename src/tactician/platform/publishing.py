@@ -98,10 +98,11 @@ class GoalTool(Tool):
 
 
 def _offers(agent: PlannedAgent, remote: bool | None, problems: list[str]) -> Iterator[_Offer]:
-    for goal in agent.spec.goals:
+    spec = agent.spec
+    for goal in spec.goals:
         if not _is_wanted(goal.export, remote):
             continue
-        kinds = tuple(goal.export.starting_input_types or types_leading_to(goal, agent.spec))
+        kinds = tuple(goal.export.starting_input_types or types_leading_to(goal, spec))
         is_meant = goal.export.remote or bool(goal.export.starting_input_types)  # others are exported by default
         if not kinds and is_meant:
             problems.append(

@@ -9,6 +9,7 @@ from tactician.agents.single import as_planned
 from tactician.errors import AgentNotFoundError, DeclarationError
 from tactician.platform.assembling import assembled, assembled_names, is_assembled
 from tactician.platform.leading import is_led, led_again, led_names
+from tactician.process import PlannedAgentSpec
 from tactician.runs import Runnable, RunRecord
 from tactician.suggestions import did_you_mean
 
@@ -98,17 +99,17 @@ class Registry:
             return self._met[record.name]
         return self.planned(record.name)
 
-    def yielding(self, wanted: type) -> list[PlannedAgent]:
+    def yielding(self, wanted: type) -> list[PlannedAgentSpec]:
         """The registered agents with those of their goals that give an object of the type: planned ones first, as
         others do not say what they need.
 
         Raises:
             AgentNotFoundError: when there is none.
         """
-        planned = self._planned()
+        planned = [agent.spec for agent in self._planned()]
         if yielding := [aimed for agent in planned if (aimed := agent.towards(wanted)) is not None]:
             return yielding
-        kinds = {kind.__name__ for agent in planned for goal in agent.spec.goals for kind in goal.output_types}
+        kinds = {kind.__name__ for agent in planned for goal in agent.goals for kind in goal.output_types}
         known = ", ".join(sorted(kinds)) or "nothing"
         raise AgentNotFoundError(
             f"No registered agent yields a {wanted.__name__}. The registered goals yield: {known}."

@@ -9,8 +9,6 @@ from dataclasses import replace
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from tactician.agents import PlannedAgent
-from tactician.agents.inputs import put_onto
 from tactician.errors import ConfigurationError, RunConflictError, RunNotFoundError, StoreError
 from tactician.platform.memories import recall, remember
 from tactician.platform.processes import Processes
@@ -19,12 +17,15 @@ from tactician.process import (
     DEFAULT_LEASE,
     AgentProcess,
     Blackboard,
+    PlannedAgentSpec,
     ProcessOptions,
     ProcessPersister,
     ProcessStatus,
     board_to_begin_with,
     kill_run,
+    need_tool_groups,
 )
+from tactician.process.inputs import add_inputs
 from tactician.process.saved_options import check_can_be_kept
 from tactician.process.snapshot import check_objects
 from tactician.runs import Lease, Response, RunContext, RunRecord, RunStore, new_id
@@ -55,19 +56,21 @@ class Runner:
         self._persisters: WeakKeyDictionary[AgentProcess, ProcessPersister] = WeakKeyDictionary()
         self.processes = Processes(is_durable=is_durable)
 
-    async def start(self, agent: PlannedAgent, objects: Objects, options: ProcessOptions | None) -> AgentProcess:
+    async def start(self, agent: PlannedAgentSpec, objects: Objects, options: ProcessOptions | None) -> AgentProcess:
         """A new process, run as far as it can go."""
+        need_tool_groups(agent, self._context())
         return await self._run(*await self._made(agent, objects, options))
 
-    async def spawn(self, agent: PlannedAgent, objects: Objects, options: ProcessOptions | None) -> AgentProcess:
+    async def spawn(self, agent: PlannedAgentSpec, objects: Objects, options: ProcessOptions | None) -> AgentProcess:
         """A new process, which runs beside."""
+        need_tool_groups(agent, self._context())
         process, persister = await self._made(agent, objects, options)
         task = process.spawned = asyncio.create_task(self._run(process, persister))
         self._spawned.add(task)
         task.add_done_callback(self._spawned.discard)
         return process
 
-    async def enqueue(self, agent: PlannedAgent, objects: Objects, options: ProcessOptions | None) -> str:
+    async def enqueue(self, agent: PlannedAgentSpec, objects: Objects, options: ProcessOptions | None) -> str:
         """The id of a new process, which is in the store only.
 
         Raises:
@@ -100,9 +103,9 @@ class Runner:
             raise _has_ended(process_id, process.status)
         async with self._going_on(process, persister):
             if objects and persister is not None:
-                put_onto(given := Blackboard(), objects, process.agent)
+                add_inputs(given := Blackboard(), objects, process.agent)
                 check_objects(given, process.agent)
-            put_onto(process.blackboard, objects, process.agent)
+            add_inputs(process.blackboard, objects, process.agent)
             if objects and persister is not None:
                 await persister.save(process)
             await process.run()
@@ -174,7 +177,7 @@ class Runner:
         return record
 
     async def _made(
-        self, agent: PlannedAgent, objects: Objects, options: ProcessOptions | None
+        self, agent: PlannedAgentSpec, objects: Objects, options: ProcessOptions | None
     ) -> tuple[AgentProcess, ProcessPersister | None]:
         """A process, which is not started yet, with what its context knows."""
         known = board_to_begin_with(options)
@@ -184,8 +187,8 @@ class Runner:
             record = RunRecord(context.run_id, agent.name, "not started", "", 0, "process", context.process_id)
             persister = ProcessPersister(self._store, record, self._owner)
         if options is not None and options.memory_id is not None:
-            known = await recall(self._store, options.memory_id, agent.spec, known)
-        process = agent.process_in(context, objects, options, persister, known)
+            known = await recall(self._store, options.memory_id, agent, known)
+        process = AgentProcess.create(agent, objects, context, options, persister, known)
         self._know(process, persister)
         return process, persister
 

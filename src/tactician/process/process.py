@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import CancelledError
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from time import perf_counter, time
 
 from tactician.errors import LeaseLostError, ResponseError, RunConflictError, StoredStateError
@@ -15,8 +15,9 @@ from tactician.process.context import begin_inside, options_inside
 from tactician.process.diagram import process_flowchart
 from tactician.process.driving import Driver, Persister
 from tactician.process.history import ActionRun
+from tactician.process.inputs import add_inputs
 from tactician.process.needs import need_tool_groups
-from tactician.process.options import ProcessOptions
+from tactician.process.options import ProcessOptions, board_to_begin_with
 from tactician.process.snapshot import options_of, read, state_of, written
 from tactician.process.spec import PlannedAgentSpec
 from tactician.process.state import ProcessState
@@ -55,6 +56,25 @@ class AgentProcess(ProcessView):
         if self.status not in (ProcessStatus.NOT_STARTED, ProcessStatus.RUNNING):
             self._rests.set()
         self.spawned: asyncio.Task[AgentProcess] | None = None
+
+    @classmethod
+    def create(
+        cls,
+        agent: PlannedAgentSpec,
+        objects: Sequence[object],
+        context: RunContext,
+        options: ProcessOptions | None = None,
+        persister: Persister | None = None,
+        blackboard: Blackboard | None = None,
+    ) -> AgentProcess:
+        """Create a process that has not started, with objects on its blackboard, in a context that is its own.
+
+        Args:
+            blackboard: what is there first; by default, what the options say.
+        """
+        board = board_to_begin_with(options) if blackboard is None else blackboard
+        add_inputs(board, objects, agent)
+        return cls(agent, board, context, options, persister)
 
     @property
     def error(self) -> Exception | None:
