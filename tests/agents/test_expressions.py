@@ -20,8 +20,8 @@ from tactician import (
     action,
     planned_agent,
 )
-from tactician.agents.declaring.evaluation import holds
-from tactician.agents.declaring.expressions import DEEPEST, LONGEST, ExpressionError, parsed
+from tactician.agents.planned.evaluation import holds
+from tactician.agents.planned.expressions import DEEPEST, LONGEST, ExpressionError, parsed
 from tactician.testing import FakeContext
 from tests.agents.running import started, steps
 

@@ -2,22 +2,42 @@
 
 from tactician.agents.agent import Agent
 from tactician.agents.base import BLUEPRINTS, BaseRunnable, BlueprintLike, Returns
-from tactician.agents.components import combined_spec, component, component_agent, is_component
 from tactician.agents.constellations import (
     AgentNetwork,
+    Broadcast,
     Department,
+    FirstOf,
     HierarchicalAgents,
     ParallelAgents,
     RouterAgent,
     SupervisorAgent,
+    Synthesis,
 )
 from tactician.agents.context_definition import ContextDefinition
-from tactician.agents.declarations import achieves_goal, action, by_name, condition, cost, resolve, state
 from tactician.agents.definition import DEFINITIONS, AgentDefinition, HandoffDefinition
 from tactician.agents.function import FunctionRunnable, runnable
-from tactician.agents.planned import PlannedAgent, is_planned, planned_agent, raise_unless_completed
-from tactician.agents.planners import Planner
+from tactician.agents.planned import (
+    PlannedAgent,
+    Planner,
+    achieves_goal,
+    action,
+    as_planned,
+    by_name,
+    combined_spec,
+    component,
+    component_agent,
+    condition,
+    cost,
+    is_component,
+    is_planned,
+    is_planned_class,
+    planned_agent,
+    raise_unless_completed,
+    resolve,
+    state,
+)
 from tactician.agents.spec import AgentSettings, AgentSpec
+from tactician.agents.tempering import Tempered
 from tactician.tools import RunnableTool
 
 __all__ = [
@@ -27,12 +47,16 @@ __all__ = [
     "AgentDefinition",
     "HandoffDefinition",
     "ContextDefinition",
+    "Tempered",
     "RouterAgent",
     "SupervisorAgent",
     "ParallelAgents",
     "AgentNetwork",
     "HierarchicalAgents",
     "Department",
+    "FirstOf",
+    "Synthesis",
+    "Broadcast",
     "planned_agent",
     "PlannedAgent",
     "action",
@@ -56,5 +80,7 @@ __all__ = [
     "BLUEPRINTS",
     "DEFINITIONS",
     "is_planned",
+    "is_planned_class",
+    "as_planned",
     "raise_unless_completed",
 ]

@@ -10,8 +10,7 @@ from typing_extensions import TypeVar, Unpack
 
 from tactician.agents.base import BaseRunnable
 from tactician.agents.spec import AgentSettings, AgentSpec, ModelLike
-from tactician.agents.toolboxes import Changed, ToolboxSource, with_groups
-from tactician.agents.workers import describe_workers, invocation_tools
+from tactician.agents.toolboxes import Changed, ToolboxSource, describe_workers, invocation_tools, with_groups
 from tactician.conversation import ContextStrategy, Conversation
 from tactician.llm import NO_OPTIONS, LanguageModel, LlmOptions
 from tactician.loop import Handoff, OutputType, TurnLoop, output_type

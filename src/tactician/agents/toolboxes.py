@@ -1,12 +1,12 @@
-"""What an agent may use at the time."""
+"""Tools that an agent has at a time: its own, those of groups, and those that stand for its workers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
-from tactician.runs import RunContext
-from tactician.tools import Toolbox, ToolGroup, tools_in
+from tactician.runs import RunContext, Runnable
+from tactician.tools import RunnableTool, Tool, Toolbox, ToolGroup, snake_case, tools_in
 
 ToolboxSource: TypeAlias = Callable[[], Toolbox]
 
@@ -37,3 +37,18 @@ async def with_groups(source: ToolboxSource, groups: Sequence[str | ToolGroup], 
     """
     more = await tools_in(groups, context)
     return Changed(source, lambda own: Toolbox((*own, *more)))
+
+
+def invocation_tools(workers: Iterable[tuple[str, Runnable]]) -> tuple[Tool, ...]:
+    """Return a tool for each worker, given with the description of its work."""
+    return tuple(RunnableTool(worker, snake_case(worker.name, "invoke_"), what) for what, worker in workers)
+
+
+def describe_workers(instructions: str, workers: Sequence[Tool]) -> str:
+    """Return the instructions of an agent that has these tools as workers."""
+    listed = "\n".join(f"- {worker.name}: {worker.description}" for worker in workers)
+    told = (
+        f"These work for you; call them as tools:\n{listed}\n"
+        "A worker sees nothing but your request: put all that it has to know into it. Then answer with what they gave."
+    )
+    return f"{instructions}\n\n{told}" if instructions else told

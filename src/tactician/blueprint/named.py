@@ -10,8 +10,8 @@ from pydantic import JsonValue, Secret, SecretBytes, SecretStr, TypeAdapter, Val
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
+from tactician.agents import PlannedAgent, is_planned_class
 from tactician.agents.function import FunctionRunnable, runnable
-from tactician.agents.planned import DECLARED, PlannedAgent
 from tactician.blueprint.blueprint import Blueprint, blueprint_type
 from tactician.blueprint.building import Builder
 from tactician.blueprint.parts import Name
@@ -103,7 +103,7 @@ class FunctionBlueprint(Blueprint):
 
 
 def _planned_class(found: object, name: str) -> type:
-    if not isinstance(found, type) or DECLARED not in vars(found):
+    if not (isinstance(found, type) and is_planned_class(found)):
         raise NameProblem(f"{name!r} is no class with @planned_agent")
     return found
 

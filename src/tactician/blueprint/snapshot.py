@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import ValidationError
 from pydantic.alias_generators import to_camel
 
-from tactician.agents.planned import PlannedAgent, is_planned
+from tactician.agents import PlannedAgent, is_planned
 from tactician.blueprint.parts import Part
 from tactician.blueprint.places import Path, written
 from tactician.blueprint.type_names import name_of_type

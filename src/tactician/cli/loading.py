@@ -10,8 +10,7 @@ from inspect import Parameter, signature
 from pathlib import Path
 from types import ModuleType
 
-from tactician.agents import PlannedAgent, is_planned
-from tactician.agents.planned import DECLARED
+from tactician.agents import PlannedAgent, is_planned, is_planned_class
 from tactician.errors import AgentNotFoundError, ConfigurationError, DeclarationError
 from tactician.platform import Platform
 from tactician.platform.publishing import GOALS
@@ -95,7 +94,7 @@ def _tool_groups(module: ModuleType) -> tuple[ToolGroup, ...]:
 
 
 def _is_own_class(value: object, module: ModuleType) -> bool:
-    if not isinstance(value, type) or value.__module__ != module.__name__ or DECLARED not in vars(value):
+    if not isinstance(value, type) or value.__module__ != module.__name__ or not is_planned_class(value):
         return False
     return all(p.default is not Parameter.empty or p.kind in _VARIABLE for p in signature(value).parameters.values())
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tactician.agents import PlannedAgent, component_agent, is_component, is_planned
-from tactician.agents.single import as_planned
+from tactician.agents import PlannedAgent, as_planned, component_agent, is_component, is_planned
 from tactician.errors import AgentNotFoundError, DeclarationError
 from tactician.platform.assembling import assembled, assembled_names, is_assembled
 from tactician.platform.leading import is_led, led_again, led_names

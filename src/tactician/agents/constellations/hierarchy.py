@@ -9,7 +9,7 @@ from typing_extensions import TypeVar
 
 from tactician.agents.agent import Agent
 from tactician.agents.base import BaseRunnable
-from tactician.agents.constellations.results import as_own
+from tactician.agents.results import as_own
 from tactician.errors import AgentNotFoundError, DeclarationError
 from tactician.loop import DEFAULT_MAX_TURNS
 from tactician.runs import Budget, Input, RunContext, Runnable, RunResult

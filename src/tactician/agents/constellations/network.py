@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tactician.agents.base import BaseRunnable
-from tactician.agents.constellations.attempts import Attempts
-from tactician.agents.constellations.results import as_own, briefing, contribution
+from tactician.agents.results import Attempts, as_own, briefing, contribution
 from tactician.conversation import mended
 from tactician.errors import DeclarationError
 from tactician.llm import AssistantMessage, Message, SystemMessage, Text, UserMessage

@@ -7,8 +7,7 @@ from asyncio import Task
 from collections.abc import Iterable, Mapping, Sequence
 
 from tactician.agents.base import BaseRunnable
-from tactician.agents.constellations.attempts import Attempts
-from tactician.agents.constellations.results import as_own, briefing, contribution
+from tactician.agents.results import Attempts, as_own, briefing, contribution
 from tactician.errors import DeclarationError
 from tactician.runs import Budget, Input, Paused, RunContext, Runnable, RunResult, RunStatus, settle
 

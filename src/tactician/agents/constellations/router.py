@@ -9,7 +9,7 @@ from typing import Literal, cast
 
 from tactician.agents.agent import Agent
 from tactician.agents.base import BaseRunnable
-from tactician.agents.constellations.results import as_own, failure
+from tactician.agents.results import as_own, failure
 from tactician.errors import DeclarationError, OutputError, RoutingError
 from tactician.events import RouteChosen
 from tactician.llm import LanguageModel, LlmOptions, UserMessage

@@ -8,7 +8,7 @@ from typing_extensions import TypeVar, Unpack
 
 from tactician.agents.agent import Agent
 from tactician.agents.spec import AgentSettings
-from tactician.agents.workers import invocation_tools
+from tactician.agents.toolboxes import invocation_tools
 from tactician.errors import DeclarationError
 from tactician.runs import Runnable
 

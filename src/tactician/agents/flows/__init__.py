@@ -1,15 +1,16 @@
 """Ready-made flows: steps in a pattern. Each is a Runnable, and so can be a step of any other."""
 
-from tactician.agents.flows.accepting import (
+from tactician.agents.flows.gathering import ScatterGather, consensus, scatter_gather
+from tactician.agents.flows.repeating import (
+    DEFAULT_MAX_ITERATIONS,
     DEFAULT_THRESHOLD,
     Feedback,
+    RepeatUntil,
     RepeatUntilAcceptable,
     Scored,
+    repeat_until,
     repeat_until_acceptable,
 )
-from tactician.agents.flows.agreement import consensus
-from tactician.agents.flows.gathering import ScatterGather, scatter_gather
-from tactician.agents.flows.repeating import DEFAULT_MAX_ITERATIONS, RepeatUntil, repeat_until
 from tactician.agents.flows.simple import SimpleAgent, simple_agent
 from tactician.agents.flows.steps import StepLike
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Generic, TypeVar
 
 from tactician.agents.base import BaseRunnable
-from tactician.agents.constellations.results import as_own
-from tactician.agents.flows.steps import Given, Step, StepLike, label_of, step_of
-from tactician.agents.flows.values import plain
+from tactician.agents.flows.steps import Given, Step, StepLike, label_of, plain, step_of
+from tactician.agents.results import as_own
 from tactician.runs import Input, RunContext, RunResult
 from tactician.tools import caller_namespace
 

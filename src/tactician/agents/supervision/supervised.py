@@ -1,8 +1,8 @@
-"""A planned agent that is led by a model: one action, which lets the model call all others as tools."""
+"""Planned agents that a model leads: one action, which lets the model call all others as tools."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -11,10 +11,10 @@ from typing import Final
 from pydantic_core import to_json
 
 from tactician.agents.supervision.curried import CurriedAction, Situation, form_of
-from tactician.agents.supervision.persisting import PersistentEnding
 from tactician.errors import GoalNotReachedError, ToolError, TurnLimitError
-from tactician.llm import NO_OPTIONS, LanguageModel, LlmOptions, UserMessage
+from tactician.llm import NO_OPTIONS, AssistantMessage, LanguageModel, LlmOptions, OutputSpec, UserMessage
 from tactician.loop import TurnLoop, TurnPolicy, output_type
+from tactician.loop.endings import Answer
 from tactician.planning import Action, AStarPlanner, Goal
 from tactician.process import (
     DEFAULT_BINDING,
@@ -28,6 +28,42 @@ from tactician.process import (
 )
 from tactician.runs import RunContext
 from tactician.tools import Toolbox, snake_case
+
+_MOST_NUDGES: Final = 2
+
+
+class PersistentEnding:
+    """A reply is the answer, unless something is left to do: then the model gets it back, twice in a row at most.
+
+    Args:
+        left: says what is left to do; `None` when nothing is, or nothing can be done.
+        done: how much has been done.
+    """
+
+    instructions = ""
+    spec: OutputSpec | None = None
+
+    def __init__(self, left: Callable[[], str | None], done: Callable[[], int]) -> None:
+        self.nudge = ""
+        self._left = left
+        self._done = done
+        self._nudges = 0
+        self._done_then = -1
+
+    def tools(self, own: Toolbox) -> Toolbox:
+        """The tools that the model has."""
+        return own
+
+    def answer(self, message: AssistantMessage) -> Answer[str] | None:
+        """The answer in a reply; `None` when the model is to go on."""
+        if (done := self._done()) != self._done_then:
+            self._nudges, self._done_then = 0, done
+        if self._nudges >= _MOST_NUDGES or (left := self._left()) is None:
+            return Answer(message.text)
+        self._nudges += 1
+        self.nudge = left
+        return None
+
 
 DEFAULT_MAX_ROUNDS: Final = 10
 LEADER: Final = "supervise"

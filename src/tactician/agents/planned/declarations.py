@@ -1,14 +1,37 @@
-"""The decorators of a planned agent. They only write down what was declared; `compilation` reads it."""
+"""Decorators of planned agents. They only record what was declared; `compilation` reads it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final, TypeGuard, TypeVar, overload
 
 from tactician.errors import DeclarationError
+from tactician.planning import AStarPlanner, HybridPlanner, UtilityPlanner
+from tactician.planning import Planner as PlannerProtocol
 from tactician.process import DEFAULT_BINDING, ActionRetryPolicy, Export, OperationContext
 from tactician.process.phases import STATE, StateDeclaration
+
+
+class Planner(StrEnum):
+    """How an agent chooses its actions."""
+
+    GOAP = "goap"
+    """Plans the cheapest way to its best goal."""
+    UTILITY = "utility"
+    """Runs whatever is worth most now, as long as there is anything to run, or until a goal is reached."""
+    HYBRID = "hybrid"
+    """Runs what is worth more than it costs, and goes for its best goal by any number of steps."""
+    SUPERVISOR = "supervisor"
+    """Lets a model choose."""
+
+    def build(self) -> PlannerProtocol:
+        """A planner that works like this."""
+        if self is Planner.UTILITY:
+            return UtilityPlanner()
+        return HybridPlanner() if self is Planner.HYBRID else AStarPlanner()
+
 
 F = TypeVar("F", bound=Callable[..., object])
 C = TypeVar("C", bound=type)

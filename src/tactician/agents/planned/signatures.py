@@ -1,15 +1,15 @@
-"""Reads the signature of a declared method: what it needs from the blackboard, and what it gives."""
+"""Signatures of declared methods: what they need from the blackboard, and what they return."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import NoneType
-from typing import TypeAlias
+from typing import Any, TypeAlias, get_args, get_origin
 
-from tactician.agents.declarations import Resolver, by_name
-from tactician.agents.declaring.hints import classes_of, is_class, marks_of, members_of, remedy_for, written
+from tactician.agents.planned.annotations import classes_of, is_class, marks_of, members_of, remedy_for, written
+from tactician.agents.planned.declarations import ACTION, CONDITION, COST, Resolver, by_name
 from tactician.ai import Ai
 from tactician.process import DEFAULT_BINDING, AgentProcess, Blackboard, OperationContext
 from tactician.runs import RunContext
@@ -160,3 +160,29 @@ def _ambiguities(label: str, parameters: Sequence[Parameter]) -> Iterator[str]:
                 f"{label}: two parameters of type {kind.__name__} would get the same object; "
                 f"write Annotated[{kind.__name__}, by_name] to bind them by name"
             )
+
+
+def is_generator(function: Callable[..., object]) -> bool:
+    """Whether it yields, and so gives no object that could be waited for."""
+    return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+
+
+def wrong_shape(function: Callable[..., object], hints: Mapping[str, object]) -> Iterator[str]:
+    """What is wrong with what a method says that it gives: a sentence for each mistake."""
+    if is_generator(function):
+        yield "it yields, and has to give one thing; return it"
+    elif hasattr(function, ACTION):
+        return
+    elif hasattr(function, CONDITION) and not _returns(hints, bool):
+        yield f"it returns {written(hints['return'])}, and a condition holds or not; write `-> bool`"
+    elif hasattr(function, COST) and not _returns(hints, int, float):
+        yield f"it returns {written(hints['return'])}, and a cost is a number; write `-> float`"
+
+
+def _returns(hints: Mapping[str, object], *kinds: type) -> bool:
+    hint = hints.get("return", kinds[0])
+    if get_origin(hint) in (Awaitable, Coroutine):
+        hint = get_args(hint)[-1]
+    if hint in (Any, object):  # it does not say
+        return True
+    return all(isinstance(one, type) and issubclass(one, kinds) for one in members_of(hint))

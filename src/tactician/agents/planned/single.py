@@ -1,12 +1,12 @@
-"""A Runnable that says what it gives, as a planned agent of one action: it has processes, and is found by its goal."""
+"""Runnables of a known output type as planned agents of one action, which have processes and are found by their goal."""
 
 from __future__ import annotations
 
 from functools import partial
 
 from tactician.agents.base import BaseRunnable
-from tactician.agents.declaring.hints import descendants
-from tactician.agents.planned import PlannedAgent
+from tactician.agents.planned.annotations import descendants
+from tactician.agents.planned.planned_agent import PlannedAgent
 from tactician.planning import Action, Goal
 from tactician.process import (
     DEFAULT_BINDING,

@@ -1,4 +1,4 @@
-"""What an expression comes to on a blackboard."""
+"""Evaluation of expressions on a blackboard."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from types import (
 )
 from typing import TypeAlias, cast
 
-from tactician.agents.declaring.expressions import Expression
+from tactician.agents.planned.expressions import Expression
 from tactician.process import Blackboard, OperationContext
 
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")

@@ -11,10 +11,10 @@ from typing import Final, TypeVar, cast
 from pydantic import JsonValue
 
 from tactician.agents.base import BaseRunnable
-from tactician.agents.compilation import compile_classes
-from tactician.agents.declaring.methods import Source
-from tactician.agents.parameters import Provide
-from tactician.agents.planners import Planner
+from tactician.agents.planned.compilation import compile_classes
+from tactician.agents.planned.declarations import Planner
+from tactician.agents.planned.methods import Source
+from tactician.agents.planned.signatures import Provide
 from tactician.errors import DeclarationError, ProcessFailedError, ProcessStuckError, ProcessWaitingError
 from tactician.process import (
     AgentProcess,
@@ -229,6 +229,11 @@ def _outer(context: RunContext, request_id: str) -> str:
 def is_planned(value: object) -> bool:
     """Whether the value is an instance of a `@planned_agent` class."""
     return isinstance(getattr(type(value), DECLARED, None), _Declared)
+
+
+def is_planned_class(value: object) -> bool:
+    """Return whether the value is a `@planned_agent` class itself."""
+    return isinstance(value, type) and DECLARED in vars(value)
 
 
 def declared_source(instance: object) -> Source | None:

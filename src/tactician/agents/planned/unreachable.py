@@ -1,22 +1,42 @@
-"""What can never come true: conditions that need themselves, and names that nothing has."""
+"""Conditions that can never become true: those that need themselves, and names that nothing has."""
 
 from __future__ import annotations
 
 import ast
+import inspect
 import sys
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import is_dataclass
 
-from tactician.agents.declaring.evaluation import names_of, snake_case
-from tactician.agents.declaring.expressions import Expression, is_expression
-from tactician.agents.declaring.fields import fields_of, lacks
-from tactician.agents.declaring.hints import descendants, is_class
-from tactician.agents.declaring.methods import ActionMethod, Declarations, Source
-from tactician.agents.declaring.words import Words
+from pydantic import BaseModel
+
+from tactician.agents.planned.annotations import descendants, is_class
+from tactician.agents.planned.condition_names import ConditionNames
+from tactician.agents.planned.evaluation import names_of, snake_case
+from tactician.agents.planned.expressions import Expression, is_expression
+from tactician.agents.planned.methods import ActionMethod, Declarations, Source
 from tactician.process import DEFAULT_BINDING, UserInput
 from tactician.suggestions import closest
 
+_HOOKS = frozenset(("__getattr__", "__getattribute__"))
 
-def unreachable(declared: Declarations, words: Words) -> Iterator[str]:
+
+def fields_of(kind: type) -> frozenset[str]:
+    """The names that a class and its bases have annotations for."""
+    return frozenset(name for base in kind.__mro__ for name in inspect.get_annotations(base))
+
+
+def lacks(kind: type, name: str) -> bool:
+    """Whether no object of the class has the attribute: only data classes and models say what they have."""
+    if hasattr(kind, name) or name in fields_of(kind):
+        return False
+    own = {member for base in kind.__mro__ if base not in (object, BaseModel) for member in vars(base)}
+    if issubclass(kind, BaseModel):
+        return kind.model_config.get("extra") != "allow" and own.isdisjoint(_HOOKS)
+    return is_dataclass(kind) and "__dataclass_fields__" in vars(kind) and own.isdisjoint({*_HOOKS, "__post_init__"})
+
+
+def unreachable(declared: Declarations, words: ConditionNames) -> Iterator[str]:
     """A sentence for each: where it is, why it is never so, and what to do."""
     yield from _circles(declared)
     yield from _unbound(declared, words)
@@ -56,7 +76,7 @@ def _circles(declared: Declarations) -> Iterator[str]:
             )
 
 
-def _unbound(declared: Declarations, words: Words) -> Iterator[str]:
+def _unbound(declared: Declarations, words: ConditionNames) -> Iterator[str]:
     """Names that nothing is bound to, and that were meant for others: what is left may come from outside."""
     given = {str(thing.binding) for action in declared.actions for thing in words.bound(action)}
     wanted = {(method.name, one.binding) for method in declared.methods for one in method.signature.needs}
@@ -67,7 +87,7 @@ def _unbound(declared: Declarations, words: Words) -> Iterator[str]:
             yield f"{method}: no action binds anything to {name!r}; {hint}"
 
 
-def _named(words: Words) -> dict[str, list[type]]:
+def _named(words: ConditionNames) -> dict[str, list[type]]:
     """What expressions can name, and of which types it may be."""
     named: dict[str, list[type]] = {DEFAULT_BINDING: [object]}
     for root in (UserInput, *words.kinds):

@@ -1,17 +1,17 @@
-"""The names of conditions: for each type that there may be an object of it, and for what happened."""
+"""Names of conditions: one for each type that an object may be of, and one for each thing that happened."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
 
-from tactician.agents.declaring.hints import is_class
-from tactician.agents.declaring.methods import ActionMethod, Declarations
-from tactician.agents.parameters import Parameter
+from tactician.agents.planned.annotations import is_class
+from tactician.agents.planned.methods import ActionMethod, Declarations
+from tactician.agents.planned.signatures import Parameter
 from tactician.process import DEFAULT_BINDING
 
 
-class Words:
+class ConditionNames:
     """How the types of an agent are called: by their names, or by their full names where two have the same."""
 
     def __init__(self, declared: Declarations) -> None:

@@ -10,16 +10,15 @@ from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from functools import partial
 
 from tactician.agents.declaring import observing
-from tactician.agents.declaring.flow import Flow
-from tactician.agents.declaring.hints import descendants
-from tactician.agents.declaring.methods import ActionMethod, Declarations, Source
-from tactician.agents.declaring.mistakes import mistakes_in, wrong_handler
-from tactician.agents.declaring.reading import read
-from tactician.agents.declaring.renewal import Renewal
-from tactician.agents.declaring.settings import wrong_agent, wrong_resolvers
-from tactician.agents.declaring.words import Words
-from tactician.agents.parameters import INFRASTRUCTURE
-from tactician.agents.planners import Planner
+from tactician.agents.planned.annotations import descendants
+from tactician.agents.planned.condition_names import ConditionNames
+from tactician.agents.planned.declarations import Planner
+from tactician.agents.planned.late_classes import LateClasses
+from tactician.agents.planned.methods import ActionMethod, Declarations, Source
+from tactician.agents.planned.mistakes import mistakes_in, wrong_agent, wrong_handler, wrong_resolvers
+from tactician.agents.planned.reading import read
+from tactician.agents.planned.signatures import INFRASTRUCTURE
+from tactician.agents.planned.type_flow import TypeFlow
 from tactician.agents.supervision import supervised
 from tactician.errors import DeclarationError
 from tactician.planning import Action, Amount, Goal
@@ -52,7 +51,7 @@ def compile_classes(
         *(one for source in sources for one in wrong_resolvers(source.resolvers)),
     ]
     declared = read(sources, problems)
-    words = Words(declared)
+    words = ConditionNames(declared)
     problems.extend(mistakes_in(declared, words, needs_goal=needs_goal))
     problems.extend(problem for source in sources for problem in wrong_handler(source.kind))
     if problems:
@@ -60,16 +59,16 @@ def compile_classes(
     planner = Planner(planner)
     spec = _Compiler(declared, words).spec(name, description, planner, _stuck_handler(sources))
     again = partial(compile_classes, sources, name, description, planner, needs_goal=needs_goal)
-    return Renewal.attached(supervised(spec) if planner is Planner.SUPERVISOR else spec, again)
+    return LateClasses.attached(supervised(spec) if planner is Planner.SUPERVISOR else spec, again)
 
 
 class _Compiler:
     """Makes the specs of what was declared without a mistake."""
 
-    def __init__(self, declared: Declarations, words: Words) -> None:
+    def __init__(self, declared: Declarations, words: ConditionNames) -> None:
         self._declared = declared
         self._words = words
-        self._flow = Flow(declared, words)
+        self._flow = TypeFlow(declared, words)
 
     def spec(
         self, name: str, description: str, planner: Planner, stuck_handler: StuckHandler | None
@@ -150,7 +149,7 @@ def _amount(fixed: float, method: str | None) -> Amount:
     return fixed if method is None else price_in(method, fixed)
 
 
-def _types(declared: Declarations, words: Words) -> dict[str, type]:
+def _types(declared: Declarations, words: ConditionNames) -> dict[str, type]:
     """All types that may be on the blackboard, by their full names, and those that they had before."""
     known = (kind for one in (UserInput, *words.kinds, *declared.states) for kind in descendants(one))
     names = [(name, kind) for kind in known for name in stored_names(kind)]

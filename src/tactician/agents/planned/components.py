@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar, overload
 
-from tactician.agents.compilation import compile_classes
-from tactician.agents.declaring.methods import Source
-from tactician.agents.parameters import Provide
-from tactician.agents.planned import PlannedAgent, declared_source
-from tactician.agents.planners import Planner
+from tactician.agents.planned.compilation import compile_classes
+from tactician.agents.planned.declarations import Planner
+from tactician.agents.planned.methods import Source
+from tactician.agents.planned.planned_agent import PlannedAgent, declared_source
+from tactician.agents.planned.signatures import Provide
 from tactician.errors import DeclarationError
 from tactician.process import PlannedAgentSpec
 from tactician.tools import caller_namespace

@@ -1,16 +1,16 @@
-"""Agents whose types have new subclasses since they were read: states above all, which bring actions of their own."""
+"""Refresh of agents whose types have got new subclasses: states above all, which bring actions of their own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from tactician.agents.declaring.hints import descendants
+from tactician.agents.planned.annotations import descendants
 from tactician.process import ActionSpec, GoalSpec, PlannedAgentSpec
 
 
 @dataclass(frozen=True, slots=True)
-class Renewal:
+class LateClasses:
     """Reads an agent again when classes have been loaded since.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""Reads the declared methods of classes, and of the states that their actions return."""
+"""Reader of the declared methods of classes, and of the states that their actions return."""
 
 from __future__ import annotations
 
@@ -9,13 +9,33 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, cast, get_origin
 
-from tactician.agents.declarations import ACTION, CONDITION, COST, GOAL, ActionDeclaration, GoalDeclaration, Named
-from tactician.agents.declaring.expressions import Expression, ExpressionError, is_expression, parsed
-from tactician.agents.declaring.generics import specialized
-from tactician.agents.declaring.hints import UNDEFINED, descendants, generics_in, parts_of_class, written
-from tactician.agents.declaring.methods import ActionMethod, Declarations, Method, Source
-from tactician.agents.declaring.shapes import is_generator, wrong_shape
-from tactician.agents.parameters import Parameter, Signature, read_outputs, read_signature
+from tactician.agents.planned.annotations import (
+    UNDEFINED,
+    descendants,
+    generics_in,
+    parts_of_class,
+    specialized,
+    written,
+)
+from tactician.agents.planned.declarations import (
+    ACTION,
+    CONDITION,
+    COST,
+    GOAL,
+    ActionDeclaration,
+    GoalDeclaration,
+    Named,
+)
+from tactician.agents.planned.expressions import Expression, ExpressionError, is_expression, parsed
+from tactician.agents.planned.methods import ActionMethod, Declarations, Method, Source
+from tactician.agents.planned.signatures import (
+    Parameter,
+    Signature,
+    is_generator,
+    read_outputs,
+    read_signature,
+    wrong_shape,
+)
 from tactician.errors import DeclarationError
 from tactician.process.phases import state_of
 from tactician.tools import docs_of, resolved_hints

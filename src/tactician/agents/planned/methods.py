@@ -1,4 +1,4 @@
-"""What was declared: methods, and the classes that they belong to."""
+"""Declared methods, and the classes that they belong to."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from tactician.agents.declarations import ActionDeclaration, GoalDeclaration
-from tactician.agents.declaring.expressions import Expression
-from tactician.agents.parameters import Provide, Signature
+from tactician.agents.planned.declarations import ActionDeclaration, GoalDeclaration
+from tactician.agents.planned.expressions import Expression
+from tactician.agents.planned.signatures import Provide, Signature
 from tactician.process import DEFAULT_BINDING, OperationContext
 from tactician.process.phases import state_of
 from tactician.runs.threads import in_thread

@@ -1,13 +1,26 @@
-"""Annotations, as the planner understands them: classes whose objects can be told from others."""
+"""Annotations as the planner understands them: classes whose objects can be told from others."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from types import NoneType, UnionType
-from typing import Annotated, Final, Generic, TypeGuard, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Generic,
+    TypeAlias,
+    TypeGuard,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from pydantic import BaseModel
+from typing_extensions import get_original_bases
 
 from tactician.process.some_of import SomeOf, field_names
 
@@ -113,3 +126,32 @@ def descendants(kind: type) -> tuple[type, ...]:
     derived = (one for child in children for one in descendants(child))
     newest = {(one.__module__, one.__qualname__): one for one in derived}
     return (kind, *newest.values())
+
+
+_Known: TypeAlias = Mapping[object, object]
+
+
+def specialized(hints: Mapping[str, object], owner: type, attribute: str) -> dict[str, object]:
+    """The annotations of a method as they are in a class: `T` is `Story` in a `Writer(Generates[Story])`."""
+    home = next(kind for kind in owner.__mro__ if attribute in vars(kind))
+    known = _seen_from(owner, home, {})
+    return {name: _filled(hint, known) for name, hint in hints.items()} if known else dict(hints)
+
+
+def _seen_from(kind: type, home: type, known: _Known) -> _Known:
+    """What the type variables of a class stand for in one that derives from it."""
+    if kind is home:
+        return known
+    bases = ((get_origin(base) or base, get_args(base)) for base in get_original_bases(kind))
+    origin, arguments = next((origin, said) for origin, said in bases if home in origin.__mro__)
+    filled = (_filled(argument, known) for argument in arguments)
+    return _seen_from(origin, home, dict(zip(getattr(origin, "__parameters__", ()), filled, strict=False)))
+
+
+def _filled(hint: Any, known: _Known) -> object:  # noqa: ANN401 - what typing makes has no class in common
+    if isinstance(hint, TypeVar):
+        return known.get(hint, hint)
+    if isinstance(hint, type) or not (parameters := getattr(hint, "__parameters__", ())):
+        return hint
+    filled: object = hint[tuple(known.get(parameter, parameter) for parameter in parameters)]
+    return filled

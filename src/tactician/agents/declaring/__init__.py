@@ -1,1 +1,0 @@
-"""From a class with declared methods to what a process runs."""
