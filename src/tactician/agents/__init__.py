@@ -37,6 +37,7 @@ from tactician.agents.planned import (
     state,
 )
 from tactician.agents.spec import AgentSettings, AgentSpec
+from tactician.agents.supervision import DEFAULT_SUPERVISOR_ROUNDS, LEADER, supervise
 from tactician.agents.tempering import Tempered
 from tactician.tools import RunnableTool
 
@@ -83,4 +84,7 @@ __all__ = [
     "is_planned_class",
     "as_planned",
     "raise_unless_completed",
+    "supervise",
+    "LEADER",
+    "DEFAULT_SUPERVISOR_ROUNDS",
 ]

@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, TypeAlias, TypeVar
 
 from pydantic import Field, PrivateAttr, SerializeAsAny, TypeAdapter, ValidationError, WithJsonSchema
 
-from tactician.agents.base import BaseRunnable
+from tactician.agents import BaseRunnable
 from tactician.blueprint.building import Builder
 from tactician.blueprint.checking import mended_from
 from tactician.blueprint.limits import DEFAULT_LIMITS, Limits

@@ -17,7 +17,7 @@ from tactician.errors import ConfigurationError, DeclarationError, Problem
 from tactician.names import NameProblem, Names
 
 if TYPE_CHECKING:
-    from tactician.agents.base import BaseRunnable
+    from tactician.agents import BaseRunnable
     from tactician.blueprint.blueprint import Blueprint
     from tactician.blueprint.references import Other
 

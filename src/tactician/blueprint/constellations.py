@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tactician.agents.constellations import (
+from tactician.agents import (
     AgentNetwork,
     Broadcast,
     FirstOf,

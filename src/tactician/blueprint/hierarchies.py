@@ -6,9 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tactician.agents.agent import Agent
-from tactician.agents.base import BaseRunnable
-from tactician.agents.constellations import Department, HierarchicalAgents
+from tactician.agents import Agent, BaseRunnable, Department, HierarchicalAgents
 from tactician.blueprint.blueprint import Blueprint, Node, blueprint_type
 from tactician.blueprint.building import Builder
 from tactician.blueprint.models import trace_part, traced

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic.alias_generators import to_camel
 
-from tactician.agents.base import BaseRunnable
-from tactician.agents.tempering import Tempered
+from tactician.agents import BaseRunnable, Tempered
 from tactician.blueprint.parts import Part
 from tactician.blueprint.settings import OptionsPart, ResponderPart, RetryPart, TracePart
 from tactician.llm import (

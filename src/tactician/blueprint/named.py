@@ -10,8 +10,7 @@ from pydantic import JsonValue, Secret, SecretBytes, SecretStr, TypeAdapter, Val
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from tactician.agents import PlannedAgent, is_planned_class
-from tactician.agents.function import FunctionRunnable, runnable
+from tactician.agents import FunctionRunnable, PlannedAgent, is_planned_class, runnable
 from tactician.blueprint.blueprint import Blueprint, blueprint_type
 from tactician.blueprint.building import Builder
 from tactician.blueprint.parts import Name

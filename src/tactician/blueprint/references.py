@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tactician.agents.base import BaseRunnable
+from tactician.agents import BaseRunnable
 from tactician.blueprint.blueprint import Blueprint, Draft, blueprint_type
 from tactician.blueprint.building import Builder
 from tactician.blueprint.limits import Limits

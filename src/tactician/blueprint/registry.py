@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Lock, RLock
 from typing import Final, TypeAlias
 
-from tactician.agents.base import BaseRunnable
+from tactician.agents import BaseRunnable
 from tactician.blueprint.blueprint import Blueprint
 from tactician.blueprint.following import followed
 from tactician.blueprint.limits import DEFAULT_LIMITS, Limits

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from rich.markup import escape
 from rich.tree import Tree
 
-from tactician.agents.supervision import LEADER
+from tactician.agents import LEADER
 from tactician.planning import Plan, UtilityPlanner, WorldState
 from tactician.process import ActionSpec, GoalSpec, PlannedAgentSpec
 

@@ -1,6 +1,7 @@
 """Every conversation with tools runs here."""
 
 from tactician.loop.autonomy import TASK_OVER, Autonomous
+from tactician.loop.endings import Answer
 from tactician.loop.guards import NO_GUARDS, Guards
 from tactician.loop.handoff import Handoff, HistoryFilter, handoff, last_messages, without_tools
 from tactician.loop.output import InvalidOutput, OutputType, output_type
@@ -26,4 +27,5 @@ __all__ = [
     "OutputType",
     "output_type",
     "InvalidOutput",
+    "Answer",
 ]

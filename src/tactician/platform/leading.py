@@ -9,8 +9,7 @@ from typing import Final, cast
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from tactician.agents import PlannedAgent, Planner, combined_spec, is_component
-from tactician.agents.supervision import supervised
+from tactician.agents import PlannedAgent, Planner, combined_spec, is_component, supervise
 from tactician.errors import AgentNotFoundError, StoredStateError
 from tactician.llm import LanguageModel, LlmOptions
 from tactician.planning import Goal
@@ -51,7 +50,7 @@ def led(
     if model is None or isinstance(model, str | LlmOptions):
         recipe = Recipe(tuple(map(_registered_name, scope)), type_name(wanted), model, max_rounds)
         spec = replace(spec, recipe=cast("dict[str, JsonValue]", _adapter().dump_python(recipe, mode="json")))
-    return PlannedAgent.of(supervised(spec, model=model, max_rounds=max_rounds))
+    return PlannedAgent.of(supervise(spec, model=model, max_rounds=max_rounds))
 
 
 def is_led(name: str) -> bool:

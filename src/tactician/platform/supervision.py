@@ -7,8 +7,7 @@ from typing import Generic, cast
 
 from typing_extensions import TypeVar
 
-from tactician.agents import raise_unless_completed
-from tactician.agents.supervision import DEFAULT_MAX_ROUNDS
+from tactician.agents import DEFAULT_SUPERVISOR_ROUNDS, raise_unless_completed
 from tactician.errors import ConfigurationError, ProcessFailedError
 from tactician.llm import LanguageModel, LlmOptions
 from tactician.platform.leading import led
@@ -38,7 +37,7 @@ class SupervisorInvocation(Generic[T]):
 
     platform: Platform
     model: str | LlmOptions | LanguageModel | None = None
-    max_rounds: int = DEFAULT_MAX_ROUNDS
+    max_rounds: int = DEFAULT_SUPERVISOR_ROUNDS
     options: ProcessOptions | None = None
     wanted: type[T] | None = None
     scope: tuple[object, ...] = ()

@@ -19,6 +19,7 @@ from tactician.runs.pausing import (
 from tactician.runs.result import RunResult, RunStatus
 from tactician.runs.runnable import Input, Runnable, is_conversation, messages_of, run_blocking, stream_events
 from tactician.runs.store import Lease, MemoryRuns, RunRecord, RunStore, default_store
+from tactician.runs.threads import in_thread
 
 __all__ = [
     "Runnable",
@@ -55,4 +56,5 @@ __all__ = [
     "new_id",
     "run_blocking",
     "stream_events",
+    "in_thread",
 ]

@@ -2,7 +2,7 @@
 
 from tactician.tools.arguments import repaired_arguments
 from tactician.tools.declared import DeclaredTool, ToolExecutor
-from tactician.tools.function import FunctionTool, problems_of, tool
+from tactician.tools.function import FunctionTool, invalid_arguments, problems_of, tool
 from tactician.tools.groups import ToolGroup, ToolGroupPermission, ToolSource, tools_in, unknown_groups
 from tactician.tools.runnable import RunnableTool
 from tactician.tools.selection import ToolGroups
@@ -40,4 +40,5 @@ __all__ = [
     "docs_of",
     "resolved_hints",
     "caller_namespace",
+    "invalid_arguments",
 ]

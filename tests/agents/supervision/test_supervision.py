@@ -25,7 +25,7 @@ from tactician import (
     state,
 )
 from tactician.agents import PlannedAgent, Planner
-from tactician.agents.supervision import supervised
+from tactician.agents.supervision import supervise
 from tactician.errors import BudgetError, GoalNotReachedError, ProcessFailedError, Replan
 from tactician.events import ActionCompleted, ActionStarted, Event
 from tactician.llm import ModelRequest, ModelResponse, ToolSpec
@@ -217,7 +217,7 @@ class TestItsWork:
 
     async def test_its_rounds_are_limited(self) -> None:
         model = ScriptedModel(GATHER, GATHER, "Out of rounds.")
-        agent = PlannedAgent.of(supervised(PlannedAgent(Planned()).spec, model=model, max_rounds=2).of(Planned()))
+        agent = PlannedAgent.of(supervise(PlannedAgent(Planned()).spec, model=model, max_rounds=2).of(Planned()))
         process = await Platform(models=ScriptedModel()).start(agent, "go")
         assert "Out of rounds." in str(process.failure)
         assert model.calls[2].tool_choice == "none"
@@ -228,7 +228,7 @@ class TestItsWork:
 
     async def test_it_can_be_told_more(self) -> None:
         model = ScriptedModel("no")
-        spec = supervised(PlannedAgent(Planned()).spec, model="small", instructions="Be quick.").of(Planned())
+        spec = supervise(PlannedAgent(Planned()).spec, model="small", instructions="Be quick.").of(Planned())
         await Platform(models=model).start(PlannedAgent.of(spec), "go")
         assert "Be quick." in str(model.calls[0].messages)
         assert model.calls[0].options.model == "small"

@@ -16,9 +16,7 @@ from tactician.ai import Ai
 from tactician.errors import DeclarationError, InvalidArgumentsError, OutputError
 from tactician.llm import Text, UserMessage, text_of
 from tactician.loop import InvalidOutput, output_type
-from tactician.process import OperationContext, UserInput
-from tactician.process.context import ai_in, operation_in
-from tactician.process.people import asking_for
+from tactician.process import OperationContext, UserInput, ai_in, asking_for, operation_in
 from tactician.runs import Input, RunContext, Runnable, RunResult, RunStatus, is_conversation, messages_of
 from tactician.tools import as_text, resolved_hints
 

@@ -22,7 +22,7 @@ from typing import (
 from pydantic import BaseModel
 from typing_extensions import get_original_bases
 
-from tactician.process.some_of import SomeOf, field_names
+from tactician.process import SomeOf, field_names
 
 _REMEDY: Final = "wrap it in a class of its own, so that the planner can tell it from others"
 _ONE_EACH: Final = "take one parameter for each, as in `story: Story | None`, or a class that they derive from"

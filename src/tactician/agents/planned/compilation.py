@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from functools import partial
 
-from tactician.agents.declaring import observing
 from tactician.agents.planned.annotations import descendants
 from tactician.agents.planned.condition_names import ConditionNames
 from tactician.agents.planned.declarations import Planner
@@ -18,8 +17,8 @@ from tactician.agents.planned.methods import ActionMethod, Declarations, Source
 from tactician.agents.planned.mistakes import mistakes_in, wrong_agent, wrong_handler, wrong_resolvers
 from tactician.agents.planned.reading import read
 from tactician.agents.planned.signatures import INFRASTRUCTURE
-from tactician.agents.planned.type_flow import TypeFlow
-from tactician.agents.supervision import supervised
+from tactician.agents.planned.type_flow import TypeFlow, conditions, observations, prices
+from tactician.agents.supervision import supervise
 from tactician.errors import DeclarationError
 from tactician.planning import Action, Amount, Goal
 from tactician.process import (
@@ -31,11 +30,12 @@ from tactician.process import (
     PlannedAgentSpec,
     StuckHandler,
     UserInput,
+    keeps_all,
+    price_in,
+    state_of,
     stored_names,
     type_name,
 )
-from tactician.process.phases import keeps_all, state_of
-from tactician.process.pricing import price_in
 
 
 def compile_classes(
@@ -59,7 +59,7 @@ def compile_classes(
     planner = Planner(planner)
     spec = _Compiler(declared, words).spec(name, description, planner, _stuck_handler(sources))
     again = partial(compile_classes, sources, name, description, planner, needs_goal=needs_goal)
-    return LateClasses.attached(supervised(spec) if planner is Planner.SUPERVISOR else spec, again)
+    return LateClasses.attached(supervise(spec) if planner is Planner.SUPERVISOR else spec, again)
 
 
 class _Compiler:
@@ -86,10 +86,10 @@ class _Compiler:
             description,
             tuple(self._action(action, needs[action.name], needed) for action in declared.actions),
             goals,
-            observing.observations(declared, self._words, needed),
+            observations(declared, self._words, needed),
             planner=planner.build(),
-            conditions=observing.conditions(declared, needed),
-            prices=observing.prices(declared),
+            conditions=conditions(declared, needed),
+            prices=prices(declared),
             types=_types(declared, self._words),
             generics=declared.generics,
             bindings=declared.bindings,

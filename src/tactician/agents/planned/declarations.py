@@ -10,8 +10,7 @@ from typing import Final, TypeGuard, TypeVar, overload
 from tactician.errors import DeclarationError
 from tactician.planning import AStarPlanner, HybridPlanner, UtilityPlanner
 from tactician.planning import Planner as PlannerProtocol
-from tactician.process import DEFAULT_BINDING, ActionRetryPolicy, Export, OperationContext
-from tactician.process.phases import STATE, StateDeclaration
+from tactician.process import DEFAULT_BINDING, STATE, ActionRetryPolicy, Export, OperationContext, StateDeclaration
 
 
 class Planner(StrEnum):

@@ -9,9 +9,8 @@ from functools import partial
 from tactician.agents.planned.declarations import ActionDeclaration, GoalDeclaration
 from tactician.agents.planned.expressions import Expression
 from tactician.agents.planned.signatures import Provide, Signature
-from tactician.process import DEFAULT_BINDING, OperationContext
-from tactician.process.phases import state_of
-from tactician.runs.threads import in_thread
+from tactician.process import DEFAULT_BINDING, OperationContext, state_of
+from tactician.runs import in_thread
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,7 @@ from tactician.agents.planned.declarations import ActionDeclaration, GoalDeclara
 from tactician.agents.planned.expressions import is_expression
 from tactician.agents.planned.methods import ActionMethod, Declarations
 from tactician.agents.planned.unreachable import similar, unreachable
-from tactician.process import ActionRetryPolicy, Export
-from tactician.process.phases import state_of
+from tactician.process import ActionRetryPolicy, Export, state_of
 
 _NAMES: Final = {
     "pre": "write the name of a @condition, or an expression",

@@ -17,14 +17,15 @@ from tactician.agents.planned.methods import Source
 from tactician.agents.planned.signatures import Provide
 from tactician.errors import DeclarationError, ProcessFailedError, ProcessStuckError, ProcessWaitingError
 from tactician.process import (
+    TOWARDS,
     AgentProcess,
+    Named,
     PlannedAgentSpec,
     ProcessOptions,
     ProcessStatus,
+    rejection_behind,
+    with_named,
 )
-from tactician.process.inputs import Named, with_named
-from tactician.process.nesting import TOWARDS
-from tactician.process.stuck import rejection_behind
 from tactician.runs import Budget, Input, Paused, RunContext, RunResult, begin, is_conversation
 from tactician.tools import caller_namespace
 

@@ -37,7 +37,7 @@ from tactician.agents.planned.signatures import (
     wrong_shape,
 )
 from tactician.errors import DeclarationError
-from tactician.process.phases import state_of
+from tactician.process import state_of
 from tactician.tools import docs_of, resolved_hints
 
 _logger = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""Runnables of a known output type as planned agents of one action, which have processes and are found by their goal."""
+"""Runnables of a known output type as planned agents of one action: a goal finds them, and they have processes."""
 
 from __future__ import annotations
 

@@ -6,14 +6,12 @@ from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import methodcaller
 
-from tactician.agents.declaring import evaluation
 from tactician.agents.planned.annotations import descendants
 from tactician.agents.planned.condition_names import ConditionNames, may_give, surely_gives
-from tactician.agents.planned.evaluation import names_of
+from tactician.agents.planned.evaluation import holds, names_of
 from tactician.agents.planned.methods import ActionMethod, Declarations, Method
 from tactician.agents.planned.signatures import Parameter
-from tactician.process import Blackboard, Look, Observe, OperationContext, Price
-from tactician.process.phases import state_of
+from tactician.process import Blackboard, Look, Observe, OperationContext, Price, state_of
 
 
 class TypeFlow:
@@ -127,7 +125,7 @@ def conditions(declared: Declarations, needed: Iterable[str]) -> dict[str, Obser
         if (method := declared.conditions.get(name)) is not None:
             found[name] = partial(_holds, method)
         elif (expression := declared.expressions.get(name)) is not None:
-            found[name] = partial(evaluation.holds, expression)
+            found[name] = partial(holds, expression)
     return found
 
 

@@ -1,5 +1,5 @@
 """A model that leads the actions of a planned agent, instead of a planner."""
 
-from tactician.agents.supervision.supervised import DEFAULT_MAX_ROUNDS, LEADER, supervised
+from tactician.agents.supervision.supervised import DEFAULT_SUPERVISOR_ROUNDS, LEADER, supervise
 
-__all__ = ["supervised", "DEFAULT_MAX_ROUNDS", "LEADER"]
+__all__ = ["supervise", "DEFAULT_SUPERVISOR_ROUNDS", "LEADER"]

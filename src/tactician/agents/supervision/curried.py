@@ -14,8 +14,7 @@ from tactician.errors import ToolError
 from tactician.llm import ToolSpec
 from tactician.process import ActionRun, ActionSpec, OperationContext, PlannedAgentSpec
 from tactician.runs import RunContext
-from tactician.tools import Tool, ToolTraits, as_text, snake_case
-from tactician.tools.function import invalid_arguments
+from tactician.tools import Tool, ToolTraits, as_text, invalid_arguments, snake_case
 
 BINDING = "made by the supervisor"
 

@@ -13,8 +13,7 @@ from pydantic_core import to_json
 from tactician.agents.supervision.curried import CurriedAction, Situation, form_of
 from tactician.errors import GoalNotReachedError, ToolError, TurnLimitError
 from tactician.llm import NO_OPTIONS, AssistantMessage, LanguageModel, LlmOptions, OutputSpec, UserMessage
-from tactician.loop import TurnLoop, TurnPolicy, output_type
-from tactician.loop.endings import Answer
+from tactician.loop import Answer, TurnLoop, TurnPolicy, output_type
 from tactician.planning import Action, AStarPlanner, Goal
 from tactician.process import (
     DEFAULT_BINDING,
@@ -65,7 +64,7 @@ class PersistentEnding:
         return None
 
 
-DEFAULT_MAX_ROUNDS: Final = 10
+DEFAULT_SUPERVISOR_ROUNDS: Final = 10
 LEADER: Final = "supervise"
 _RAN: Final = f"ran {LEADER}"
 _INSTRUCTIONS: Final = """You lead the work towards a goal. Call tools until the goal is reached.
@@ -73,11 +72,11 @@ What a tool gives is kept, and goes to every tool that needs it: pass only the a
 Tools that are READY can be called at once, also several together. One that is NOT READY says what it needs first."""
 
 
-def supervised(
+def supervise(
     spec: PlannedAgentSpec,
     *,
     model: str | LlmOptions | LanguageModel | None = None,
-    max_rounds: int = DEFAULT_MAX_ROUNDS,
+    max_rounds: int = DEFAULT_SUPERVISOR_ROUNDS,
     instructions: str = "",
 ) -> PlannedAgentSpec:
     """The same agent, led by a model instead of its planner.
