@@ -51,8 +51,7 @@ from tactician.llm.model import (
 )
 from tactician.llm.model_profiles import ModelProfile, ModelProfiles
 from tactician.llm.observer import Observer
-from tactician.llm.options import NO_OPTIONS, LlmOptions
-from tactician.llm.pricing import ModelPrice, cost_of, price_for
+from tactician.llm.options import NO_OPTIONS, LlmOptions, TraceMetadata
 from tactician.llm.provider_access import ProviderAccess
 from tactician.llm.providers import PROVIDERS, Provider
 from tactician.llm.pydantic_ai_adapter import PydanticAiModel
@@ -70,8 +69,7 @@ from tactician.llm.routing import (
     full_name,
 )
 from tactician.llm.schema import closed, is_strict
-from tactician.llm.trace import TraceMetadata
-from tactician.llm.usage import NO_USAGE, Usage, UsageTally
+from tactician.llm.usage import NO_USAGE, ModelPrice, Usage, UsageTally, cost_of, price_for
 
 __all__ = [
     "SystemMessage",

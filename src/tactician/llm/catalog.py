@@ -11,10 +11,9 @@ from tactician.config import ModelSettings, Settings, load_settings
 from tactician.llm.embeddings import EmbeddingModel
 from tactician.llm.endpoint_resolver import CHAT, EMBEDDINGS, IMAGES, EndpointResolver, ModelEntry, ModelKind, is_local
 from tactician.llm.images import ImageModel
-from tactician.llm.instances import deployments_of
 from tactician.llm.model import LanguageModel
 from tactician.llm.options import LlmOptions
-from tactician.llm.routing import Deployment, DeploymentStatus, ModelRouter
+from tactician.llm.routing import Deployment, DeploymentStatus, ModelRouter, deployments_of
 
 M = TypeVar("M")
 

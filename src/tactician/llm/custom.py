@@ -21,8 +21,8 @@ from pydantic.alias_generators import to_camel
 
 from tactician.llm.feature_check import OnUnsupported
 from tactician.llm.model import Features
-from tactician.llm.pricing import ModelPrice
 from tactician.llm.provider import Provider
+from tactician.llm.usage import ModelPrice
 from tactician.llm.wire import WIRE_FORMATS, Dialect
 
 KNOWN_FEATURES = (

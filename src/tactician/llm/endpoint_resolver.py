@@ -25,7 +25,6 @@ from tactician.llm.images import DEFAULT_IMAGE_MODEL, IMAGE_PROVIDERS, ImageMode
 from tactician.llm.instances import parse_instances
 from tactician.llm.model import LanguageModel
 from tactician.llm.model_profiles import ModelProfiles, parse_profiles
-from tactician.llm.pricing import ModelPrice
 from tactician.llm.provider_access import (
     INSTANCES_VARIABLE,
     ProviderAccess,
@@ -38,6 +37,7 @@ from tactician.llm.provider_access import (
 from tactician.llm.providers import PROVIDERS
 from tactician.llm.remote import RemoteModel
 from tactician.llm.routing import ModelRetryPolicy, full_name
+from tactician.llm.usage import ModelPrice
 from tactician.suggestions import did_you_mean
 
 MODEL_VARIABLE = "TACTICIAN_MODEL"

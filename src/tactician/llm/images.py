@@ -1,4 +1,4 @@
-"""Pictures from words: OpenAI's `POST /images/generations` and `POST /images/edits`.
+"""Images from words: OpenAI's `POST /images/generations` and `POST /images/edits`.
 
 Source: the OpenAI API reference, "Create image" and "Create image edit"; Azure OpenAI's REST API reference.
 """
@@ -16,11 +16,10 @@ from urllib.parse import quote
 from tactician.errors import MalformedResponseError, ModelRequestError, UnsupportedFeatureError
 from tactician.llm.http import FormField, post_form, post_json
 from tactician.llm.messages import Image
-from tactician.llm.pricing import NO_PRICES, ModelPrice
 from tactician.llm.provider_access import ProviderAccess, check_serves
 from tactician.llm.remote import Endpoint
 from tactician.llm.routing import ModelRetryPolicy, retry
-from tactician.llm.usage import NO_USAGE, Usage
+from tactician.llm.usage import NO_PRICES, NO_USAGE, ModelPrice, Usage
 from tactician.llm.wire import count
 
 DEFAULT_IMAGE_MODEL = "gpt-image-2.5-sunburst"
@@ -29,17 +28,17 @@ _GENERATIONS = "/images/generations"
 _EDITS = "/images/edits"
 IMAGE_PROVIDERS = ("openai", "azure-openai")
 _MAKES_ONLY = frozenset({"image_generation"})
-# What DALL-E calls the qualities, in the words of the models after it.
+# The qualities of DALL-E, in the words of the models after it.
 _QUALITIES = {"standard": "auto", "hd": "high"}
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedImages:
-    """What an image model made.
+    """Images that an image model made.
 
     Attributes:
         model: the full name of the model.
-        usage: the tokens that it took, where the provider counts pictures in tokens.
+        usage: the tokens that they took, where the provider counts images in tokens.
     """
 
     images: tuple[Image, ...] = field(repr=False)
@@ -49,7 +48,7 @@ class GeneratedImages:
 
 @runtime_checkable
 class ImageModel(Protocol):
-    """Anything that makes pictures."""
+    """Model that makes images."""
 
     @property
     def name(self) -> str:
@@ -59,7 +58,7 @@ class ImageModel(Protocol):
     async def generate(
         self, prompt: str, *, size: str = "1024x1024", quality: str = "standard", n: int = 1
     ) -> GeneratedImages:
-        """`n` pictures of what the prompt says; `size` is width x height in pixels.
+        """Make `n` images of what the prompt says; `size` is width x height in pixels.
 
         Raises:
             ModelError: of the kind that fits the failure.
@@ -67,7 +66,7 @@ class ImageModel(Protocol):
         ...
 
     async def edit(self, image: Image, prompt: str, *, mask: Image | None = None) -> GeneratedImages:
-        """The picture, changed as the prompt says; only where the `mask` is transparent, when there is one.
+        """Change the image as the prompt says; only where the `mask` is transparent, when there is one.
 
         Raises:
             ModelError: of the kind that fits the failure.
@@ -79,10 +78,10 @@ class RemoteImageModel(ImageModel):
     """One image model at one endpoint. `{model}` in the endpoint's URL stands for the model's name.
 
     Args:
-        endpoint: the URL for new pictures.
+        endpoint: where new images are made.
         edit_url: the URL for edits; `None` where there are none.
         edit_model: the model for edits: `model` itself, or the default one for DALL-E 3, which cannot edit.
-        retries: what is tried again, and how often; nothing, without them.
+        retries: which failures are retried, and how often; none, when `None`.
     """
 
     def __init__(
@@ -136,7 +135,7 @@ class RemoteImageModel(ImageModel):
     async def generate(
         self, prompt: str, *, size: str = "1024x1024", quality: str = "standard", n: int = 1
     ) -> GeneratedImages:
-        """`n` pictures of what the prompt says.
+        """Make `n` images of what the prompt says.
 
         Args:
             prompt: what to show.
@@ -159,14 +158,14 @@ class RemoteImageModel(ImageModel):
             body["response_format"] = "b64_json"  # the models after it send nothing else, and refuse the field
         headers = {"Content-Type": "application/json", **self.endpoint.headers}
         post = partial(post_json, self._url, body, headers, self.endpoint.timeout, self.name)
-        return await self._made(post, self.model)
+        return await self._request(post, self.model)
 
     async def edit(self, image: Image, prompt: str, *, mask: Image | None = None) -> GeneratedImages:
-        """The picture, changed as the prompt says; only where the `mask` is transparent, when there is one.
+        """Change the image as the prompt says; only where the `mask` is transparent, when there is one.
 
         Raises:
-            UnsupportedFeatureError: when the endpoint edits no pictures.
-            ModelRequestError: when a picture is not given as bytes.
+            UnsupportedFeatureError: when the endpoint edits no images.
+            ModelRequestError: when an image is not given as bytes.
             ModelError: of the kind that fits any other failure.
         """
         if self._edit_url is None:
@@ -180,7 +179,7 @@ class RemoteImageModel(ImageModel):
         ]
         headers, seconds = self.endpoint.headers, self.endpoint.timeout
         post = partial(post_form, self._edit_url, fields, headers, seconds, self.name)
-        return await self._made(post, self.edit_model)
+        return await self._request(post, self.edit_model)
 
     def _check_prompt(self, prompt: str) -> None:
         if not prompt.strip():
@@ -201,11 +200,11 @@ class RemoteImageModel(ImageModel):
             raise ModelRequestError(f"{self.name}: the {name} is not base64 ({error})", model=self.name) from None
         return FormField(name, content, f"{name}.{image.media_type.rpartition('/')[2]}", image.media_type)
 
-    async def _made(self, post: Callable[[], Awaitable[object]], model: str) -> GeneratedImages:
-        async def once() -> GeneratedImages:
+    async def _request(self, post: Callable[[], Awaitable[object]], model: str) -> GeneratedImages:
+        async def attempt() -> GeneratedImages:
             return self._decode(await post(), model)
 
-        return await retry(once, self.retries)
+        return await retry(attempt, self.retries)
 
     def _decode(self, body: object, model: str) -> GeneratedImages:
         try:

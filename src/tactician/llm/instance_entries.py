@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tactician.llm.model_profiles import BUILT_IN_PROFILES, ModelProfiles
-from tactician.llm.pricing import ModelPrice
 from tactician.llm.provider import Provider
 from tactician.llm.provider_access import UNPRINTABLE, ProviderAccess, split_url
 from tactician.llm.providers import PROVIDERS
 from tactician.llm.remote import Endpoint, RemoteModel
+from tactician.llm.usage import ModelPrice
 from tactician.suggestions import did_you_mean
 
 KNOWN_PROVIDERS = (*PROVIDERS, "custom")

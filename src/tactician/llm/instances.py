@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pydantic import TypeAdapter, ValidationError
@@ -11,18 +11,8 @@ from pydantic import TypeAdapter, ValidationError
 from tactician.errors import ConfigurationError, in_lines
 from tactician.llm.instance_entries import KNOWN_PROVIDERS, Instance, Mistakes, is_wanted, read_entry, resolved
 from tactician.llm.model_profiles import BUILT_IN_PROFILES, ModelProfiles
-from tactician.llm.pricing import NO_PRICES, ModelPrice
 from tactician.llm.provider_access import INSTANCES_VARIABLE, PROVIDERS_VARIABLE, enabled_providers
-from tactician.llm.routing import Deployment
-
-
-def deployments_of(instances: Iterable[Instance]) -> tuple[Deployment, ...]:
-    """What a router spreads calls over: each model of each instance, within the limit that the instance sets."""
-    return tuple(
-        Deployment(instance.id, model, instance.model(model), instance.rate_limit(model))
-        for instance in instances
-        for model in instance.models
-    )
+from tactician.llm.usage import NO_PRICES, ModelPrice
 
 
 def parse_instances(

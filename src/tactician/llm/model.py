@@ -9,8 +9,7 @@ from typing import Literal, Protocol, TypeAlias, runtime_checkable
 from tactician.llm.messages import AssistantMessage, Message, SystemMessage, text_of
 from tactician.llm.observer import Observer
 from tactician.llm.options import NO_OPTIONS, LlmOptions
-from tactician.llm.pricing import ModelPrice
-from tactician.llm.usage import NO_USAGE, Usage
+from tactician.llm.usage import NO_USAGE, ModelPrice, Usage
 
 JsonSchema: TypeAlias = Mapping[str, object]
 FinishReason: TypeAlias = Literal["stop", "length", "tool_calls", "content_filter"]

@@ -1,15 +1,49 @@
-"""How a model is to be called."""
+"""Options of a call: which model, how, and what the call belongs to."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 
-from tactician.llm.trace import TraceMetadata
+from pydantic import JsonValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceMetadata:
+    """Trace that a request belongs to. It goes to providers that pass it on to observability tools, and to no other.
+
+    Attributes:
+        trace_id: the same for all requests that belong together.
+        trace_name: what they are called together.
+        span_name: what the step is called that the request is part of.
+        generation_name: what the request itself is called.
+        parent_span_id: the span of the caller that it is part of.
+        environment: where it runs, for example `"production"`.
+        metadata: whatever else is to be known of it.
+    """
+
+    trace_id: str | None = None
+    trace_name: str | None = None
+    span_name: str | None = None
+    generation_name: str | None = None
+    parent_span_id: str | None = None
+    environment: str | None = None
+    metadata: Mapping[str, JsonValue] = field(default_factory=dict, hash=False)
+
+    def over(self, base: TraceMetadata) -> TraceMetadata:
+        """Return this trace with the values of `base` where it has none, also for each key of `metadata`."""
+        unsaid = {name: getattr(base, name) for name in _TRACE_NAMES if getattr(self, name) is None}
+        return replace(self, metadata={**base.metadata, **self.metadata}, **unsaid)
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Return the object that goes over the wire, with the `metadata` beside the other values."""
+        named = {name: value for name in _TRACE_NAMES if (value := getattr(self, name)) is not None}
+        return {**self.metadata, **named}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmOptions:
-    """Which model to call, and how. Everything left `None` is the model's own default.
+    """Choice of a model and how to call it. Everything left `None` is the model's own default.
 
     Attributes:
         model: a name such as `"gpt-5.4"`, `"openai:gpt-5.4"`, `"local"` or `"role:reviewer"`.
@@ -49,7 +83,7 @@ class LlmOptions:
         return f"role:{self.role}" if self.role is not None else None
 
     def over(self, base: LlmOptions) -> LlmOptions:
-        """These options, and those of `base` where these say nothing."""
+        """Return these options with those of `base` where these have none."""
         if base is NO_OPTIONS or base == self:
             return self
         names = _HYPERPARAMETERS if self.wanted is not None else _NAMES
@@ -57,12 +91,13 @@ class LlmOptions:
         return merged if self.trace is None else merged.within(base.trace)
 
     def within(self, trace: TraceMetadata | None) -> LlmOptions:
-        """These options for a request in such surroundings: what they say of the trace themselves comes first."""
+        """Return these options for a request within a trace; their own trace wins."""
         if trace is None or trace is self.trace:
             return self
         return replace(self, trace=trace if self.trace is None else self.trace.over(trace))
 
 
-_NAMES = tuple(field.name for field in fields(LlmOptions))
+_TRACE_NAMES = tuple(one.name for one in fields(TraceMetadata) if one.name != "metadata")
+_NAMES = tuple(one.name for one in fields(LlmOptions))
 _HYPERPARAMETERS = tuple(name for name in _NAMES if name not in ("model", "role"))
 NO_OPTIONS = LlmOptions()

@@ -9,8 +9,8 @@ from urllib.parse import urlencode, urlsplit
 from tactician.llm.feature_check import FeatureCheck, OnUnsupported
 from tactician.llm.model import Features
 from tactician.llm.model_profiles import BUILT_IN_PROFILES, ModelProfiles
-from tactician.llm.pricing import NO_PRICES, ModelPrice
 from tactician.llm.remote import FULL_FEATURES, Endpoint
+from tactician.llm.usage import NO_PRICES, ModelPrice
 from tactician.llm.wire import BINDING_HEADER, DEFAULT_DIALECT, OPENAI_CHAT, Dialect, WireFormat
 
 

@@ -11,8 +11,8 @@ from tactician.errors import ThinkingRefusedError
 from tactician.llm.feature_check import FeatureCheck
 from tactician.llm.http import post_json, post_stream
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
-from tactician.llm.pricing import ModelPrice, price_for
 from tactician.llm.request_adapter import RestoreResponse
+from tactician.llm.usage import ModelPrice, price_for
 from tactician.llm.wire import DEFAULT_DIALECT, OPENAI_CHAT, Dialect, SseDecoder, WireFormat
 
 DEFAULT_TIMEOUT = 120.0

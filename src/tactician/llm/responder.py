@@ -11,11 +11,10 @@ from urllib.parse import urlsplit
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.errors import ConfigurationError, in_lines
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
-from tactician.llm.options import NO_OPTIONS, LlmOptions
+from tactician.llm.options import NO_OPTIONS, LlmOptions, TraceMetadata
 from tactician.llm.provider_access import ApiFormat, ProviderAccess, access_by_name, access_by_url
 from tactician.llm.remote import Endpoint, RemoteModel
 from tactician.llm.routing import Deployment, ModelRetryPolicy, ModelRouter, RetryRule, RoutedModel, full_name
-from tactician.llm.trace import TraceMetadata
 
 _ONCE_MORE = 2
 

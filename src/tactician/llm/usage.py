@@ -1,11 +1,15 @@
-"""Tokens, whose they are, and what they cost."""
+"""Tokens, whose they are, and their cost: by prices of one's own, else by the price list of `genai-prices`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
+from types import MappingProxyType
 
-from tactician.llm.pricing import ModelPrice, cost_of
+# Names of providers in the price list, where they differ.
+_LISTED_AS = {"grok": "x-ai", "gemini": "google", "azure-openai": "azure"}
+_FREE = ("local", "ollama", "docker")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ class Usage:
         return sum(cost for cost in self._costs() if cost is not None)
 
     def signed(self, model: str, price: ModelPrice | None = None) -> Usage:
-        """The same as the usage of a model, at its own price; what it says already stays."""
+        """Return the usage as that of a model, at its own price; what it says already stays."""
         if self.parts or (self.model and (self.price is not None or price is None)):
             return self
         return replace(self, model=self.model or model, price=self.price or price)
@@ -77,7 +81,7 @@ NO_USAGE = Usage()
 
 
 def _merged(*usages: Usage) -> tuple[Usage, ...]:
-    """One part for each model, and for each of its prices, should it have had several."""
+    """Merge usages into one part for each model, and for each of its prices, should it have had several."""
     merged: dict[tuple[str, ModelPrice | None], Usage] = {}
     for usage in usages:
         for part in usage.parts or (usage,):
@@ -87,7 +91,7 @@ def _merged(*usages: Usage) -> tuple[Usage, ...]:
 
 
 class UsageTally:
-    """What was used, model by model. What is added is added to the `parent` too."""
+    """Tally of usage, model by model. What is added is added to the `parent` too."""
 
     __slots__ = ("_by_model", "_parent")
 
@@ -96,7 +100,7 @@ class UsageTally:
         self._parent = parent
 
     def add(self, usage: Usage) -> None:
-        """Counts what was used, that of each model for itself."""
+        """Add what was used, that of each model for itself."""
         for part in usage.parts or (usage,):
             previous = self._by_model.get(part.model)
             self._by_model[part.model] = part if previous is None else previous + part
@@ -124,3 +128,78 @@ class UsageTally:
 
     def __repr__(self) -> str:
         return f"UsageTally({self._by_model!r})"
+
+
+# Prices.
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPrice:
+    """US dollars per million tokens. Without prices of their own, cached tokens cost what input costs."""
+
+    input: float
+    output: float
+    cache_read: float | None = None
+    cache_write: float | None = None
+
+    def cost(self, usage: Usage) -> float:
+        """Return the US dollars for the usage."""
+        read = self.input if self.cache_read is None else self.cache_read
+        write = self.input if self.cache_write is None else self.cache_write
+        fresh = usage.input_tokens - usage.cache_read_tokens - usage.cache_write_tokens
+        millionths = (
+            fresh * self.input
+            + usage.cache_read_tokens * read
+            + usage.cache_write_tokens * write
+            + usage.output_tokens * self.output
+        )
+        return millionths / 1_000_000
+
+
+NO_PRICES: Mapping[str, ModelPrice] = MappingProxyType({})
+
+
+def price_for(model: str, prices: Mapping[str, ModelPrice], instance: str = "") -> ModelPrice | None:
+    """Return the price whose name is the longest prefix of `model` or of `instance:model`, in any case."""
+    names = model.lower(), f"{instance}:{model}".lower()
+    fitting = [prefix for prefix in prices if any(name.startswith(prefix.lower()) for name in names)]
+    return prices[max(fitting, key=len)] if fitting else None
+
+
+def cost_of(model: str, usage: Usage, own: ModelPrice | None = None) -> float | None:
+    """Return the US dollars for the usage of a model named `instance:model`, at its own price or the listed one.
+
+    `None` when no price is known. Models in this process, at Ollama and in Docker are free.
+    """
+    if own is not None:
+        return own.cost(usage)
+    instance, colon, name = model.partition(":")
+    if instance in _FREE:
+        return 0.0
+    return _listed_cost(instance, name, usage) if colon else _listed_cost("", model, usage)
+
+
+@cache
+def _listed_providers() -> frozenset[str]:
+    from genai_prices.data_snapshot import get_snapshot
+
+    return frozenset(provider.id for provider in get_snapshot().providers)
+
+
+def _listed_cost(instance: str, model: str, usage: Usage) -> float | None:
+    from genai_prices import Usage as ListedUsage
+    from genai_prices import calc_price
+
+    provider, requests = _LISTED_AS.get(instance, instance), max(usage.requests, 1)
+    # Some prices rise with the length of a request: so many short ones are priced as such, not as one long one.
+    counted = ListedUsage(
+        input_tokens=usage.input_tokens / requests,
+        output_tokens=usage.output_tokens / requests,
+        cache_read_tokens=usage.cache_read_tokens / requests,
+        cache_write_tokens=usage.cache_write_tokens / requests,
+    )
+    try:
+        known = provider if provider in _listed_providers() else None
+        return float(calc_price(counted, model_ref=model, provider_id=known).total_price) * requests
+    except (LookupError, ValueError):
+        return None

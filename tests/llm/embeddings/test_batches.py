@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tactician.llm.embeddings import BatchLimits, EmbeddingOptions
-from tactician.llm.embeddings.batching import batches, checked_sizes
+from tactician.llm.embeddings.batching import check_sizes, split_batches
 
 TEXTS = st.lists(st.text(min_size=1, max_size=20).filter(lambda text: text.isprintable()), max_size=30)
 
@@ -14,7 +14,7 @@ TEXTS = st.lists(st.text(min_size=1, max_size=20).filter(lambda text: text.ispri
 @given(TEXTS, st.integers(1, 5), st.integers(1, 40))
 def test_the_batches_are_the_texts_and_hold_what_the_limits_allow(texts: list[str], most: int, size: int) -> None:
     limits = BatchLimits(texts=most, bytes=size)
-    found = [list(one) for one in batches(texts, checked_sizes(texts, EmbeddingOptions(), "m"), limits)]
+    found = [list(one) for one in split_batches(texts, check_sizes(texts, EmbeddingOptions(), "m"), limits)]
 
     assert [text for one in found for text in one] == texts
     assert all(1 <= len(one) <= most for one in found)

@@ -1,4 +1,4 @@
-"""Texts on their way to an embedding model, and its answer on the way back: checked, split and put in order.
+"""Batches of texts for an embedding model, and the vectors in its answers: checked, split and put in order.
 
 Source of the format: the OpenAI API reference, "Create embeddings"; llama.cpp and the other providers share it.
 """
@@ -17,7 +17,7 @@ from tactician.llm.usage import Usage
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """What one request may hold. A text that is longer than `bytes` by itself goes alone.
+    """Limits of one request. A text that is longer than `bytes` by itself goes alone.
 
     Attributes:
         texts: how many texts.
@@ -31,8 +31,8 @@ class BatchLimits:
 DEFAULT_LIMITS = BatchLimits()
 
 
-def checked_sizes(texts: Sequence[str], options: EmbeddingOptions, model: str) -> tuple[int, ...]:
-    """The bytes of each text, once all of them are known to be texts that can be embedded.
+def check_sizes(texts: Sequence[str], options: EmbeddingOptions, model: str) -> tuple[int, ...]:
+    """Return the bytes of each text, after a check that all of them can be embedded.
 
     Raises:
         ModelRequestError: naming the first text that is not.
@@ -57,8 +57,8 @@ def _size(position: int, text: object, model: str) -> int:
         ) from None
 
 
-def batches(texts: Sequence[str], sizes: Sequence[int], limits: BatchLimits) -> Iterator[Sequence[str]]:
-    """The texts in order, in as few requests as the limits allow."""
+def split_batches(texts: Sequence[str], sizes: Sequence[int], limits: BatchLimits) -> Iterator[Sequence[str]]:
+    """Yield the texts in order, in as few batches as the limits allow."""
     start = total = 0
     for position, size in enumerate(sizes):
         if position > start and (position - start == limits.texts or total + size > limits.bytes):
@@ -70,7 +70,7 @@ def batches(texts: Sequence[str], sizes: Sequence[int], limits: BatchLimits) -> 
 
 
 def decode(body: object, count: int, options: EmbeddingOptions, model: str) -> tuple[tuple[Vector, ...], Usage]:
-    """The vectors in the answer to a batch of `count` texts, and what they cost.
+    """Return the vectors in the answer to a batch of `count` texts, and their usage.
 
     Raises:
         MalformedResponseError: when they are not `count` vectors of one length, the one that was asked for.

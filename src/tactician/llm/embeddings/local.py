@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from tactician.errors import ContextLengthError, ModelRequestError, ModelTimeoutError
 from tactician.llm import embedded
-from tactician.llm.embeddings.batching import BatchLimits, batches, checked_sizes, decode
+from tactician.llm.embeddings.batching import BatchLimits, check_sizes, decode, split_batches
 from tactician.llm.embeddings.model import NO_EMBEDDING_OPTIONS, EmbeddingModel, EmbeddingOptions, Embeddings, Vector
 from tactician.llm.usage import NO_USAGE
 
@@ -45,7 +45,7 @@ class LocalEmbeddingModel(EmbeddingModel):
         return "local" if self.path is None else f"local:{self.path}"
 
     async def embed(self, texts: Sequence[str], options: EmbeddingOptions = NO_EMBEDDING_OPTIONS) -> Embeddings:
-        """One vector for each text, in order; no texts give no vectors, and do not load the model.
+        """Return one vector for each text, in order; no texts give no vectors, and do not load the model.
 
         Raises:
             MissingExtraError: when the extra `local` or the weights are not installed.
@@ -54,10 +54,10 @@ class LocalEmbeddingModel(EmbeddingModel):
             ModelRequestError: when a text is empty, or the model has no vectors of the length that was asked for.
             ModelTimeoutError: when the options have a `timeout`, and it is over.
         """
-        sizes = checked_sizes(texts, options, self.name)
+        sizes = check_sizes(texts, options, self.name)
         vectors: list[Vector] = []
         usage = NO_USAGE
-        for batch in batches(texts, sizes, _LIMITS):
+        for batch in split_batches(texts, sizes, _LIMITS):
             body = await self._answer(list(batch), options.timeout)
             self._raise_for_error(body)
             more, used = decode(body, len(batch), NO_EMBEDDING_OPTIONS, self.name)

@@ -13,7 +13,7 @@ Vector: TypeAlias = tuple[float, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingOptions:
-    """How texts are to be embedded. Everything left `None` is the model's own default.
+    """Options for the embedding of texts. Everything left `None` is the model's own default.
 
     Attributes:
         dimensions: the length of the vectors, where the model can shorten them; else the call fails.
@@ -29,7 +29,7 @@ NO_EMBEDDING_OPTIONS = EmbeddingOptions()
 
 @dataclass(frozen=True, slots=True)
 class Embeddings:
-    """The vectors of some texts, in the order of the texts, all of one length.
+    """Vectors of texts, in the order of the texts, all of one length.
 
     Attributes:
         model: the full name of the model; vectors of different models cannot be compared.
@@ -50,7 +50,7 @@ class Embeddings:
 
 @runtime_checkable
 class EmbeddingModel(Protocol):
-    """Anything that turns texts into vectors."""
+    """Model that turns texts into vectors."""
 
     @property
     def name(self) -> str:
@@ -58,7 +58,7 @@ class EmbeddingModel(Protocol):
         ...
 
     async def embed(self, texts: Sequence[str], options: EmbeddingOptions = NO_EMBEDDING_OPTIONS) -> Embeddings:
-        """One vector for each text, in order; no texts give no vectors, and no request.
+        """Return one vector for each text, in order; no texts give no vectors, and no request.
 
         Raises:
             ModelError: of the kind that fits the failure. Without an answer to every text there is none at all.
@@ -66,7 +66,7 @@ class EmbeddingModel(Protocol):
         ...
 
     async def embed_one(self, text: str, options: EmbeddingOptions = NO_EMBEDDING_OPTIONS) -> Vector:
-        """The vector of one text.
+        """Return the vector of one text.
 
         Raises:
             ModelError: of the kind that fits the failure.

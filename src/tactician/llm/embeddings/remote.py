@@ -8,14 +8,13 @@ from functools import partial
 from typing import Self
 from urllib.parse import quote
 
-from tactician.llm.embeddings.batching import DEFAULT_LIMITS, BatchLimits, batches, checked_sizes, decode
+from tactician.llm.embeddings.batching import DEFAULT_LIMITS, BatchLimits, check_sizes, decode, split_batches
 from tactician.llm.embeddings.model import NO_EMBEDDING_OPTIONS, EmbeddingModel, EmbeddingOptions, Embeddings, Vector
 from tactician.llm.http import post_json
-from tactician.llm.pricing import NO_PRICES, ModelPrice
 from tactician.llm.provider_access import ProviderAccess, check_serves
 from tactician.llm.remote import Endpoint
 from tactician.llm.routing import ModelRetryPolicy, retry
-from tactician.llm.usage import NO_USAGE, Usage
+from tactician.llm.usage import NO_PRICES, NO_USAGE, ModelPrice, Usage
 
 DEFAULT_EMBEDDING_MODEL = "text-embedding-3-small"
 
@@ -46,7 +45,7 @@ class RemoteEmbeddingModel(EmbeddingModel):
     """One embedding model at one endpoint. `{model}` in the endpoint's URL stands for the model's name.
 
     Many texts go in several requests, one after the other, each as large as `limits` allow. A request that fails is
-    made again as `retries` say; without them it is not.
+    retried as `retries` say; without them it is not.
     """
 
     def __init__(
@@ -97,15 +96,15 @@ class RemoteEmbeddingModel(EmbeddingModel):
         return f"{self.endpoint.name}:{self.model}"
 
     async def embed(self, texts: Sequence[str], options: EmbeddingOptions = NO_EMBEDDING_OPTIONS) -> Embeddings:
-        """One vector for each text, in order; no texts give no vectors, and no request.
+        """Return one vector for each text, in order; no texts give no vectors, and no request.
 
         Raises:
             ModelError: of the kind that fits the failure. Without an answer to every text there is none at all.
         """
-        sizes = checked_sizes(texts, options, self.name)
+        sizes = check_sizes(texts, options, self.name)
         vectors: list[Vector] = []
         usage = NO_USAGE
-        for batch in batches(texts, sizes, self.limits):
+        for batch in split_batches(texts, sizes, self.limits):
             more, used = await retry(partial(self._ask, batch, options), self.retries)
             vectors += more
             usage += used

@@ -1,7 +1,7 @@
 """Many keys and deployments behind one model: policies, limits, retries, rests and fallbacks."""
 
 from tactician.llm.routing.circuit import RestPolicy
-from tactician.llm.routing.deployment import Deployment, DeploymentStatus, full_name
+from tactician.llm.routing.deployment import Deployment, DeploymentStatus, deployments_of, full_name
 from tactician.llm.routing.estimates import Estimate, estimate_tokens
 from tactician.llm.routing.policies import LeastLoaded, Policy, PolicyName, RoundRobin, Sticky
 from tactician.llm.routing.retries import AT_ONCE, NEVER, ONCE_MORE, Failure, ModelRetryPolicy, RetryRule, retry
@@ -12,6 +12,7 @@ __all__ = [
     "RoutedModel",
     "Deployment",
     "DeploymentStatus",
+    "deployments_of",
     "full_name",
     "ModelRetryPolicy",
     "RetryRule",

@@ -18,7 +18,7 @@ from tactician.llm.routing.visit import Attempt, Started, Visit
 from tactician.llm.usage import NO_USAGE
 
 
-class Call:
+class RoutedCall:
     """One request, from its first attempt to its answer. Use an instance once.
 
     Attributes:

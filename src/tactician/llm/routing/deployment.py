@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tactician.errors import ConfigurationError
+from tactician.llm.instance_entries import Instance
 from tactician.llm.model import LanguageModel
 from tactician.llm.usage import NO_USAGE, Usage
 
@@ -49,6 +51,15 @@ class Deployment:
     def name(self) -> str:
         """`instance:model`, by which exactly this deployment can be asked for."""
         return full_name(self.instance, self.model)
+
+
+def deployments_of(instances: Iterable[Instance]) -> tuple[Deployment, ...]:
+    """Return a deployment for each model of each instance, within the limit that the instance sets."""
+    return tuple(
+        Deployment(instance.id, model, instance.model(model), instance.rate_limit(model))
+        for instance in instances
+        for model in instance.models
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,12 +11,13 @@ from types import MappingProxyType
 
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.events import EventSink
+from tactician.llm.instances import parse_instances
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.options import NO_OPTIONS, LlmOptions
-from tactician.llm.routing.call import Call
+from tactician.llm.routing.call import RoutedCall
 from tactician.llm.routing.circuit import RestPolicy
 from tactician.llm.routing.deadlines import Watches
-from tactician.llm.routing.deployment import Deployment, DeploymentStatus
+from tactician.llm.routing.deployment import Deployment, DeploymentStatus, deployments_of
 from tactician.llm.routing.estimates import Estimate, estimate_tokens
 from tactician.llm.routing.features import common_features
 from tactician.llm.routing.policies import Policy, PolicyName, policy_maker
@@ -107,9 +108,6 @@ class ModelRouter:
         Raises:
             ConfigurationError: with every mistake in the JSON.
         """
-        # Instances are made of providers and models, which know nothing of routing: so this is the place to join them.
-        from tactician.llm.instances import deployments_of, parse_instances
-
         return cls(
             deployments_of(parse_instances(text, environment)),
             policy=policy,
@@ -221,7 +219,7 @@ class ModelRouter:
 
     async def generate_along(self, route: Route, request: ModelRequest) -> ModelResponse:
         """`generate` for a route that is known."""
-        call = Call(self._setup, route, request)
+        call = RoutedCall(self._setup, route, request)
         response = await call.run(Visit.generate)
         assert isinstance(response, ModelResponse)
         return call.accounted(response)
@@ -229,13 +227,13 @@ class ModelRouter:
     async def probe_along(self, route: Route, request: ModelRequest) -> ModelResponse:
         """`RoutedModel.probe` for a route that is known."""
         alone = replace(route, stages=route.stages[:1])
-        response = await Call(replace(self._setup, retries=JUST_ONCE), alone, request).run(Visit.generate)
+        response = await RoutedCall(replace(self._setup, retries=JUST_ONCE), alone, request).run(Visit.generate)
         assert isinstance(response, ModelResponse)
         return response
 
     async def stream_along(self, route: Route, request: ModelRequest) -> AsyncGenerator[Delta | ModelResponse]:
         """`stream` for a route that is known."""
-        call = Call(self._setup, route, request)
+        call = RoutedCall(self._setup, route, request)
 
         def attempt(visit: Visit, fitted: ModelRequest) -> Awaitable[Started]:
             # What was fitted to a fallback makes sense only as a whole: its deltas are not those of the answer.
