@@ -118,7 +118,7 @@ async def further_turn_with_all() -> float:
         "tool_output_guardrails": [fine_result],
         "context": SlidingWindow(1_000_000),
     }
-    context = RunContext.over(InstantModel(0), sink=lambda event: None)
+    context = RunContext.over(InstantModel(0), lambda event: None)
     longer = await run_seconds(TURNS, RUNS, context, **options)
     return (longer - await run_seconds(0, RUNS, context, **options)) / TURNS
 

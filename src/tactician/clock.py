@@ -9,40 +9,45 @@ from typing import Protocol
 
 
 class Timer(Protocol):
-    """Something that will happen, unless it is cancelled before."""
+    """A callback that will run, unless it is cancelled before."""
 
     def cancel(self) -> None:
-        """Makes it not happen."""
+        """Cancel the callback."""
         ...
 
 
 class Clock(Protocol):
-    """The time that a run or a router goes by. All times are in seconds."""
+    """The time of a run or a router. All times are in seconds."""
 
-    def now(self) -> float:
-        """The time since some fixed moment. It never goes back, and is the same in every event loop."""
+    def monotonic(self) -> float:
+        """Return the time since some fixed moment. It never goes back, and is the same in every event loop."""
+        ...
+
+    def time(self) -> float:
+        """Return the wall time, in seconds since the epoch: for what is stored, shown or compared across machines."""
         ...
 
     def call_later(self, seconds: float, callback: Callable[[], object]) -> Timer:
-        """Calls back in the running event loop, after so many seconds."""
+        """Call back in the running event loop after so many seconds."""
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Waits."""
+        """Wait."""
         ...
 
 
 class SystemClock:
     """The clock of this machine, and the timers of the running event loop."""
 
-    now = staticmethod(time.monotonic)
+    monotonic = staticmethod(time.monotonic)
+    time = staticmethod(time.time)
 
     def call_later(self, seconds: float, callback: Callable[[], object]) -> Timer:
-        """Calls back in the running event loop, after so many seconds."""
+        """Call back in the running event loop after so many seconds."""
         return asyncio.get_running_loop().call_later(seconds, callback)
 
     async def sleep(self, seconds: float) -> None:
-        """Waits."""
+        """Wait."""
         await asyncio.sleep(seconds)
 
 

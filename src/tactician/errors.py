@@ -1,15 +1,13 @@
-"""Every error that Tactician raises. Each says what happened, where, and what to do about it."""
+"""The errors that Tactician raises. Each says what happened, where, and what to do about it.
+
+Errors that carry what was done so far are defined with what they carry: `RunError` and its kinds in `tactician.runs`,
+`ProcessError` and its kinds in `tactician.process`, `GuardrailError` in `tactician.guardrails`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from tactician.guardrails import GuardrailKind
-    from tactician.process import AgentProcess
-    from tactician.runs import RunResult
 
 
 def in_lines(problems: Iterable[object]) -> str:
@@ -165,46 +163,6 @@ class ContentFilterError(ModelError):
     """The provider's content filter stopped the request; another instance or model may answer it."""
 
 
-class RunError(TacticianError):
-    """A run failed. `result` is what it had done so far: messages, usage and the last reply."""
-
-    def __init__(self, message: str, result: RunResult[None]) -> None:
-        super().__init__(message)
-        self.result = result
-
-
-class TurnLimitError(RunError):
-    """The model kept calling tools for more turns than `max_turns` allows."""
-
-
-class OutputError(RunError):
-    """The model did not give a valid object within `max_attempts`; `last_reply` is its last try."""
-
-    def __init__(self, message: str, result: RunResult[None], last_reply: str) -> None:
-        super().__init__(message, result)
-        self.last_reply = last_reply
-
-
-class BudgetError(RunError):
-    """The budget of the run, or of a run around it, is used up."""
-
-
-class HandoffError(RunError):
-    """What the agent gave to which the work was handed is not of the type that the handoff promises."""
-
-
-class RoutingError(RunError):
-    """A router found no route for its input, and has no fallback."""
-
-
-class NoConsensusError(RunError):
-    """Several sources did not agree on an answer."""
-
-
-class RepeatLimitError(RunError):
-    """A step that is repeated never gave what it should. `result.related` are its attempts."""
-
-
 class RunNotFoundError(TacticianError):
     """No run with this id waits in the store."""
 
@@ -227,23 +185,6 @@ class StoredStateError(TacticianError):
 
 class StoreError(TacticianError):
     """A store does not answer: it cannot be reached, is locked or full. What was to be saved may be kept or not."""
-
-
-class GuardrailError(RunError):
-    """A guardrail stopped the run; where it did so by raising, that exception is this error's cause.
-
-    Attributes:
-        guardrail: its name.
-        kind: `"input"`, `"output"`, `"tool_input"` or `"tool_output"`.
-        reason: what it said.
-    """
-
-    def __init__(self, run: str, guardrail: str, kind: GuardrailKind, reason: str, result: RunResult[None]) -> None:
-        label = f"{kind.replace('_', ' ')} guardrail {guardrail!r}"
-        super().__init__(f"{run}: the {label} stopped the run: {reason}", result)
-        self.guardrail = guardrail
-        self.kind = kind
-        self.reason = reason
 
 
 class ToolError(TacticianError):
@@ -366,23 +307,3 @@ class ResponseError(TacticianError):
 
 class LeaseLostError(TacticianError):
     """Another worker has taken the process over: this one may not change it any more."""
-
-
-class ProcessError(TacticianError):
-    """A process did not reach its goal. `process` holds its status, history and blackboard."""
-
-    def __init__(self, message: str, process: AgentProcess) -> None:
-        super().__init__(message)
-        self.process = process
-
-
-class ProcessFailedError(ProcessError):
-    """An action of the process raised; the exception is this error's cause."""
-
-
-class ProcessWaitingError(ProcessError):
-    """The process waits for somebody: `process.pending` says for what. It goes on with `Platform.respond`."""
-
-
-class ProcessStuckError(ProcessError):
-    """No plan reaches a goal from what the blackboard holds. A rejection because of which that is so is the cause."""

@@ -1,8 +1,8 @@
 """Running a planned agent in a test."""
 
 from tactician import Platform, ProcessOptions
-from tactician.events import EventSink
-from tactician.process import AgentProcess
+from tactician.events import EventListener
+from tactician.process import AgentProcess, ProcessOutcome
 from tactician.testing import ScriptedModel
 
 
@@ -11,13 +11,13 @@ async def started(
     *objects: object,
     model: ScriptedModel | None = None,
     options: ProcessOptions | None = None,
-    on_event: EventSink | None = None,
+    on_event: EventListener | None = None,
 ) -> AgentProcess:
     """A process of the agent that has run as far as it can, on a platform of its own."""
     platform = Platform(models=model or ScriptedModel(), on_event=on_event)
     return await platform.start(agent, *objects, options=options)
 
 
-def steps(process: AgentProcess) -> list[str]:
+def steps(process: ProcessOutcome) -> list[str]:
     """The actions that were run, in order."""
     return [run.action for run in process.history]

@@ -7,7 +7,7 @@ import pytest
 from tactician import Agent, RunContext, Runnable, runnable
 from tactician.agents import FunctionRunnable
 from tactician.errors import DeclarationError
-from tactician.events import RunCompleted
+from tactician.runs import RunCompleted
 from tactician.testing import ScriptedModel, ToolCall
 from tactician.tools import snake_case
 

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from tactician import Agent, AgentDefinition, LlmOptions, RunContext, guardrails, handoff, runnable, tool
 from tactician.agents import ContextDefinition, HandoffDefinition
 from tactician.conversation import CompactToolResults, SlidingWindow, Summarization
-from tactician.errors import DeclarationError, GuardrailError
-from tactician.guardrails import GuardrailResult
+from tactician.errors import DeclarationError
+from tactician.guardrails import GuardrailError, GuardrailResult
 from tactician.testing import ScriptedModel, ToolCall
 
 

@@ -6,7 +6,6 @@ import gc
 import tracemalloc
 
 from tactician import Agent, RunContext, tool
-from tactician.llm import OneModel
 from tactician.runs import MemoryRuns
 from tactician.testing import ScriptedModel, ToolCall
 
@@ -44,7 +43,7 @@ async def test_a_waiting_run_takes_no_more_than_its_json() -> None:
 
     async def wait(number: int) -> None:
         model = ScriptedModel(ToolCall("pay", amount=number))
-        await agent.run(f"pay {number} " + "please " * 500, context=RunContext(OneModel(model), store=store))
+        await agent.run(f"pay {number} " + "please " * 500, context=RunContext.over(model, store=store))
 
     await wait(0)
     tracemalloc.start()

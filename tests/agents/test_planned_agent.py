@@ -23,10 +23,9 @@ from tactician import (
     planned_agent,
 )
 from tactician.agents import BaseRunnable
-from tactician.errors import ProcessStuckError
-from tactician.events import ActionCompleted, ActionStarted, PlanMade, ProcessEnded, ProcessStarted, RunCompleted
 from tactician.llm import Text
-from tactician.runs import Budget, RunStatus
+from tactician.process import ActionCompleted, ActionStarted, PlanMade, ProcessEnded, ProcessStarted, ProcessStuckError
+from tactician.runs import Budget, RunCompleted, RunStatus
 from tactician.testing import ScriptedModel, ToolCall
 
 
@@ -156,7 +155,7 @@ async def test_a_stream_raises_what_the_run_raises() -> None:
 async def test_leaving_a_stream_early_cancels_the_run() -> None:
     platform = Platform(models=ScriptedModel(Joke("never told")))
     seen: list[object] = []
-    context = platform.context().listening(seen.append, streaming=False)
+    context = platform.context().with_listeners(seen.append, streaming=False)
     stream = PlannedAgent(Comedian()).stream("frogs", context=context)
     async for event in stream:
         if isinstance(event, ProcessStarted):

@@ -15,7 +15,6 @@ from tactician import (
     planned_agent,
 )
 from tactician.agents import PlannedAgent
-from tactician.llm import OneModel
 from tactician.process import OperationContext, ask_human
 from tactician.runs import MemoryRuns, RunStatus
 from tactician.testing import ScriptedModel, ToolCall
@@ -49,7 +48,7 @@ class Clerk:
 
 
 def over(model: ScriptedModel, store: MemoryRuns) -> RunContext:
-    return RunContext(OneModel(model), store=store)
+    return RunContext.over(model, store=store)
 
 
 async def test_by_itself_it_waits_and_goes_on_elsewhere() -> None:

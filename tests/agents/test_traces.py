@@ -44,7 +44,7 @@ def traced(agent: BaseRunnable[object], trace: TraceMetadata) -> None:
 
 def context(model: ScriptedModel, trace: TraceMetadata | None = None) -> RunContext:
     made = RunContext.over(model)
-    return made if trace is None else made.traced(trace)
+    return made if trace is None else made.with_trace(trace)
 
 
 def names(model: ScriptedModel) -> list[str | None]:
@@ -103,7 +103,7 @@ class TestOneAgent:
         model = ScriptedModel(ToolCall("pay"), "done")
         agent = Agent("A", tools=[pay])
         agent.trace = named("mine")
-        surroundings = RunContext(context(model).models, store=MemoryRuns())
+        surroundings = RunContext.over(context(model).models, store=MemoryRuns())
         waiting = await agent.run("x", context=surroundings)
         assert waiting.status is RunStatus.WAITING
         responses = {waiting.pending[0].id: approve()}
@@ -190,7 +190,7 @@ async def test_openrouter_is_told_who_is_nearest() -> None:
         own.trace = TraceMetadata(span_name="agent", metadata={"from": "agent"})
         group = ParallelAgents("Group", [own, other])
         group.trace = TraceMetadata(span_name="group", environment="group")
-        await group.run("x", context=RunContext.over(ScriptedModel()).traced(TraceMetadata(trace_name="caller")))
+        await group.run("x", context=RunContext.over(ScriptedModel()).with_trace(TraceMetadata(trace_name="caller")))
     told: Mapping[object, object] = {body["model"]: body["trace"] for body in server.bodies}
     common = {"trace_id": "responder", "environment": "group", "trace_name": "caller"}
     assert told == {

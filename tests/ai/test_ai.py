@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from tactician import Agent, Ai, AssistantMessage, Image, LlmOptions, ToolGroup, UserMessage, tool
 from tactician.config import ModelSettings, Settings
 from tactician.conversation import Conversation
-from tactician.errors import ConfigurationError, DeclarationError, ModelServerError, OutputError, TurnLimitError
+from tactician.errors import ConfigurationError, DeclarationError, ModelServerError
 from tactician.llm import (
     EmbeddingModel,
     EmbeddingOptions,
@@ -31,7 +31,7 @@ from tactician.llm import (
     UsageTally,
 )
 from tactician.prompts import CurrentDate, Persona, Reference
-from tactician.runs import RunContext
+from tactician.runs import OutputError, RunContext, TurnLimitError
 from tactician.testing import ScriptedModel, ToolCall
 
 
@@ -332,7 +332,7 @@ class TestModels:
     async def test_usage_is_counted_in_its_context(self, scripted_model: ScriptedModel) -> None:
         scripted_model.script("a", "b")
         tally = UsageTally()
-        ai = Ai(RunContext(OneModel(scripted_model), tally=tally))
+        ai = Ai(replace(RunContext.over(scripted_model), tally=tally))
 
         await ai.generate_text("hi")
         await ai.with_system_prompt("x").generate_text("hi")
@@ -340,7 +340,7 @@ class TestModels:
         assert tally.total.requests == 2
 
     async def test_embeddings_and_images_are_counted_in_its_context(self) -> None:
-        ai = Ai(RunContext(Artists()))
+        ai = Ai(RunContext.over(Artists()))
 
         assert await ai.embed("a") == (1.0,)
         assert await ai.embed_all(["bb", "ccc"], model="other") == ((2.0,), (3.0,))
@@ -361,7 +361,7 @@ class TestModels:
         assert scripted_model.ai().create_sync(Person, "Who?") == ADA
 
     def test_the_default_comes_from_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from tactician.runs import default_models
+        from tactician.llm import default_models
 
         monkeypatch.setenv("TACTICIAN_MODEL", "ollama:mine")
         monkeypatch.delenv("LLM_INSTANCES", raising=False)

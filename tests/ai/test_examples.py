@@ -14,8 +14,8 @@ import pytest
 from pydantic import AfterValidator, BaseModel, Field
 
 from tactician import Ai
-from tactician.errors import OutputError
 from tactician.llm import SystemMessage
+from tactician.runs import OutputError
 from tactician.testing import ScriptedModel
 
 

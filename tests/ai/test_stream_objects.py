@@ -9,7 +9,6 @@ import pytest
 from pydantic import BaseModel
 
 from tactician import Ai
-from tactician.errors import OutputError
 from tactician.llm import (
     AssistantMessage,
     Delta,
@@ -21,6 +20,7 @@ from tactician.llm import (
     Thinking,
     ThinkingDelta,
 )
+from tactician.runs import OutputError
 from tactician.testing import ScriptedModel
 
 

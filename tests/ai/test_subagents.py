@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tactician import Agent, Ai, UserInput, achieves_goal, action, planned_agent, runnable
-from tactician.llm import OneModel, ToolResult, UsageTally
+from tactician.llm import ToolResult, UsageTally
 from tactician.runs import Input, RunContext, Runnable, RunResult
 from tactician.testing import ScriptedModel, ToolCall
 
@@ -67,7 +67,7 @@ async def test_whatever_runs_is_a_tool(scripted_model: ScriptedModel) -> None:
 async def test_what_they_use_is_counted_for_the_call() -> None:
     model, tally = ScriptedModel(ToolCall("poet", request="x"), "Waves.", "done"), UsageTally()
 
-    await Ai(RunContext(OneModel(model), tally=tally)).with_subagents(Agent("Poet")).generate_text("go")
+    await Ai(replace(RunContext.over(model), tally=tally)).with_subagents(Agent("Poet")).generate_text("go")
 
     assert tally.total.requests == 3
 

@@ -9,10 +9,10 @@ from rich.console import Console
 from tactician.cli.personalities import PERSONALITIES, PLAIN, personality
 from tactician.cli.progress import ProgressView
 from tactician.errors import ConfigurationError
-from tactician.events import ActionCompleted, ActionStarted, Event, PlanMade, ProcessEnded, ProcessStarted
+from tactician.events import Event
 from tactician.llm import UsageTally
 from tactician.planning import Action, Goal, Plan
-from tactician.process import ProcessStatus
+from tactician.process import ActionCompleted, ActionStarted, PlanMade, ProcessEnded, ProcessStarted, ProcessStatus
 
 BUILD = Action("build [x]")
 EVENTS: list[tuple[Event, list[str]]] = [

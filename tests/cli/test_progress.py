@@ -11,17 +11,21 @@ from rich.console import Console
 from tactician import Agent, RunContext
 from tactician.cli.progress import ProgressView
 from tactician.config import ModelSettings, Settings
-from tactician.events import (
-    Event,
+from tactician.events import Event
+from tactician.llm import (
+    AssistantMessage,
+    Deployment,
     InstanceRecovered,
     InstanceRested,
-    MessageSent,
+    ModelCatalog,
     ModelFellBack,
+    ModelRouter,
     RequestDelayed,
     RequestRetried,
     RequestRouted,
+    Text,
 )
-from tactician.llm import AssistantMessage, Deployment, ModelCatalog, ModelRouter, Text
+from tactician.process import MessageSent
 from tests.llm.routing.support import FakeClock, FakeModel, answer
 from tests.support.chat_server import ChatServer, answers, completion, fails
 
@@ -51,7 +55,7 @@ BUSY_FOR_A_MOMENT = fails(429, "slow down", {"Retry-After": "0.2"})
 
 async def run(source: ModelCatalog, model: str = "gpt-5.4") -> Sequence[str]:
     seen = view()
-    result = await Agent("Greeter", model=model).run("hi", context=RunContext.over(source, sink=seen))
+    result = await Agent("Greeter", model=model).run("hi", context=RunContext.over(source, seen))
     assert result.output == "Hello."
     return lines(seen)
 
@@ -97,7 +101,7 @@ def test_waiting_for_limits_is_one_line_unless_nobody_would_notice() -> None:
     async def main(rate: float) -> None:
         models = [Deployment("openai", "openai:gpt-5.4", FakeModel(clock, *[answer("Hello.")] * 2), rate)]
         router = ModelRouter(models, clock=clock)
-        agent, context = Agent("Greeter"), RunContext.over(router, sink=seen)
+        agent, context = Agent("Greeter"), RunContext.over(router, seen)
         await asyncio.gather(agent.run("hi", context=context), agent.run("hi", context=context))
 
     clock.run(main(0.5))

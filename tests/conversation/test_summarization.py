@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 
 from tactician.clock import SYSTEM_CLOCK
-from tactician.conversation import Conversation, Summarization, Window
+from tactician.conversation import ContextSummarized, Conversation, Summarization, Window
 from tactician.errors import DeclarationError, ModelServerError
-from tactician.events import ContextSummarized, Event
+from tactician.events import Event
 from tactician.llm import (
     AssistantMessage,
     Delta,
@@ -118,7 +119,7 @@ class TestSummaries:
                 return model
 
         strategy = Summarization(3, keep_recent=1, model="small", prompt="In verse!")
-        await window_of(strategy, model, RunContext(Source())).view(talk("a", "b", "c", "d"))
+        await window_of(strategy, model, RunContext.over(Source())).view(talk("a", "b", "c", "d"))
 
         assert asked == ["small"]
         assert model.calls[0].messages[0] == SystemMessage("In verse!")
@@ -264,7 +265,7 @@ class TestFailures:
         model = ScriptedModel("summary")
         plain = RunContext.over(model)
         meter = BudgetMeter(Budget(turns=1), plain.tally, SYSTEM_CLOCK)
-        run = RunContext(plain.models, tally=plain.tally, meter=meter)
+        run = replace(plain, meter=meter)
         window, conversation = window_of(Summarization(4, keep_recent=1), model, run), talk(*"abcde")
 
         assert await window.view(conversation) == (user("a"), summed("summary"), user("e"))

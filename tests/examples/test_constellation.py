@@ -4,7 +4,8 @@ import pytest
 
 from examples.constellation import agent
 from tactician import RunContext, RunStatus
-from tactician.events import Event, TurnStarted
+from tactician.events import Event
+from tactician.loop import TurnStarted
 from tactician.testing import ScriptedModel, ToolCall
 
 
@@ -20,7 +21,7 @@ async def test_a_plan_is_written_and_weighed() -> None:
         "By the lake, with an umbrella.",
     )
     events: list[Event] = []
-    result = await agent.run("Please plan a picnic", context=RunContext.over(model, sink=events.append))
+    result = await agent.run("Please plan a picnic", context=RunContext.over(model, events.append))
     assert result.output == "By the lake, with an umbrella."
     assert result.delegation_path == ("Desk", "Planners")
     assert result.usage.requests == 8

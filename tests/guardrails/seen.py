@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from tactician import RunContext, UserMessage
-from tactician.events import EventSink
+from tactician.events import EventListener
 from tactician.guardrails import CheckedInput, CheckedOutput, CheckedToolOutput
 from tactician.llm import AssistantMessage, Text, ToolCall
 from tactician.testing import ScriptedModel
 
 
-def context(sink: EventSink | None = None) -> RunContext:
-    return RunContext.over(ScriptedModel(), sink=sink).child("Support")
+def context(sink: EventListener | None = None) -> RunContext:
+    return RunContext.over(ScriptedModel(), sink).child("Support")
 
 
 def said(text: str) -> CheckedInput:

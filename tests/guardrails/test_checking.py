@@ -7,9 +7,10 @@ import asyncio
 import pytest
 
 from tactician import guardrails
-from tactician.errors import GuardrailError, RunError
-from tactician.events import Event, GuardrailChecked
+from tactician.events import Event
 from tactician.guardrails import (
+    GuardrailChecked,
+    GuardrailError,
     GuardrailResult,
     InputGuardrail,
     InputGuardrails,
@@ -23,7 +24,7 @@ from tactician.guardrails import (
     retry,
 )
 from tactician.llm import ToolCall
-from tactician.runs import RunResult
+from tactician.runs import RunError, RunResult
 from tests.guardrails.seen import answered, called, context, said
 
 DONE_SO_FAR: RunResult[None] = RunResult(None)

@@ -31,8 +31,6 @@ from tactician.errors import (
     AgentNotFoundError,
     ConfigurationError,
     MissingExtraError,
-    ProcessFailedError,
-    ProcessStuckError,
     ResponseError,
     RunConflictError,
     RunNotFoundError,
@@ -40,7 +38,7 @@ from tactician.errors import (
 )
 from tactician.integrations.temporal import TemporalDriver
 from tactician.integrations.temporal_workflow import ProcessWorkflow
-from tactician.process import AgentProcess
+from tactician.process import AgentProcess, ProcessFailedError, ProcessStuckError
 from tactician.runs import Lease, MemoryRuns, PendingRequest, RunRecord, RunStore
 from tactician.stores import SqlRunStore
 from tactician.testing import ScriptedModel

@@ -25,7 +25,6 @@ from tactician.errors import (
     ModelRequestError,
     ModelTimeoutError,
 )
-from tactician.events import ToolReturned
 from tactician.llm import (
     EmbeddedModel,
     Image,
@@ -40,7 +39,7 @@ from tactician.llm import (
     UserMessage,
     embedded,
 )
-from tactician.loop import TurnLoop, output_type
+from tactician.loop import ToolReturned, TurnLoop, output_type
 from tactician.runs import RunContext
 from tactician.tools import Toolbox
 from tests.support.waiting import eventually
@@ -262,7 +261,7 @@ async def test_a_tool_is_called_and_its_result_reaches_the_answer(model: Embedde
         return "It costs 4711 euros."
 
     returned: list[object] = []
-    context = RunContext.over(model, sink=returned.append)
+    context = RunContext.over(model, returned.append)
     loop = TurnLoop(model, output_type(str), context, tools=Toolbox([price_of]))
 
     result = await loop.run([UserMessage("What is the price of a bicycle in our shop?")])

@@ -53,8 +53,10 @@ class Hurried:
     def __init__(self) -> None:
         self.pauses: list[float] = []
 
-    def now(self) -> float:
+    def monotonic(self) -> float:
         return 1000.0 + sum(self.pauses)
+
+    time = monotonic
 
     def call_later(self, seconds: float, callback: Callable[[], object]) -> Timer:
         return asyncio.get_running_loop().call_later(seconds, callback)

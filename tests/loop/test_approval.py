@@ -8,9 +8,10 @@ import pytest
 
 from tactician import Agent, Budget, RunContext, RunResult, approve, reject, tool
 from tactician.errors import ModelServerError, RunConflictError, RunNotFoundError, StoredStateError
-from tactician.events import Event, RunPaused, ToolCalled
-from tactician.llm import OneModel, ToolResult
-from tactician.runs import MemoryRuns, RunRecord, RunStatus
+from tactician.events import Event
+from tactician.llm import ToolResult
+from tactician.loop import ToolCalled
+from tactician.runs import MemoryRuns, RunPaused, RunRecord, RunStatus
 from tactician.testing import ScriptedModel, ToolCall
 
 
@@ -36,7 +37,7 @@ class Bank:
 
 
 def over(model: ScriptedModel, store: MemoryRuns, events: list[Event] | None = None) -> RunContext:
-    return RunContext(OneModel(model), store=store, sink=None if events is None else events.append)
+    return RunContext.over(model, None if events is None else events.append, store=store)
 
 
 def results_of(result: RunResult[object]) -> list[str]:
@@ -278,7 +279,7 @@ class TestNested:
         model = ScriptedModel(ToolCall("pay", amount=5), "done")
         agent = Agent("Clerk", tools=[bank.pay])
         waiting = await agent.run("pay", context=over(model, store), budget=Budget(turns=1))
-        from tactician.errors import BudgetError
+        from tactician.runs import BudgetError
 
         with pytest.raises(BudgetError, match="Clerk: the budget of 1 turns is used up"):
             await agent.resume(waiting.run_id, {waiting.pending[0].id: True}, context=over(model, store))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
 import pytest
 from pydantic import BaseModel
 
 from tactician import Agent, Autonomous, RunContext, tool
-from tactician.errors import DeclarationError, OutputError, TurnLimitError
-from tactician.events import Event, ToolReturned
-from tactician.llm import ModelRequest, ModelResponse, OneModel, ToolResult, UserMessage
-from tactician.testing import ScriptedModel, ToolCall
+from tactician.errors import DeclarationError
+from tactician.events import Event
+from tactician.llm import ModelRequest, ModelResponse, ToolResult, UserMessage
+from tactician.loop import ToolReturned
+from tactician.runs import OutputError, TurnLimitError
+from tactician.testing import FakeClock, ScriptedModel, ToolCall
 
 NUDGE = "Continue with the task. When you are done, call the 'task_over' function with the final result."
 
@@ -230,43 +231,24 @@ class TestLiveTools:
         assert [one.name for one in agent.tools] == ["search"]
 
 
-class HandClock:
-    """A clock that stands still, except when somebody sleeps."""
-
-    def __init__(self) -> None:
-        self.time = 0.0
-        self.slept: list[float] = []
-
-    def now(self) -> float:
-        return self.time
-
-    def call_later(self, seconds: float, callback: Callable[[], object]) -> asyncio.TimerHandle:
-        raise AssertionError("nobody needs a timer here")
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        self.time += seconds
-        await asyncio.sleep(0)
-
-
 class SlowModel(ScriptedModel):
     """Every call takes a second."""
 
-    def __init__(self, clock: HandClock, *steps: object) -> None:
+    def __init__(self, clock: FakeClock, *steps: object) -> None:
         super().__init__(*steps)
         self._clock = clock
 
     async def generate(self, request: ModelRequest) -> ModelResponse:
-        self._clock.time += 1
+        self._clock.advance(1)
         return await super().generate(request)
 
 
 async def test_iterations_begin_at_least_so_long_after_each_other() -> None:
-    clock = HandClock()
+    clock = FakeClock()
     model = SlowModel(clock, "a", "b", ToolCall("task_over"))
     agent = Agent("R", autonomy=Autonomous(min_iteration_interval=3.0))
 
-    await agent.run("go", context=RunContext(OneModel(model), clock=clock))
+    await agent.run("go", context=RunContext.over(model, clock=clock))
 
     assert clock.slept == [2.0, 2.0]
 
@@ -277,7 +259,7 @@ class TestInfinite:
         agent = Agent("R", tools=[search], autonomy=Autonomous(infinite=True, max_iterations=2, retries=0))
 
         with pytest.raises(TurnLimitError):
-            await agent.run("go", context=RunContext.over(model, sink=events.append))
+            await agent.run("go", context=RunContext.over(model, events.append))
 
         assert tool_names(model.calls[0]) == ["search"]
         (returned,) = [event for event in events if isinstance(event, ToolReturned)]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
-
 import pytest
 
 from tactician import Agent, Budget, RunContext
-from tactician.errors import BudgetError
-from tactician.llm import ModelRequest, ModelResponse, OneModel
-from tactician.testing import ScriptedModel, ToolCall
+from tactician.llm import ModelRequest, ModelResponse
+from tactician.runs import BudgetError
+from tactician.testing import FakeClock, ScriptedModel, ToolCall
 
 
 def step(n: int) -> str:
@@ -46,33 +43,17 @@ async def test_cost() -> None:
     assert 1 < len(model.calls) < 10
 
 
-class HandClock:
-    def __init__(self) -> None:
-        self.time = 100.0
-
-    def now(self) -> float:
-        return self.time
-
-    def call_later(self, seconds: float, callback: Callable[[], object]) -> asyncio.TimerHandle:
-        raise AssertionError("nobody needs a timer here")
-
-    async def sleep(self, seconds: float) -> None:
-        self.time += seconds
-
-
 async def test_seconds() -> None:
-    clock = HandClock()
+    clock = FakeClock()
 
     class Slow(ScriptedModel):
         async def generate(self, request: ModelRequest) -> ModelResponse:
-            clock.time += 2
+            clock.advance(2)
             return await super().generate(request)
 
     model = Slow(*endless())
     with pytest.raises(BudgetError, match="the budget of 5 seconds is used up"):
-        await Agent("A", tools=[step]).run(
-            "hi", context=RunContext(OneModel(model), clock=clock), budget=Budget(seconds=5)
-        )
+        await Agent("A", tools=[step]).run("hi", context=RunContext.over(model, clock=clock), budget=Budget(seconds=5))
     assert len(model.calls) == 3
 
 

@@ -98,7 +98,7 @@ async def whole(agent: Agent[str], context: RunContext, conversation: Conversati
 
 
 async def streamed(agent: Agent[str], context: RunContext, conversation: Conversation) -> object:
-    listening = context.listening(lambda event: None, streaming=True)
+    listening = context.with_listeners(lambda event: None, streaming=True)
     return await agent.run("hi", context=listening, conversation=conversation)
 
 

@@ -9,11 +9,12 @@ from pydantic import BaseModel
 
 from tactician import Agent, RunContext, guardrails
 from tactician.conversation import Conversation
-from tactician.errors import GuardrailError, OutputError
-from tactician.events import Event, GuardrailChecked, TurnStarted
-from tactician.guardrails import GuardrailResult
+from tactician.events import Event
+from tactician.guardrails import GuardrailChecked, GuardrailError, GuardrailResult
 from tactician.llm import ModelRequest, ModelResponse, ToolResult, UserMessage
 from tactician.llm import ToolCall as Called
+from tactician.loop import TurnStarted
+from tactician.runs import OutputError
 from tactician.testing import ScriptedModel, ToolCall
 
 
@@ -107,7 +108,7 @@ class TestInput:
         model = ScriptedModel("x")
         agent = Agent("A", model=model, input_guardrails=[no_secrets_meanwhile, no_secrets])
 
-        await agent.run("hi", context=RunContext.over(model, sink=events.append))
+        await agent.run("hi", context=RunContext.over(model, events.append))
 
         kinds = [event.guardrail if isinstance(event, GuardrailChecked) else "asked" for event in events
                  if isinstance(event, GuardrailChecked | TurnStarted)]  # fmt: skip

@@ -6,10 +6,11 @@ import pytest
 from pydantic import BaseModel
 
 from tactician import Agent, RunContext, RunResult, guardrails, handoff
-from tactician.errors import DeclarationError, HandoffError, OutputError
-from tactician.events import Event, HandedOff
+from tactician.errors import DeclarationError
+from tactician.events import Event
 from tactician.llm import AssistantMessage, SystemMessage, ToolResult, UserMessage
-from tactician.loop import last_messages, without_tools
+from tactician.loop import HandedOff, last_messages, without_tools
+from tactician.runs import HandoffError, OutputError
 from tactician.testing import ScriptedModel, ToolCall
 
 
@@ -150,7 +151,7 @@ class TestDelegation:
         events: list[Event] = []
         model = ScriptedModel(ToolCall("transfer_to_billing_desk", message="please"))
 
-        await Agent("Front", model=model, handoffs=[desk]).run("hi", context=RunContext.over(model, sink=events.append))
+        await Agent("Front", model=model, handoffs=[desk]).run("hi", context=RunContext.over(model, events.append))
 
         (event,) = [event for event in events if isinstance(event, HandedOff)]
         assert (event.path, event.target, event.message) == (("Front",), "Billing Desk", "please")

@@ -8,9 +8,8 @@ import pytest
 from pydantic import BaseModel
 
 from tactician import Agent, RunContext, RunResult, tool
-from tactician.errors import TurnLimitError
 from tactician.llm import ToolResult, UserMessage
-from tactician.runs import RunStatus
+from tactician.runs import RunStatus, TurnLimitError
 from tactician.testing import ScriptedModel, ToolCall
 
 

@@ -6,8 +6,8 @@ import pytest
 from pydantic import BaseModel, Field
 
 from tactician import Agent, RunContext
-from tactician.events import Event, PartialReceived
-from tactician.loop import output_type
+from tactician.events import Event
+from tactician.loop import PartialReceived, output_type
 from tactician.testing import ScriptedModel
 
 
@@ -75,7 +75,7 @@ def test_text_has_no_partial_objects() -> None:
 async def test_listeners_hear_of_each_step() -> None:
     events: list[Event] = []
     model = ScriptedModel('{"name": "Ada Lovelace", "age": 36}')
-    context = RunContext.over(model).listening(events.append, streaming=True)
+    context = RunContext.over(model).with_listeners(events.append, streaming=True)
 
     await Agent("A", output_type=Person).run("who?", context=context)
 

@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from tactician import Agent, LlmOptions, RunContext, RunResult, UserMessage, runnable, tool
-from tactician.errors import ModelServerError, OutputError, ToolError
+from tactician.errors import ModelServerError, ToolError
 from tactician.llm import (
     AssistantMessage,
     Features,
@@ -22,7 +22,7 @@ from tactician.llm import (
 )
 from tactician.llm import ToolCall as CalledTool
 from tactician.loop import TurnLoop, TurnPolicy, output_type
-from tactician.runs import RunStatus
+from tactician.runs import OutputError, RunStatus
 from tactician.testing import ScriptedModel, ToolCall
 from tactician.tools import Toolbox
 

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from tactician import Agent, Ai, Platform, RunStatus, UserInput, achieves_goal, action, planned_agent, tool
-from tactician.errors import AgentNotFoundError, NoAgentFitsError, OutputError, ProcessStuckError
-from tactician.events import Event, RouteChosen
+from tactician.agents import RouteChosen
+from tactician.errors import AgentNotFoundError, NoAgentFitsError
+from tactician.events import Event
 from tactician.platform import Autonomy, Ranked
-from tactician.process import ProcessOptions, ProcessStatus, ask_human
-from tactician.runs import Budget, MemoryRuns, approve
+from tactician.process import ProcessOptions, ProcessStatus, ProcessStuckError, ask_human
+from tactician.runs import Budget, MemoryRuns, OutputError, approve
 from tactician.testing import ScriptedModel, Step, ToolCall
 
 

@@ -27,10 +27,11 @@ from tactician import (
     condition,
     planned_agent,
 )
-from tactician.errors import BudgetError, DeclarationError, InvalidArgumentsError, ToolError
-from tactician.events import Event, ProcessStarted
+from tactician.errors import DeclarationError, InvalidArgumentsError, ToolError
+from tactician.events import Event
 from tactician.llm import ToolResult
-from tactician.runs import RunContext
+from tactician.process import ProcessStarted
+from tactician.runs import BudgetError, RunContext
 from tactician.testing import ScriptedModel, ToolCall
 from tactician.tools import ToolGroup, tool
 

@@ -25,9 +25,9 @@ from tactician.errors import (
     RunNotFoundError,
     StoredStateError,
 )
-from tactician.events import Event, ProcessStarted
+from tactician.events import Event
 from tactician.platform import Worker
-from tactician.process import AgentProcess, Blackboard
+from tactician.process import AgentProcess, Blackboard, ProcessStarted
 from tactician.runs import MemoryRuns
 from tactician.testing import ScriptedModel
 

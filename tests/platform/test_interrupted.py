@@ -8,9 +8,9 @@ import pytest
 
 from tactician import Platform, ProcessStatus, UserInput, achieves_goal, action, planned_agent
 from tactician.errors import RunConflictError
-from tactician.events import Event, ProcessEnded
+from tactician.events import Event
 from tactician.platform import Worker
-from tactician.process import AgentProcess, Blackboard, OperationContext
+from tactician.process import AgentProcess, Blackboard, OperationContext, ProcessEnded
 from tactician.runs import MemoryRuns
 from tactician.testing import ScriptedModel
 

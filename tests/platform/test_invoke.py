@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import pytest
 
 from tactician import Agent, Blackboard, Platform, UserInput, achieves_goal, action, condition, planned_agent
-from tactician.errors import AgentNotFoundError, ProcessFailedError, ProcessStuckError
+from tactician.errors import AgentNotFoundError
+from tactician.process import ProcessFailedError, ProcessStuckError
 from tactician.testing import ScriptedModel
 
 

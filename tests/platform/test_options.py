@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
@@ -24,11 +22,17 @@ from tactician import (
     tool,
 )
 from tactician.errors import ConfigurationError, StoredStateError, TransientError
-from tactician.events import ActionCompleted, Event, ProcessEnded
-from tactician.llm import OneModel
-from tactician.process import ActionRetryPolicy, AgentProcess, OperationContext, Verbosity
+from tactician.events import Event
+from tactician.process import (
+    ActionCompleted,
+    ActionRetryPolicy,
+    AgentProcess,
+    OperationContext,
+    ProcessEnded,
+    Verbosity,
+)
 from tactician.runs import MemoryRuns, RunRecord
-from tactician.testing import ScriptedModel, ToolCall
+from tactician.testing import FakeClock, ScriptedModel, ToolCall
 
 
 @dataclass(frozen=True)
@@ -121,30 +125,13 @@ class TestBlackboard:
         assert result.output == Report("frogs hop")
 
 
-class HandClock:
-    """A clock that stands still, except when somebody sleeps."""
-
-    def __init__(self) -> None:
-        self.slept: list[float] = []
-
-    def now(self) -> float:
-        return sum(self.slept)
-
-    def call_later(self, seconds: float, callback: Callable[[], object]) -> asyncio.TimerHandle:
-        raise AssertionError("nobody needs a timer here")
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        await asyncio.sleep(0)
-
-
 class TestToolDelay:
-    async def called(self, options: ProcessOptions, *steps: object) -> tuple[list[float], HandClock]:
-        clock, times = HandClock(), list[float]()
+    async def called(self, options: ProcessOptions, *steps: object) -> tuple[list[float], FakeClock]:
+        clock, times = FakeClock(), list[float]()
 
         @tool
         def look(place: int) -> str:
-            times.append(clock.now())
+            times.append(clock.monotonic() - 1000)
             return f"seen at {place}"
 
         @planned_agent(description="lets an agent look")
@@ -155,7 +142,7 @@ class TestToolDelay:
                 done = await Agent("Eyes", tools=[look]).run(topic.content, context=context.run)
                 return Report(done.output)
 
-        context = RunContext(OneModel(ScriptedModel(*steps)), clock=clock)
+        context = RunContext.over(ScriptedModel(*steps), clock=clock)
         process = await PlannedAgent(Looker()).process("look", context=context, options=options).run()
         assert process.result == Report("done")
         return times, clock

@@ -24,7 +24,8 @@ from tactician import (
     tool,
 )
 from tactician.errors import AgentNotFoundError, DeclarationError, RunNotFoundError
-from tactician.events import Event, TurnStarted
+from tactician.events import Event
+from tactician.loop import TurnStarted
 from tactician.runs import MemoryRuns, RunRecord
 from tactician.testing import ScriptedModel, ToolCall
 
@@ -142,7 +143,7 @@ async def test_a_context_brings_the_models_of_the_platform() -> None:
     model = ScriptedModel("knock")
     context = Platform(models=model).context()
     assert await Ai(context).generate_text("frogs") == "knock"
-    assert context.sink is None
+    assert not context.is_observed
     assert context.parent_id is None
 
 

@@ -8,8 +8,9 @@ import pytest
 
 from tactician import Ai, Platform, ProcessOptions, ProcessStatus, UserInput, achieves_goal, action
 from tactician.agents import component
-from tactician.errors import AgentNotFoundError, ConfigurationError, ProcessFailedError
+from tactician.errors import AgentNotFoundError, ConfigurationError
 from tactician.platform import SupervisorInvocation
+from tactician.process import ProcessFailedError
 from tactician.runs import Budget
 from tactician.testing import ScriptedModel, ToolCall
 

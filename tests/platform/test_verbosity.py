@@ -115,7 +115,7 @@ async def test_everything_else_is_for_debugging(caplog: pytest.LogCaptureFixture
 
 
 async def test_answers_that_come_in_pieces_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
-    context = Platform(models=ScriptedModel(*STEPS)).context().listening(lambda event: None, streaming=True)
+    context = Platform(models=ScriptedModel(*STEPS)).context().with_listeners(lambda event: None, streaming=True)
     options = ProcessOptions(verbosity=Verbosity(responses=True, debug=True))
     with caplog.at_level(logging.INFO, logger="tactician"):
         await PlannedAgent(Poet()).process("about frogs", context=context, options=options).run()

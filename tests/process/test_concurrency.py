@@ -23,8 +23,7 @@ from tactician import (
     ask_human,
     planned_agent,
 )
-from tactician.errors import ProcessFailedError
-from tactician.process import AgentProcess
+from tactician.process import AgentProcess, ProcessFailedError
 from tactician.runs import MemoryRuns
 from tactician.testing import ScriptedModel
 from tests.agents.running import started, steps

@@ -19,10 +19,10 @@ from tactician import (
     planned_agent,
 )
 from tactician.errors import ConfigurationError, TransientError
-from tactician.events import ActionCompleted, ActionStarted, Event, MessageSent, RunPaused
+from tactician.events import Event
 from tactician.llm import AssistantMessage, Text
-from tactician.process import ActionRetryPolicy
-from tactician.runs import MemoryRuns
+from tactician.process import ActionCompleted, ActionRetryPolicy, ActionStarted, MessageSent
+from tactician.runs import MemoryRuns, RunPaused
 from tactician.testing import FakeContext, ScriptedModel
 from tests.agents.running import started
 

@@ -19,20 +19,9 @@ from tactician import (
     action,
     planned_agent,
 )
-from tactician.clock import SystemClock
 from tactician.process import AgentProcess
 from tactician.runs import RunContext
-from tactician.testing import ScriptedModel
-
-
-class HandClock(SystemClock):
-    """Stands still until it is put forward."""
-
-    def __init__(self) -> None:
-        self.time = 0.0
-
-    def now(self) -> float:
-        return self.time
+from tactician.testing import FakeClock, ScriptedModel
 
 
 @dataclass
@@ -52,12 +41,12 @@ class Book:
 
 @planned_agent(description="drafts")
 class Drafter:
-    def __init__(self, clock: HandClock) -> None:
+    def __init__(self, clock: FakeClock) -> None:
         self.clock = clock
 
     @action
     async def research(self, topic: UserInput, ai: Ai) -> Facts:
-        self.clock.time += 10
+        self.clock.advance(10)
         return Facts(await ai.generate_text(f"facts about {topic.content}"))
 
     @achieves_goal("drafted")
@@ -77,10 +66,10 @@ class Publisher:
         return Book((await context.run_agent(self.drafter, Draft)).text)
 
 
-async def published(drafter: object, clock: HandClock, budget: Budget) -> AgentProcess:
+async def published(drafter: object, clock: FakeClock, budget: Budget) -> AgentProcess:
     model = ScriptedModel("they hop", Draft("frogs hop"), "never", name="openai:gpt-4o")
     context = RunContext.over(model)
-    context = RunContext(context.models, clock=clock)
+    context = RunContext.over(context.models, clock=clock)
     options = ProcessOptions(budget=budget)
     return await PlannedAgent(Publisher(drafter)).process("frogs", context=context, options=options).run()
 
@@ -96,7 +85,7 @@ async def published(drafter: object, clock: HandClock, budget: Budget) -> AgentP
     ids=["actions", "tokens", "cost", "seconds"],
 )
 async def test_in_a_planned_agent(budget: Budget, reason: str) -> None:
-    clock = HandClock()
+    clock = FakeClock()
     process = await published(Drafter(clock), clock, budget)
     assert process.status is ProcessStatus.TERMINATED, process.failure
     assert process.failure is not None
@@ -117,7 +106,7 @@ async def test_in_a_planned_agent(budget: Budget, reason: str) -> None:
 )
 async def test_in_an_agent_with_tools(budget: Budget, reason: str) -> None:
     pen = Agent("Pen", instructions="You write.", output_type=Draft)
-    process = await published(pen, HandClock(), budget)
+    process = await published(pen, FakeClock(), budget)
     assert process.status is ProcessStatus.TERMINATED, process.failure
     assert process.failure is not None
     assert reason in process.failure

@@ -18,8 +18,8 @@ from tactician import (
     ask_human,
     planned_agent,
 )
-from tactician.errors import ProcessWaitingError, ResponseError, RunConflictError
-from tactician.process import AgentProcess
+from tactician.errors import ResponseError, RunConflictError
+from tactician.process import AgentProcess, ProcessWaitingError
 from tactician.runs import MemoryRuns
 from tactician.testing import ScriptedModel
 

@@ -17,17 +17,9 @@ from tactician import (
     action,
     planned_agent,
 )
-from tactician.events import (
-    ActionCompleted,
-    ActionStarted,
-    Event,
-    PlanMade,
-    ProcessEnded,
-    ProcessStarted,
-    TurnCompleted,
-    TurnStarted,
-)
-from tactician.process import AgentProcess
+from tactician.events import Event
+from tactician.loop import TurnCompleted, TurnStarted
+from tactician.process import ActionCompleted, ActionStarted, AgentProcess, PlanMade, ProcessEnded, ProcessStarted
 from tactician.testing import ScriptedModel
 from tests.agents.running import started
 
@@ -151,7 +143,7 @@ async def test_a_listener_that_raises_is_in_the_log_and_harms_nobody(
     assert process.status is ProcessStatus.COMPLETED, process.failure
     assert isinstance(told[-1], ProcessEnded), "the other one hears it all"
     what = (ActionCompleted if kind is ActionCompleted else ProcessEnded).__name__
-    assert f"Writer: a listener raised when it was told of {what}; the process goes on" in caplog.messages
+    assert f"Writer: a listener failed on {what}; the run goes on" in caplog.messages
     assert "AssertionError: deaf" in caplog.text
 
 

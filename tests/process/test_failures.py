@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
@@ -22,31 +21,13 @@ from tactician import (
 )
 from tactician.agents import PlannedAgent
 from tactician.errors import ModelServerError, PermanentError, Replan, TransientError
-from tactician.llm import OneModel
 from tactician.process import ActionRetryPolicy, AgentProcess, OperationContext
-from tactician.testing import ScriptedModel
+from tactician.testing import FakeClock, ScriptedModel
 
 
 @dataclass
 class Result:
     text: str
-
-
-class HandClock:
-    """A clock that stands still, except when somebody sleeps."""
-
-    def __init__(self) -> None:
-        self.slept: list[float] = []
-
-    def now(self) -> float:
-        return sum(self.slept)
-
-    def call_later(self, seconds: float, callback: Callable[[], object]) -> asyncio.TimerHandle:
-        raise AssertionError("nobody needs a timer here")
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        await asyncio.sleep(0)
 
 
 @planned_agent(description="fails at first")
@@ -64,9 +45,9 @@ class Flaky:
         return Result("done")
 
 
-async def run(agent: object, options: ProcessOptions | None = None) -> tuple[AgentProcess, HandClock]:
-    clock = HandClock()
-    context = RunContext(OneModel(ScriptedModel()), clock=clock)
+async def run(agent: object, options: ProcessOptions | None = None) -> tuple[AgentProcess, FakeClock]:
+    clock = FakeClock()
+    context = RunContext.over(ScriptedModel(), clock=clock)
     process = PlannedAgent(agent).process("x", context=context, options=options)
     return await process.run(), clock
 

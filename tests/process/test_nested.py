@@ -25,10 +25,18 @@ from tactician import (
     planned_agent,
     simple_agent,
 )
-from tactician.errors import ConfigurationError, OutputError, ProcessStuckError, ResponseError, TransientError
-from tactician.events import ActionStarted, Event, ProcessEnded, ProcessStarted
-from tactician.process import ActionRetryPolicy, AgentProcess, ChildRun
-from tactician.runs import MemoryRuns
+from tactician.errors import ConfigurationError, ResponseError, TransientError
+from tactician.events import Event
+from tactician.process import (
+    ActionRetryPolicy,
+    ActionStarted,
+    AgentProcess,
+    ChildRun,
+    ProcessEnded,
+    ProcessStarted,
+    ProcessStuckError,
+)
+from tactician.runs import MemoryRuns, OutputError
 from tactician.testing import FakeContext, ScriptedModel, ToolCall
 from tests.agents.running import started, steps
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tactician import Ai, ProcessStatus, UserInput, achieves_goal, action, planned_agent
-from tactician.errors import OutputError, TransientError
+from tactician.errors import TransientError
 from tactician.process import ActionRetryPolicy, AgentProcess
+from tactician.runs import OutputError
 from tactician.testing import ScriptedModel
 from tests.agents.running import started, steps
 

@@ -24,12 +24,11 @@ from tactician import (
     planned_agent,
     tool,
 )
-from tactician.clock import SystemClock
 from tactician.errors import ConfigurationError, ResponseError
-from tactician.events import Event, RunPaused
-from tactician.llm import OneModel
+from tactician.events import Event
 from tactician.process import AgentProcess, OperationContext, ask_human, confirm
-from tactician.testing import ScriptedModel, ToolCall
+from tactician.runs import RunPaused
+from tactician.testing import FakeClock, ScriptedModel, ToolCall
 
 
 class Feedback(BaseModel):
@@ -355,18 +354,13 @@ async def test_after_a_wrong_answer_the_default_still_counts_when_time_is_over()
 
 
 async def test_time_in_which_it_waits_is_not_counted() -> None:
-    class HandClock(SystemClock):
-        time = 0.0
 
-        def now(self) -> float:
-            return self.time
-
-    clock = HandClock()
-    context = RunContext(OneModel(ScriptedModel()), clock=clock)
+    clock = FakeClock()
+    context = RunContext.over(ScriptedModel(), clock=clock)
     options = ProcessOptions(budget=Budget(seconds=10))
     process = await PlannedAgent(Writer()).process("frogs", context=context, options=options).run()
 
-    clock.time += 3600
+    clock.advance(3600)
     await process.respond(process.pending[0].id, {"comments": "good", "stars": 5})
 
     assert process.status is ProcessStatus.COMPLETED

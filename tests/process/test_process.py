@@ -23,11 +23,11 @@ from tactician import (
     condition,
     planned_agent,
 )
-from tactician.errors import OutputError, ProcessFailedError
-from tactician.events import Event, ProcessEnded
+from tactician.events import Event
 from tactician.llm import Usage
 from tactician.planning import Goal
-from tactician.process import AgentProcess, GoalSpec, PlannedAgentSpec
+from tactician.process import AgentProcess, GoalSpec, PlannedAgentSpec, ProcessEnded, ProcessFailedError
+from tactician.runs import OutputError
 from tactician.testing import ScriptedModel
 from tests.agents.running import started, steps
 

@@ -21,8 +21,8 @@ from tactician import (
     planned_agent,
 )
 from tactician.errors import StoreError
-from tactician.events import Event, ProcessEnded, ProcessStarted
-from tactician.process import AgentProcess
+from tactician.events import Event
+from tactician.process import AgentProcess, ProcessEnded, ProcessStarted
 from tactician.runs import Lease, MemoryRuns, RunContext, RunRecord
 from tactician.testing import ScriptedModel
 from tests.agents.running import steps

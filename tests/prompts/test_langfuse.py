@@ -14,7 +14,7 @@ import pytest
 from tactician import Agent
 from tactician.errors import ConfigurationError, MissingPromptVariable
 from tactician.prompts import LangfusePrompts, ProvidedInstructions, prompt_providers
-from tactician.testing import ScriptedModel
+from tactician.testing import FakeClock, ScriptedModel
 from tests.support.langfuse_server import (
     ENCODED_KEYS,
     PUBLIC_KEY,
@@ -32,20 +32,6 @@ PROMPTS = "/api/public/v2/prompts/"
 NOT_JSON = gives(200, "<html>Sign in</html>", "text/html")
 
 
-class HandClock:
-    def __init__(self) -> None:
-        self.time = 1_000.0
-
-    def now(self) -> float:
-        return self.time
-
-    def call_later(self, seconds: float, callback: object) -> asyncio.TimerHandle:
-        raise AssertionError("nobody needs a timer here")
-
-    async def sleep(self, seconds: float) -> None:
-        raise AssertionError("nobody sleeps here")
-
-
 @pytest.fixture
 async def server() -> AsyncGenerator[LangfuseServer]:
     prompts = {"support": [Version("Be kind."), Version("Be brief.", ("staging", "latest"))]}
@@ -54,12 +40,12 @@ async def server() -> AsyncGenerator[LangfuseServer]:
 
 
 @pytest.fixture
-def clock() -> HandClock:
-    return HandClock()
+def clock() -> FakeClock:
+    return FakeClock()
 
 
 @pytest.fixture
-def langfuse(server: LangfuseServer, clock: HandClock) -> LangfusePrompts:
+def langfuse(server: LangfuseServer, clock: FakeClock) -> LangfusePrompts:
     return LangfusePrompts(PUBLIC_KEY, SECRET_KEY, host=server.url, clock=clock)
 
 
@@ -141,14 +127,14 @@ class TestChatPrompts:
 
 class TestWhatWasRead:
     async def test_it_is_used_for_a_while(
-        self, server: LangfuseServer, langfuse: LangfusePrompts, clock: HandClock
+        self, server: LangfuseServer, langfuse: LangfusePrompts, clock: FakeClock
     ) -> None:
         assert await langfuse.prompt("support", {}) == "Be kind."
         server.prompts["support"] = [Version("Be rude.")]
 
-        clock.time += 59.9
+        clock.advance(59.9)
         assert await langfuse.prompt("support", {}) == "Be kind."
-        clock.time += 0.1
+        clock.advance(0.1)
         assert await langfuse.prompt("support", {}) == "Be rude."
         assert len(server.asked) == 2
 
@@ -171,11 +157,11 @@ class TestWhatWasRead:
 
     @pytest.mark.parametrize("fault", [gives(500), gives(503), gives(429), gives(408), hangs_up, NOT_JSON])
     async def test_it_is_used_while_langfuse_fails(
-        self, fault: Fault, server: LangfuseServer, langfuse: LangfusePrompts, clock: HandClock
+        self, fault: Fault, server: LangfuseServer, langfuse: LangfusePrompts, clock: FakeClock
     ) -> None:
         await langfuse.prompt("support", {})
         server.fault = fault
-        clock.time += 60
+        clock.advance(60)
         for _ in range(3):
             assert await langfuse.prompt("support", {}) == "Be kind."
         asked = len(server.asked)  # aiohttp itself asks once more when a connection breaks
@@ -184,12 +170,12 @@ class TestWhatWasRead:
         server.fault = None
         server.prompts["support"] = [Version("Be rude.")]
         assert await langfuse.prompt("support", {}) == "Be kind."
-        clock.time += 60
+        clock.advance(60)
         assert await langfuse.prompt("support", {}) == "Be rude."
         assert len(server.asked) == asked + 1
 
     async def test_one_asks_and_the_others_do_not_wait(
-        self, server: LangfuseServer, langfuse: LangfusePrompts, clock: HandClock
+        self, server: LangfuseServer, langfuse: LangfusePrompts, clock: FakeClock
     ) -> None:
         await langfuse.prompt("support", {})
         go_on = asyncio.Event()
@@ -200,7 +186,7 @@ class TestWhatWasRead:
         server.fault = waits
         server.prompts["support"] = [Version("Be rude.")]
         server.reached.clear()
-        clock.time += 60
+        clock.advance(60)
         first = asyncio.create_task(langfuse.prompt("support", {}))
         await server.reached.wait()
 
@@ -211,11 +197,11 @@ class TestWhatWasRead:
 
     @pytest.mark.parametrize(("fault", "why"), [(gives(401), "refuses the keys"), (gives(404), "has no prompt")])
     async def test_it_is_not_used_when_langfuse_refuses(
-        self, fault: Fault, why: str, server: LangfuseServer, langfuse: LangfusePrompts, clock: HandClock
+        self, fault: Fault, why: str, server: LangfuseServer, langfuse: LangfusePrompts, clock: FakeClock
     ) -> None:
         await langfuse.prompt("support", {})
         server.fault = fault
-        clock.time += 60
+        clock.advance(60)
         for _ in range(2):
             with pytest.raises(ConfigurationError, match=why):
                 await langfuse.prompt("support", {})
@@ -267,7 +253,7 @@ class TestMistakes:
         server.fault = None
         assert await langfuse.prompt("support", {}) == "Be kind."
 
-    async def test_no_answer(self, server: LangfuseServer, clock: HandClock) -> None:
+    async def test_no_answer(self, server: LangfuseServer, clock: FakeClock) -> None:
         server.fault = stalls
         langfuse = LangfusePrompts(PUBLIC_KEY, SECRET_KEY, host=server.url, timeout=0.05, clock=clock)
         with pytest.raises(ConfigurationError, match=r"'support' cannot be had from .*: no answer within 0\.05 s\."):
@@ -276,7 +262,7 @@ class TestMistakes:
         server.fault = None
         assert await langfuse.prompt("support", {}) == "Be kind."
         server.fault = stalls
-        clock.time += 60
+        clock.advance(60)
         assert await langfuse.prompt("support", {}) == "Be kind."
 
     async def test_nobody_is_there(self, server: LangfuseServer, langfuse: LangfusePrompts) -> None:

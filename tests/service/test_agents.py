@@ -29,14 +29,15 @@ from tactician import (
 )
 from tactician.errors import (
     AgentNotFoundError,
-    BudgetError,
     ConfigurationError,
     DeclarationError,
     MissingPromptVariable,
     UnknownModelError,
 )
-from tactician.events import Event, RunCompleted, TextReceived, TurnStarted
+from tactician.events import Event
 from tactician.llm import Deployment, LanguageModel, Message, Text
+from tactician.loop import TextReceived, TurnStarted
+from tactician.runs import BudgetError, RunCompleted
 from tactician.testing import ScriptedModel, ToolCall
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n picture").decode()

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tactician import Agent, AgentService, Autonomous
-from tactician.errors import TurnLimitError
 from tactician.llm import ToolCall as Call
+from tactician.runs import TurnLimitError
 from tactician.testing import ScriptedModel, ToolCall
 from tactician.tools import DeclaredTool, ToolTraits
 from tests.service.acme import Analysis

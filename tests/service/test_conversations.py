@@ -20,8 +20,8 @@ from tactician import (
     tool,
 )
 from tactician.conversation import Conversation, MemoryConversations, SqliteConversations
-from tactician.errors import ConversationConflictError, ConversationNotFoundError, GuardrailError, ModelServerError
-from tactician.guardrails import GuardrailResult
+from tactician.errors import ConversationConflictError, ConversationNotFoundError, ModelServerError
+from tactician.guardrails import GuardrailError, GuardrailResult
 from tactician.llm import Deployment, ModelRequest, ModelResponse, ModelRouter, Text, ToolResult
 from tactician.testing import ScriptedModel, ToolCall
 

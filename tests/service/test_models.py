@@ -13,8 +13,15 @@ from pydantic import BaseModel
 from tactician import AgentService, Image, ModelRouter, UserMessage, tool
 from tactician.config import Settings
 from tactician.errors import AgentNotFoundError, ConfigurationError, UnknownModelError
-from tactician.llm import EmbeddingModel, GeneratedImages, ImageModel, LanguageModel, LlmOptions, ModelCatalog
-from tactician.runs import default_models
+from tactician.llm import (
+    EmbeddingModel,
+    GeneratedImages,
+    ImageModel,
+    LanguageModel,
+    LlmOptions,
+    ModelCatalog,
+    default_models,
+)
 from tactician.testing import ScriptedModel
 from tests.support.chat_server import ChatServer, answers, call, completion, echoes
 

@@ -11,6 +11,7 @@ from tactician.platform import platform as module
 from tactician.runs import RunContext
 from tactician.service import AgentService
 from tactician.testing import ScriptedModel, ToolCall
+from tactician.tools import ToolGroups
 
 
 def add(a: int, b: int) -> int:
@@ -39,4 +40,4 @@ def fresh() -> Iterator[None]:
 @pytest.mark.usefixtures("fresh")
 def test_runs_without_a_platform_have_the_groups_of_the_default_one() -> None:
     Platform.default().register(MATH)
-    assert RunContext.default().tool_groups["math"] is MATH
+    assert RunContext.default().services.find(ToolGroups)["math"] is MATH

@@ -10,7 +10,6 @@ from pydantic import BaseModel
 
 from tactician import Agent, Ai, LlmOptions, RunContext, UserInput, achieves_goal, action, planned_agent, tool
 from tactician.errors import RateLimitError
-from tactician.events import TextReceived
 from tactician.llm import (
     AssistantMessage,
     Features,
@@ -22,6 +21,7 @@ from tactician.llm import (
     UserMessage,
 )
 from tactician.llm import ToolCall as CalledTool
+from tactician.loop import TextReceived
 from tactician.testing import ScriptedModel, ScriptError, Step, ToolCall
 
 

@@ -13,6 +13,7 @@ from tactician.agents.constellations import (
     SupervisorAgent,
     Synthesis,
 )
+from tactician.agents.constellations.events import RouteChosen
 from tactician.agents.context_definition import ContextDefinition
 from tactician.agents.definition import DEFINITIONS, AgentDefinition, HandoffDefinition
 from tactician.agents.function import FunctionRunnable, runnable
@@ -87,4 +88,5 @@ __all__ = [
     "supervise",
     "LEADER",
     "DEFAULT_SUPERVISOR_ROUNDS",
+    "RouteChosen",
 ]

@@ -10,7 +10,7 @@ from typing import Final, Generic, Protocol, cast
 
 from typing_extensions import TypeVar
 
-from tactician.errors import OutputError, Problem
+from tactician.errors import Problem
 from tactician.events import Event
 from tactician.late_binding import Port
 from tactician.llm import TraceMetadata
@@ -18,6 +18,7 @@ from tactician.loop import InvalidOutput, output_type
 from tactician.runs import (
     Budget,
     Input,
+    OutputError,
     PendingRequest,
     Response,
     RunContext,
@@ -101,7 +102,7 @@ class BaseRunnable(ABC, Generic[T_co]):
 
     def _traced(self, context: RunContext | None) -> RunContext | None:
         """The context, in which everything belongs to what this belongs to."""
-        return context if self.trace is None else (context or RunContext.default()).traced(self.trace)
+        return context if self.trace is None else (context or RunContext.default()).with_trace(self.trace)
 
     def run_sync(self, input: Input) -> RunResult[T_co]:
         """`run`, for programs without an event loop.

@@ -8,9 +8,8 @@ from typing import TypeVar
 
 from pydantic import JsonValue
 
-from tactician.errors import BudgetError, RunError
 from tactician.llm import text_of
-from tactician.runs import Input, RunContext, Runnable, RunResult, RunStatus, messages_of
+from tactician.runs import BudgetError, Input, RunContext, RunError, Runnable, RunResult, RunStatus, messages_of
 from tactician.tools import as_text
 
 T = TypeVar("T")

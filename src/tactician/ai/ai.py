@@ -10,7 +10,7 @@ from typing import Self, TypeVar, cast
 from tactician.ai.items import ItemReader
 from tactician.ai.telling import Example, generated_example, instructions, told, with_pictures
 from tactician.conversation import Conversation
-from tactician.errors import ConfigurationError, OutputError
+from tactician.errors import ConfigurationError
 from tactician.llm import (
     AssistantMessage,
     Image,
@@ -26,7 +26,7 @@ from tactician.llm import (
 )
 from tactician.loop import DEFAULT_POLICY, OutputType, TurnLoop, TurnPolicy, output_type
 from tactician.prompts import LlmReference, PromptContributor, template_text
-from tactician.runs import Input, RunContext, Runnable, RunResult, messages_of, run_blocking, stream_events
+from tactician.runs import Input, OutputError, RunContext, Runnable, RunResult, messages_of, run_blocking, stream_events
 from tactician.tools import RunnableTool, Toolbox, ToolGroup, ToolLike, as_tool, tools_in, tools_of
 
 T = TypeVar("T")

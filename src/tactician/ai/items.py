@@ -8,9 +8,10 @@ from typing import Generic, TypeVar
 
 from pydantic_core import from_json
 
-from tactician.events import Event, RunCompleted, TextReceived, ThinkingReceived, TurnStarted
+from tactician.events import Event
 from tactician.llm import Thinking
-from tactician.loop import InvalidOutput, OutputType
+from tactician.loop import InvalidOutput, OutputType, TextReceived, ThinkingReceived, TurnStarted
+from tactician.runs import RunCompleted
 
 T = TypeVar("T")
 

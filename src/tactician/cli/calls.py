@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from tactician.events import (
-    Event,
-    InstanceRecovered,
-    InstanceRested,
-    ModelFellBack,
-    RequestDelayed,
-    RequestRetried,
-)
-from tactician.llm import full_name
+from tactician.events import Event
+from tactician.llm import InstanceRecovered, InstanceRested, ModelFellBack, RequestDelayed, RequestRetried, full_name
 
 _NOTICEABLE = 0.1
 

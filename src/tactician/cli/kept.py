@@ -8,7 +8,7 @@ from tactician.errors import RunNotFoundError, StoredStateError
 from tactician.llm import ModelCatalog
 from tactician.process import ProcessStatus
 from tactician.process.snapshot import Snapshot, read
-from tactician.runs import PendingRequest, RunContext, RunRecord, RunStatus, RunStore, pending_of
+from tactician.runs import PendingRequest, RunContext, RunRecord, RunStatus, RunStore, Services, pending_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ async def kept_in(store: RunStore, record: RunRecord) -> Kept:
         if record.kind == "process":
             return _process(record)
         is_waiting = record.status == RunStatus.WAITING.value
-        context = RunContext(ModelCatalog(), store=store)
+        context = RunContext(Services(ModelCatalog(), store))
         return Kept(record, pending=await pending_of(record.name, record.run_id, context) if is_waiting else ())
     except StoredStateError as error:
         return Kept(record, problem=str(error))

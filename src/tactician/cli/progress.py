@@ -12,21 +12,18 @@ from tactician.cli.calls import told
 from tactician.cli.drawing import plan_tree
 from tactician.cli.personalities import PLAIN, Personality
 from tactician.cli.words import short, spent
-from tactician.events import (
+from tactician.events import Event
+from tactician.loop import OutputRejected, ToolCalled, ToolReturned, TurnCompleted, TurnStarted
+from tactician.process import (
     ActionCompleted,
     ActionStarted,
-    Event,
     MessageSent,
-    OutputRejected,
     PlanMade,
+    PlannedAgentSpec,
     ProcessEnded,
     ProcessStarted,
-    ToolCalled,
-    ToolReturned,
-    TurnCompleted,
-    TurnStarted,
+    ProcessStatus,
 )
-from tactician.process import PlannedAgentSpec, ProcessStatus
 from tactician.process.telling import said_by, said_to
 
 

@@ -2,6 +2,7 @@
 
 from tactician.conversation.compaction import CompactToolResults
 from tactician.conversation.conversation import Conversation, Messages
+from tactician.conversation.events import ContextSummarized
 from tactician.conversation.mending import mended
 from tactician.conversation.sliding import SlidingWindow
 from tactician.conversation.sqlite import SqliteConversations
@@ -28,4 +29,5 @@ __all__ = [
     "ConversationStore",
     "MemoryConversations",
     "SqliteConversations",
+    "ContextSummarized",
 ]

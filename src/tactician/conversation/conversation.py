@@ -8,8 +8,8 @@ from typing import overload
 from tactician.conversation.exchanges import exchange_around, last_answer, open_calls_of
 from tactician.conversation.saved import SavedConversation, read_conversation, written_conversation
 from tactician.errors import StoredStateError
+from tactician.events import new_id
 from tactician.llm import AssistantMessage, Message, SystemMessage, ToolCall, ToolResult, UserMessage
-from tactician.runs import new_id
 
 
 class Messages(Sequence[Message]):

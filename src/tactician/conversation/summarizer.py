@@ -6,11 +6,11 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tactician.conversation.events import ContextSummarized
 from tactician.conversation.transcript import transcript
-from tactician.errors import BudgetError, MalformedResponseError
-from tactician.events import ContextSummarized
-from tactician.llm import NO_OPTIONS, LlmOptions, Message, ModelRequest, Observer, SystemMessage, UserMessage
-from tactician.runs import RunContext, RunResult
+from tactician.errors import MalformedResponseError
+from tactician.llm import NO_OPTIONS, LlmOptions, Message, ModelRequest, SystemMessage, UserMessage
+from tactician.runs import BudgetError, RunContext, RunResult
 
 DEFAULT_PROMPT = (
     "You keep the memory of a conversation between a user and an assistant that uses tools. Sum up what was said and "
@@ -54,7 +54,7 @@ class Summarizer:
                 raise BudgetError(reason, RunResult(None, tally=run.tally, run_id=run.run_id))
             meter.count_turn()
         model = run.models.resolve(LlmOptions(model=self.model))
-        observer = None if run.sink is None else Observer(run.sink, run.run_id, run.path)
+        observer = run.emitter if run.is_observed else None
         messages = (SystemMessage(self.prompt), UserMessage(question))
         options = NO_OPTIONS.within(run.trace)
         response = await model.generate(ModelRequest(messages, options=options, observer=observer))
@@ -65,10 +65,7 @@ class Summarizer:
 
     def _tell(self, messages: int, summary: str = "", error: str | None = None) -> None:
         run = self.run
-        if run.sink is not None:
-            run.sink(
-                ContextSummarized(run_id=run.run_id, path=run.path, messages=messages, summary=summary, error=error)
-            )
+        run.emit(ContextSummarized, messages=messages, summary=summary, error=error)
 
 
 def _question(previous: str, messages: Sequence[Message], words: int) -> str:

@@ -12,6 +12,8 @@ from tactician.guardrails.declaring import (
     tool_input_guardrail,
     tool_output_guardrail,
 )
+from tactician.guardrails.errors import GuardrailError
+from tactician.guardrails.events import GuardrailChecked
 from tactician.guardrails.guardrail import (
     AnyGuardrail,
     CheckedInput,
@@ -69,4 +71,6 @@ __all__ = [
     "Objection",
     "first_objection",
     "any_objection",
+    "GuardrailChecked",
+    "GuardrailError",
 ]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import NamedTuple, TypeVar
 
-from tactician.errors import GuardrailError
-from tactician.events import GuardrailChecked
+from tactician.guardrails.errors import GuardrailError
+from tactician.guardrails.events import GuardrailChecked
 from tactician.guardrails.guardrail import Guardrail, GuardrailKind, InputGuardrail
 from tactician.guardrails.result import GuardrailResult
 from tactician.runs import RunContext, RunResult
@@ -85,16 +85,12 @@ async def any_objection(guardrails: Sequence[Guardrail[V]], value: V, context: R
 async def _checked(guardrail: Guardrail[V], value: V, context: RunContext) -> Objection | None:
     started = perf_counter()
     result = await guardrail.check(value, context)
-    if context.sink is not None:
-        context.sink(
-            GuardrailChecked(
-                run_id=context.run_id,
-                path=context.path,
-                guardrail=guardrail.name,
-                kind=guardrail.kind,
-                outcome=result.outcome,
-                reason=result.reason,
-                seconds=perf_counter() - started,
-            )
-        )
+    context.emit(
+        GuardrailChecked,
+        guardrail=guardrail.name,
+        kind=guardrail.kind,
+        outcome=result.outcome,
+        reason=result.reason,
+        seconds=perf_counter() - started,
+    )
     return None if result.passed else Objection(guardrail.name, guardrail.kind, result)

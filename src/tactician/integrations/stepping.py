@@ -9,11 +9,12 @@ from pydantic_core import to_json, to_jsonable_python
 
 from tactician.agents import PlannedAgent
 from tactician.errors import AgentNotFoundError, ResponseError, RunConflictError, RunNotFoundError
+from tactician.events import new_id
 from tactician.integrations.standing import Standing
 from tactician.platform import Platform
 from tactician.process import DEFAULT_LEASE, AgentProcess, ProcessOptions, ProcessPersister, ProcessStatus
 from tactician.process.snapshot import Snapshot, read
-from tactician.runs import Lease, PendingRequest, Response, RunRecord, new_id
+from tactician.runs import Lease, PendingRequest, Response, RunRecord
 
 
 class Stepper:

@@ -1,6 +1,6 @@
 """Every call to a language model: messages, requests, wire formats, providers and the embedded model."""
 
-from tactician.llm.catalog import MediaModelSource, ModelCatalog, ModelSource, OneModel, source_of
+from tactician.llm.catalog import MediaModelSource, ModelCatalog, ModelSource, OneModel, default_models, source_of
 from tactician.llm.embedded import INSTALL_HINT as LOCAL_INSTALL_HINT
 from tactician.llm.embedded import EmbeddedModel
 from tactician.llm.embeddings import (
@@ -61,8 +61,14 @@ from tactician.llm.responder import RespondedModel, Responder, RetrySettings
 from tactician.llm.routing import (
     Deployment,
     DeploymentStatus,
+    InstanceRecovered,
+    InstanceRested,
+    ModelFellBack,
     ModelRetryPolicy,
     ModelRouter,
+    RequestDelayed,
+    RequestRetried,
+    RequestRouted,
     RestPolicy,
     RetryRule,
     RoutedModel,
@@ -93,7 +99,6 @@ __all__ = [
     "TraceMetadata",
     "ModelRequest",
     "ModelResponse",
-    "Observer",
     "ToolSpec",
     "OutputSpec",
     "JsonSchema",
@@ -112,6 +117,7 @@ __all__ = [
     "LanguageModel",
     "ModelSource",
     "ModelCatalog",
+    "default_models",
     "ModelEntry",
     "OneModel",
     "source_of",
@@ -154,4 +160,10 @@ __all__ = [
     "adapt_request",
     "closed",
     "is_strict",
+    "RequestRouted",
+    "RequestDelayed",
+    "RequestRetried",
+    "InstanceRested",
+    "InstanceRecovered",
+    "ModelFellBack",
 ]

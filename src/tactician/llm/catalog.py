@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol, TypeVar, runtime_checkable
 
 from tactician.config import ModelSettings, Settings, load_settings
@@ -169,3 +170,9 @@ class ModelCatalog:
         if (model := models.get(name)) is None:
             model = models[name] = self._resolver.resolve(kind, name)[1]
         return model
+
+
+@cache
+def default_models() -> ModelCatalog:
+    """Return the models of `tactician.toml` and the environment of this process, which are read once."""
+    return ModelCatalog()

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
+from tactician.events import EventEmitter
 from tactician.llm.messages import AssistantMessage, Message, SystemMessage, text_of
-from tactician.llm.observer import Observer
 from tactician.llm.options import NO_OPTIONS, LlmOptions
 from tactician.llm.usage import NO_USAGE, ModelPrice, Usage
 
@@ -53,7 +53,7 @@ class ModelRequest:
         tool_choice: `"auto"`, `"none"`, `"required"`, or the name of the one tool to call.
         output: the schema of the final answer; plain text without one.
         options: hyperparameters.
-        observer: who hears what becomes of it; it is no part of what is asked.
+        observer: what emits the events of the request; it is not a part of what is asked.
     """
 
     messages: tuple[Message, ...]
@@ -61,7 +61,7 @@ class ModelRequest:
     tool_choice: str = "auto"
     output: OutputSpec | None = None
     options: LlmOptions = NO_OPTIONS
-    observer: Observer | None = field(default=None, compare=False, repr=False)
+    observer: EventEmitter | None = field(default=None, compare=False, repr=False)
 
     @property
     def prompt(self) -> str:

@@ -2,6 +2,17 @@
 
 from tactician.loop.autonomy import TASK_OVER, Autonomous
 from tactician.loop.endings import Answer
+from tactician.loop.events import (
+    HandedOff,
+    OutputRejected,
+    PartialReceived,
+    TextReceived,
+    ThinkingReceived,
+    ToolCalled,
+    ToolReturned,
+    TurnCompleted,
+    TurnStarted,
+)
 from tactician.loop.guards import NO_GUARDS, Guards
 from tactician.loop.handoff import Handoff, HistoryFilter, handoff, last_messages, without_tools
 from tactician.loop.output import InvalidOutput, OutputType, output_type
@@ -28,4 +39,13 @@ __all__ = [
     "output_type",
     "InvalidOutput",
     "Answer",
+    "TurnStarted",
+    "TurnCompleted",
+    "TextReceived",
+    "ThinkingReceived",
+    "PartialReceived",
+    "OutputRejected",
+    "ToolCalled",
+    "ToolReturned",
+    "HandedOff",
 ]

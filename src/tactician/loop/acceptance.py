@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from tactician.errors import OutputError
-from tactician.events import OutputRejected
 from tactician.guardrails import CheckedOutput, first_objection
 from tactician.llm import UserMessage
 from tactician.loop.calls import Refused
+from tactician.loop.events import OutputRejected
 from tactician.loop.output import InvalidOutput, OutputType
 from tactician.loop.policy import TurnPolicy
 from tactician.loop.state import TurnState
-from tactician.runs import RunContext, RunResult
+from tactician.runs import OutputError, RunContext, RunResult
 
 T = TypeVar("T")
 
@@ -86,13 +85,4 @@ class Acceptance(Generic[T]):
 
     def _announce(self, reason: str) -> None:
         context, state = self._context, self._state
-        if context.sink is not None:
-            context.sink(
-                OutputRejected(
-                    run_id=context.run_id,
-                    path=context.path,
-                    attempt=state.rejections,
-                    message=state.last_reply,
-                    reason=reason,
-                )
-            )
+        context.emit(OutputRejected, attempt=state.rejections, message=state.last_reply, reason=reason)

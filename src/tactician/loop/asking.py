@@ -6,17 +6,16 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from time import perf_counter
 
-from tactician.events import PartialReceived, TextReceived, ThinkingReceived, TurnCompleted, TurnStarted
 from tactician.llm import (
     AssistantMessage,
     LanguageModel,
     ModelRequest,
     ModelResponse,
-    Observer,
     TextDelta,
     ThinkingDelta,
     adapt_request,
 )
+from tactician.loop.events import PartialReceived, TextReceived, ThinkingReceived, TurnCompleted, TurnStarted
 from tactician.runs import RunContext
 
 
@@ -32,7 +31,7 @@ async def ask(
         ModelError: when the model cannot be called.
     """
     fitted, restore = adapt_request(request, model.features)
-    if context.sink is None:
+    if not context.is_observed:
         response = await model.generate(fitted)
     else:
         streams = context.streaming and restore is None
@@ -49,40 +48,37 @@ async def _ask_aloud(
     turn: int,
     partial: Callable[[str], object] | None,
 ) -> ModelResponse:
-    run_id, path, sink = context.run_id, context.path, context.sink
-    assert sink is not None
-    sink(TurnStarted(run_id=run_id, path=path, turn=turn, model=model.name, request=request))
-    observed = replace(fitted, observer=Observer(sink, run_id, path))
+    context.emit(TurnStarted, turn=turn, model=model.name, request=request)
+    observed = replace(fitted, observer=context.emitter)
     started = perf_counter()
     if partial is None:
         response = await model.generate(observed)
     else:
         response = await _streamed(model, observed, context, partial if fitted.output is not None else None)
-    sink(TurnCompleted(run_id=run_id, path=path, turn=turn, response=response, seconds=perf_counter() - started))
+    context.emit(TurnCompleted, turn=turn, response=response, seconds=perf_counter() - started)
     return response
 
 
 async def _streamed(
     model: LanguageModel, request: ModelRequest, context: RunContext, partial: Callable[[str], object] | None
 ) -> ModelResponse:
-    run_id, path, sink = context.run_id, context.path, context.sink
-    assert sink is not None
+    emitter = context.emitter
     response, text, shown = ModelResponse(AssistantMessage()), "", None
     items = model.stream(request)
     try:
         async for item in items:
             if isinstance(item, TextDelta):
-                sink(TextReceived(run_id=run_id, path=path, text=item.text))
+                emitter.emit(TextReceived, text=item.text)
                 if partial is not None:
                     text += item.text
                     if (value := partial(text)) is not None and value != shown:
                         shown = value
-                        sink(PartialReceived(run_id=run_id, path=path, value=value))
+                        emitter.emit(PartialReceived, value=value)
             elif isinstance(item, ThinkingDelta):
-                sink(ThinkingReceived(run_id=run_id, path=path, text=item.text))
+                emitter.emit(ThinkingReceived, text=item.text)
             elif isinstance(item, ModelResponse):
                 response = item
     finally:
-        if isinstance(items, AsyncGenerator):  # when a listener fails, the model has to stop
+        if isinstance(items, AsyncGenerator):  # when the run is cancelled, the model has to stop
             await items.aclose()
     return response

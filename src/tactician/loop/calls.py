@@ -10,9 +10,9 @@ from time import perf_counter
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
-from tactician.events import ToolCalled, ToolReturned
 from tactician.guardrails import CheckedToolOutput, Objection, first_objection
 from tactician.llm import ToolCall, ToolResult
+from tactician.loop.events import ToolCalled, ToolReturned
 from tactician.loop.handoff import Handoff
 from tactician.loop.policy import TurnPolicy
 from tactician.loop.state import TurnState
@@ -116,14 +116,10 @@ class ToolRunner:
         return ToolResult(call.id, call.name, as_text(response))
 
     async def _called(self, call: ToolCall, found: Tool | None, tools: Toolbox) -> ToolResult:
-        context, sink = self._context, self._context.sink
-        if sink is None:
-            return await self._outcome(call, found, tools)
-        sink(ToolCalled(run_id=context.run_id, path=context.path, call=call))
+        self._context.emit(ToolCalled, call=call)
         started = perf_counter()
         result = await self._outcome(call, found, tools)
-        seconds = perf_counter() - started
-        sink(ToolReturned(run_id=context.run_id, path=context.path, call=call, result=result, seconds=seconds))
+        self._context.emit(ToolReturned, call=call, result=result, seconds=perf_counter() - started)
         return result
 
     async def _outcome(self, call: ToolCall, found: Tool | None, tools: Toolbox) -> ToolResult:

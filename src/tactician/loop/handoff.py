@@ -10,8 +10,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from typing_extensions import TypeVar
 
 from tactician.conversation import mended
-from tactician.errors import HandoffError
-from tactician.events import HandedOff
 from tactician.llm import (
     AssistantMessage,
     Message,
@@ -22,8 +20,9 @@ from tactician.llm import (
     ToolSpec,
     UserMessage,
 )
+from tactician.loop.events import HandedOff
 from tactician.loop.output import InvalidOutput, output_type
-from tactician.runs import RunContext, Runnable, RunResult
+from tactician.runs import HandoffError, RunContext, Runnable, RunResult
 from tactician.tools import Tool, ToolTraits, snake_case
 from tactician.tools.function import invalid_arguments
 
@@ -152,8 +151,7 @@ async def hand_over(
         HandoffError: when it is not of the type that the handoff promises.
     """
     target, message = handoff.target, handoff.message(call)
-    if context.sink is not None:
-        context.sink(HandedOff(run_id=context.run_id, path=context.path, target=target.name, message=message))
+    context.emit(HandedOff, target=target.name, message=message)
     result = await target.run(handoff.conversation(source, messages, message), context=context)
     return replace(
         result,

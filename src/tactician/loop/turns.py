@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar, cast
 
 from tactician.conversation import Conversation, Window, counter_for
-from tactician.errors import BudgetError, TurnLimitError
 from tactician.guardrails import CheckedInput, any_objection, first_objection
 from tactician.llm import (
     NO_OPTIONS,
@@ -31,7 +30,7 @@ from tactician.loop.handoff import Handoff, hand_over
 from tactician.loop.output import InvalidOutput, OutputType
 from tactician.loop.policy import DEFAULT_POLICY, TurnPolicy
 from tactician.loop.state import TurnState
-from tactician.runs import Paused, RunContext, RunResult
+from tactician.runs import BudgetError, Paused, RunContext, RunResult, TurnLimitError
 from tactician.tools import Tool, Toolbox, as_text
 
 T = TypeVar("T")
@@ -225,10 +224,10 @@ class TurnLoop(Generic[T]):
         if autonomy is None or autonomy.min_iteration_interval is None:
             return
         if self._turn_began is not None:
-            pause = self._turn_began + autonomy.min_iteration_interval - clock.now()
+            pause = self._turn_began + autonomy.min_iteration_interval - clock.monotonic()
             if pause > 0:
                 await clock.sleep(pause)
-        self._turn_began = clock.now()
+        self._turn_began = clock.monotonic()
 
     async def _dealt_with(self, message: AssistantMessage) -> RunResult[T] | None:
         """The result, if the message is the end of the run."""

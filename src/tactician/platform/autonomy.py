@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias, get_args
 
-from tactician.agents import PlannedAgent, raise_unless_completed
+from tactician.agents import PlannedAgent, RouteChosen, raise_unless_completed
 from tactician.amounts import need_amount
 from tactician.config import load_settings
 from tactician.errors import ConfigurationError, NoAgentFitsError, Ranked
-from tactician.events import RouteChosen
 from tactician.llm import LanguageModel, LlmOptions
 from tactician.platform.assembling import all_of, assembled_for
 from tactician.platform.platform import Platform
@@ -85,9 +84,7 @@ class Autonomy:
         agent: Runnable | None = self._platform.agents[name] if mode == "closed" else None
         agent = agent or assembled_for(name, self._platform.agents)
         assert agent is not None
-        if context.sink is not None:
-            told = RouteChosen(run_id=context.run_id, path=context.path, target=name, description=agent.description)
-            context.sink(told)
+        context.emit(RouteChosen, target=name, description=agent.description)
         result = await self._done_by(agent, request, options, context)
         return replace(result, tally=context.tally, delegation_path=(name, *result.delegation_path))
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from tactician.errors import ProcessStuckError
-from tactician.process import AgentProcess, PlannedAgentSpec, ProcessOptions, ProcessStatus
+from tactician.process import AgentProcess, PlannedAgentSpec, ProcessOptions, ProcessStatus, ProcessStuckError
 from tactician.process.stuck import why_all_stuck
 from tactician.runs import RunContext
 

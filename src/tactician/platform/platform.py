@@ -7,9 +7,10 @@ from functools import cache
 from typing import TypeVar
 
 from tactician.agents import BaseRunnable, raise_unless_completed
-from tactician.errors import AgentNotFoundError, ProcessFailedError
-from tactician.events import EventSink
-from tactician.llm import LanguageModel, ModelSource, source_of
+from tactician.clock import SYSTEM_CLOCK
+from tactician.errors import AgentNotFoundError
+from tactician.events import EventBus, EventListener
+from tactician.llm import LanguageModel, ModelSource, default_models, source_of
 from tactician.platform.choosing import able, raise_if_none_can
 from tactician.platform.publishing import goal_tools, local_goals
 from tactician.platform.registry import Registry
@@ -17,6 +18,7 @@ from tactician.platform.running import Runner
 from tactician.process import (
     DEFAULT_LEASE,
     AgentProcess,
+    ProcessFailedError,
     ProcessOptions,
     ProcessStatus,
 )
@@ -31,10 +33,9 @@ from tactician.runs import (
     RunResult,
     RunStatus,
     RunStore,
-    default_models,
+    Services,
     run_blocking,
 )
-from tactician.runs.context import use_tool_groups
 from tactician.tools import Tool, ToolGroup, ToolGroups
 
 T = TypeVar("T")
@@ -54,17 +55,24 @@ class Platform:
         self,
         models: ModelSource | LanguageModel | None = None,
         *,
-        on_event: EventSink | None = None,
+        on_event: EventListener | None = None,
         store: RunStore | None = None,
         tool_groups: Iterable[ToolGroup] = (),
     ) -> None:
-        self._models = source_of(models) if models is not None else default_models()
-        self._on_event = on_event
-        self._store = store if store is not None else MemoryRuns()
-        self.is_durable = store is not None
+        services = Services(
+            default_models() if models is None else source_of(models),
+            MemoryRuns() if store is None else store,
+            SYSTEM_CLOCK,
+            EventBus(on_event),
+        )
+        self._set_up(services, tool_groups, is_durable=store is not None)
+
+    def _set_up(self, services: Services, tool_groups: Iterable[ToolGroup] = (), *, is_durable: bool) -> None:
+        self.services = services
+        self.is_durable = is_durable
+        self.tool_groups.add([local_goals(lambda: self.goal_tools(remote=False)), *tool_groups])
         self._registry = Registry()
-        self._tool_groups = ToolGroups((local_goals(lambda: self.goal_tools(remote=False)), *tool_groups))
-        self._runner = Runner(self._registry, self.context, self._store, is_durable=self.is_durable)
+        self._runner = Runner(self._registry, self.context, services.store, is_durable=is_durable)
 
     @staticmethod
     def default() -> Platform:
@@ -85,12 +93,12 @@ class Platform:
     @property
     def store(self) -> RunStore:
         """Where runs and processes are kept."""
-        return self._store
+        return self.services.store
 
     @property
-    def tool_groups(self) -> Mapping[str, ToolGroup]:
+    def tool_groups(self) -> ToolGroups:
         """The tool groups by name: those registered, those of `tactician.toml`, and the group `goals`."""
-        return self._tool_groups
+        return self.services.find(ToolGroups)
 
     def goal_tools(self, remote: bool | None = None) -> tuple[Tool, ...]:
         """The exported goals of the registered planned agents as tools, one for each type that they can start from.
@@ -106,7 +114,7 @@ class Platform:
 
     def context(self) -> RunContext:
         """A context for a run on this platform: `await agent.run(..., context=platform.context())`."""
-        return RunContext(self._models, sink=self._on_event, store=self._store, tool_groups=self._tool_groups)
+        return RunContext(self.services)
 
     def register(self, *agents: object) -> Platform:
         """Registers Runnables, instances of `@planned_agent` classes, and tool groups. Returns the platform.
@@ -116,9 +124,9 @@ class Platform:
                 of all of them. Then none is registered.
         """
         groups = [one for one in agents if isinstance(one, ToolGroup)]
-        self._tool_groups.check(groups)
+        self.tool_groups.check(groups)
         self._registry.register(tuple(one for one in agents if not isinstance(one, ToolGroup)))
-        self._tool_groups.add(groups)
+        self.tool_groups.add(groups)
         return self
 
     async def start(
@@ -275,7 +283,7 @@ class Platform:
 
     async def waiting(self, limit: int = 1000) -> list[RunRecord]:
         """The agent runs and processes in the store that wait for somebody, oldest first; at most so many."""
-        return await self._store.records(statuses=(RunStatus.WAITING.value,), limit=limit)
+        return await self.services.store.records(statuses=(RunStatus.WAITING.value,), limit=limit)
 
     async def resume_run(self, run_id: str, responses: Mapping[str, Response]) -> RunResult[object]:
         """Goes on with a run of a registered agent, which waits: see `Agent.resume`.
@@ -294,6 +302,6 @@ class Platform:
 
 @cache
 def _default() -> Platform:
-    platform = Platform()
-    use_tool_groups(platform.tool_groups)
+    platform = Platform.__new__(Platform)
+    platform._set_up(Services.default(), is_durable=False)
     return platform

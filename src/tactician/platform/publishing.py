@@ -11,10 +11,10 @@ from typing import Final
 from pydantic.errors import PydanticUserError
 
 from tactician.agents import PlannedAgent
-from tactician.errors import DeclarationError, ProcessError, ToolError
+from tactician.errors import DeclarationError, ToolError
 from tactician.llm import ToolSpec
 from tactician.platform.starting import Start, types_leading_to
-from tactician.process import Export, GoalSpec
+from tactician.process import Export, GoalSpec, ProcessError
 from tactician.runs import RunContext, Runnable, RunStatus
 from tactician.tools import Tool, ToolGroup, as_text, snake_case
 
@@ -86,7 +86,7 @@ class GoalTool(Tool):
         if self._agent.name in context.path:
             raise ToolError(f"{self._agent.name} is at work on this already: it cannot ask itself.")
         home = self._home()
-        here = replace(context, models=home.models, tool_groups=home.tool_groups)
+        here = replace(context, services=home.services.with_bus(context.bus))
         try:
             result = await self._agent.run(start, context=here)
         except ProcessError as error:

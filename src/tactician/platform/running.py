@@ -10,6 +10,7 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from tactician.errors import ConfigurationError, RunConflictError, RunNotFoundError, StoreError
+from tactician.events import new_id
 from tactician.platform.memories import recall, remember
 from tactician.platform.processes import Processes
 from tactician.platform.registry import Registry
@@ -28,7 +29,7 @@ from tactician.process import (
 from tactician.process.inputs import add_inputs
 from tactician.process.saved_options import check_can_be_kept
 from tactician.process.snapshot import check_objects
-from tactician.runs import Lease, Response, RunContext, RunRecord, RunStore, new_id
+from tactician.runs import Lease, Response, RunContext, RunRecord, RunStore
 
 Objects = tuple[object, ...]
 _OURS: Final = frozenset({ProcessStatus.NOT_STARTED, ProcessStatus.RUNNING})

@@ -8,11 +8,11 @@ from typing import Generic, cast
 from typing_extensions import TypeVar
 
 from tactician.agents import DEFAULT_SUPERVISOR_ROUNDS, raise_unless_completed
-from tactician.errors import ConfigurationError, ProcessFailedError
+from tactician.errors import ConfigurationError
 from tactician.llm import LanguageModel, LlmOptions
 from tactician.platform.leading import led
 from tactician.platform.platform import Platform
-from tactician.process import AgentProcess, ProcessOptions
+from tactician.process import AgentProcess, ProcessFailedError, ProcessOptions
 from tactician.process.inputs import Named
 from tactician.runs import run_blocking
 

@@ -10,9 +10,10 @@ from time import monotonic
 from typing import Final
 
 from tactician.errors import LeaseLostError, StoreError, TacticianError
+from tactician.events import new_id
 from tactician.platform.platform import Platform
 from tactician.process import DEFAULT_LEASE
-from tactician.runs import Lease, RunRecord, new_id
+from tactician.runs import Lease, RunRecord
 
 _logger = logging.getLogger(__name__)
 _POLLS: Final = 10

@@ -4,6 +4,14 @@ from tactician.process.blackboard import DEFAULT_BINDING, Blackboard, Rejection,
 from tactician.process.context import OperationContext, ai_in, operation_in
 from tactician.process.diagram import agent_flowchart
 from tactician.process.driving import Persister
+from tactician.process.errors import (
+    ProcessError,
+    ProcessFailedError,
+    ProcessOutcome,
+    ProcessStuckError,
+    ProcessWaitingError,
+)
+from tactician.process.events import ActionCompleted, ActionStarted, MessageSent, PlanMade, ProcessEnded, ProcessStarted
 from tactician.process.history import ActionRun, ChildRun
 from tactician.process.inputs import Bound, Named, with_named
 from tactician.process.names import type_name
@@ -88,4 +96,15 @@ __all__ = [
     "ai_in",
     "operation_in",
     "asking_for",
+    "ProcessStarted",
+    "PlanMade",
+    "ActionStarted",
+    "ActionCompleted",
+    "MessageSent",
+    "ProcessEnded",
+    "ProcessOutcome",
+    "ProcessError",
+    "ProcessFailedError",
+    "ProcessWaitingError",
+    "ProcessStuckError",
 ]

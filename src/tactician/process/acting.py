@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from time import perf_counter, time
 from typing import TYPE_CHECKING
 
-from tactician.errors import BudgetError, OutputError, ProcessError, Rejected
+from tactician.errors import Rejected
 from tactician.process.announcing import Announcer
+from tactician.process.errors import ProcessError
 from tactician.process.groups import errors_in
 from tactician.process.history import ActionRun
 from tactician.process.performing import Outcome, operation_for, perform
@@ -18,7 +19,7 @@ from tactician.process.some_of import parts_of
 from tactician.process.spec import ActionSpec
 from tactician.process.state import ProcessState
 from tactician.process.status import ProcessStatus
-from tactician.runs import BudgetMeter, Paused, RunContext
+from tactician.runs import BudgetError, BudgetMeter, OutputError, Paused, RunContext
 
 if TYPE_CHECKING:
     from tactician.process.process import AgentProcess

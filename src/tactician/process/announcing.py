@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tactician.events import ActionCompleted, ActionStarted, PlanMade, ProcessEnded, ProcessStarted, RunPaused
 from tactician.planning import Plan
+from tactician.process.events import ActionCompleted, ActionStarted, PlanMade, ProcessEnded, ProcessStarted
 from tactician.process.history import ActionRun
 from tactician.process.spec import ActionSpec, PlannedAgentSpec
 from tactician.process.state import ProcessState
 from tactician.process.status import ProcessStatus
-from tactician.runs import PendingRequest, RunContext
+from tactician.runs import PendingRequest, RunContext, RunPaused
 
 
 class Announcer:
@@ -22,62 +22,46 @@ class Announcer:
     def started(self, agent: PlannedAgentSpec) -> None:
         """The process begins to work, or goes on."""
         context = self._context
-        if context.sink is not None:
-            goals = tuple(goal.name for goal in agent.goals)
-            context.sink(ProcessStarted(run_id=context.run_id, path=context.path, agent=agent.name, goals=goals))
+        context.emit(ProcessStarted, agent=agent.name, goals=tuple(goal.name for goal in agent.goals))
 
     def planned(self, previous: Plan | None, plan: Plan) -> None:
         """There is a plan; told only when it is more than the rest of the last one."""
         context = self._context
-        if context.sink is not None and (previous is None or _names(previous)[1:] != _names(plan)):
-            context.sink(PlanMade(run_id=context.run_id, path=context.path, plan=plan))
+        if context.is_observed and (previous is None or _names(previous)[1:] != _names(plan)):
+            context.emit(PlanMade, plan=plan)
 
     def acting(self, action: ActionSpec) -> None:
         """An action is about to run."""
         context = self._context
-        if context.sink is not None:
-            described = action.description
-            context.sink(
-                ActionStarted(run_id=context.run_id, path=context.path, action=action.name, description=described)
-            )
+        context.emit(ActionStarted, action=action.name, description=action.description)
 
     def acted(self, run: ActionRun) -> None:
         """An action has ended."""
         context = self._context
-        if context.sink is not None:
-            context.sink(
-                ActionCompleted(
-                    run_id=context.run_id,
-                    path=context.path,
-                    action=run.action,
-                    seconds=run.seconds,
-                    tally=run.tally,
-                    outputs=run.outputs,
-                    error=run.error,
-                )
-            )
+        context.emit(
+            ActionCompleted,
+            action=run.action,
+            seconds=run.seconds,
+            tally=run.tally,
+            outputs=run.outputs,
+            error=run.error,
+        )
 
     def paused(self, pending: tuple[PendingRequest, ...]) -> None:
         """The process waits."""
         context = self._context
-        if context.sink is not None:
-            context.sink(RunPaused(run_id=context.run_id, path=context.path, pending=pending))
+        context.emit(RunPaused, pending=pending)
 
     def ended(self, state: ProcessState, seconds: float) -> None:
         """The process has stopped working."""
         context = self._context
-        if context.sink is not None:
-            is_interrupted = state.status is ProcessStatus.RUNNING
-            context.sink(
-                ProcessEnded(
-                    run_id=context.run_id,
-                    path=context.path,
-                    status=state.status,
-                    seconds=seconds,
-                    tally=context.tally,
-                    failure="it was interrupted" if is_interrupted else state.failure,
-                )
-            )
+        context.emit(
+            ProcessEnded,
+            status=state.status,
+            seconds=seconds,
+            tally=context.tally,
+            failure="it was interrupted" if state.status is ProcessStatus.RUNNING else state.failure,
+        )
 
 
 def _names(plan: Plan) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Final, Protocol
 
-from tactician.errors import BudgetError, LeaseLostError
+from tactician.errors import LeaseLostError
 from tactician.planning import Plan, WorldState
 from tactician.process.acting import Actor
 from tactician.process.announcing import Announcer
@@ -19,7 +19,7 @@ from tactician.process.performing import failure_in
 from tactician.process.state import ProcessState
 from tactician.process.status import ProcessStatus
 from tactician.process.stuck import why_all_stuck
-from tactician.runs import BudgetMeter, RunContext, RunResult, RunStatus
+from tactician.runs import BudgetError, BudgetMeter, RunContext, RunResult, RunStatus
 
 if TYPE_CHECKING:
     from tactician.process.process import AgentProcess

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tactician.errors import BudgetError, OutputError, ProcessStuckError, Rejected, Replan
-from tactician.runs import Paused
+from tactician.errors import Rejected, Replan
+from tactician.process.errors import ProcessStuckError
+from tactician.runs import BudgetError, OutputError, Paused
 
 _OF_ONE_MEANING: Final = (Replan, Rejected, OutputError, BudgetError)
 

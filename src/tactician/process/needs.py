@@ -5,7 +5,7 @@ from __future__ import annotations
 from tactician.errors import ConfigurationError
 from tactician.process.spec import PlannedAgentSpec
 from tactician.runs import RunContext
-from tactician.tools import unknown_groups
+from tactician.tools import ToolGroups, unknown_groups
 
 
 def need_tool_groups(agent: PlannedAgentSpec, context: RunContext) -> None:
@@ -14,13 +14,9 @@ def need_tool_groups(agent: PlannedAgentSpec, context: RunContext) -> None:
     Raises:
         ConfigurationError: with all actions whose groups are missing.
     """
-    missing = [
-        (action.name, group)
-        for action in agent.actions
-        for group in action.tool_groups
-        if group not in context.tool_groups
-    ]
+    known = context.services.find(ToolGroups)
+    missing = [(action.name, group) for action in agent.actions for group in action.tool_groups if group not in known]
     if missing:
         needs = "; ".join(f"the action {action!r} needs the tool group {group!r}" for action, group in missing)
-        what = unknown_groups((group for _, group in missing), context.tool_groups)
+        what = unknown_groups((group for _, group in missing), known)
         raise ConfigurationError(f"{agent.name} cannot start: {needs}. {what}")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar, cast
 
-from tactician.errors import ConfigurationError, OutputError
+from tactician.errors import ConfigurationError
 from tactician.loop import InvalidOutput, output_type
 from tactician.process.inputs import Bound
-from tactician.runs import RunContext, Runnable, RunResult, RunStatus
+from tactician.runs import OutputError, RunContext, Runnable, RunResult, RunStatus
 from tactician.tools import as_text
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tactician.amounts import need_amount
 from tactician.errors import ConfigurationError
-from tactician.events import EventSink
+from tactician.events import EventListener
 from tactician.process.blackboard import Blackboard
 from tactician.process.retrying import DEFAULT_RETRIES, ActionRetryPolicy
 from tactician.runs import Budget
@@ -69,7 +69,7 @@ class ProcessOptions:
     tool_delay: float = 0.0
     terminate_when: Callable[[AgentProcess], str | Awaitable[str | None] | None] | None = None
     verbosity: Verbosity | None = None
-    on_event: EventSink | None = None
+    on_event: EventListener | None = None
 
     def __post_init__(self) -> None:
         _need("budget", self.budget, Budget, "Budget(actions=50)")

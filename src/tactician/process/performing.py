@@ -10,8 +10,9 @@ from time import perf_counter, time
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from tactician.errors import PermanentError, ProcessStuckError, Replan
+from tactician.errors import PermanentError, Replan
 from tactician.process.context import OperationContext, operating
+from tactician.process.errors import ProcessStuckError
 from tactician.process.groups import plain
 from tactician.process.history import ActionRun
 from tactician.process.people import asking_for

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import JsonValue
 
-from tactician.events import MessageSent
 from tactician.llm import AssistantMessage, Text
+from tactician.process.events import MessageSent
 from tactician.runs import RunContext
 
 
@@ -15,9 +15,8 @@ def send(run: RunContext, message: str | AssistantMessage) -> None:
     is_new = frame is None or (frame.saved is None and frame.progress is None)
     if frame is not None:
         frame.progress = _Sent()
-    if is_new and run.sink is not None:
-        said = AssistantMessage((Text(message),)) if isinstance(message, str) else message
-        run.sink(MessageSent(run_id=run.run_id, path=run.path, message=said))
+    if is_new:
+        run.emit(MessageSent, message=AssistantMessage((Text(message),)) if isinstance(message, str) else message)
 
 
 class _Sent:

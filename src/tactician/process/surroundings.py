@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tactician.process.listeners import listeners
 from tactician.process.options import ProcessOptions
 from tactician.process.telling import log_of
 from tactician.runs import BudgetMeter, Pace, RunContext
@@ -19,7 +18,7 @@ def surroundings(context: RunContext, options: ProcessOptions, meter: BudgetMete
         context,
         meter=meter,
         frame=None,
-        sink=listeners(context.sink, options.on_event, log),
+        services=context.services.with_bus(context.bus.child(options.on_event, log)),
         pace=pace,
         parent_id=context.process_id,
         process_id=context.run_id,

@@ -4,28 +4,16 @@ from __future__ import annotations
 
 import logging
 
-from tactician.events import (
-    ActionCompleted,
-    ActionStarted,
-    Event,
-    EventSink,
-    MessageSent,
-    PartialReceived,
-    PlanMade,
-    ProcessEnded,
-    ProcessStarted,
-    TextReceived,
-    ThinkingReceived,
-    TurnCompleted,
-    TurnStarted,
-)
+from tactician.events import Event, EventListener
 from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, UsageTally, text_of
+from tactician.loop import PartialReceived, TextReceived, ThinkingReceived, TurnCompleted, TurnStarted
+from tactician.process.events import ActionCompleted, ActionStarted, MessageSent, PlanMade, ProcessEnded, ProcessStarted
 from tactician.process.options import Verbosity
 
 _logger = logging.getLogger("tactician.process")
 
 
-def log_of(verbosity: Verbosity) -> EventSink:
+def log_of(verbosity: Verbosity) -> EventListener:
     """A listener that tells the log what happens, at the level INFO."""
 
     def tell(event: Event) -> None:

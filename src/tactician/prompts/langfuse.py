@@ -114,7 +114,7 @@ class LangfusePrompts:
         return rendered(template, values, agent_id=name, argument="filters")
 
     async def _template(self, name: str, wanted: Mapping[str, str]) -> str:
-        now, key = self._clock.now(), (name, *wanted, *wanted.values())
+        now, key = self._clock.monotonic(), (name, *wanted, *wanted.values())
         known = self._known.get(key)
         if known is not None:
             if now - known[0] < self._seconds:

@@ -1,7 +1,18 @@
 """What is common to everything that runs: the contract, its context, its result, its budget, and how it waits."""
 
 from tactician.runs.budget import Budget, BudgetMeter
-from tactician.runs.context import RunContext, default_models, new_id
+from tactician.runs.context import RunContext, Services
+from tactician.runs.errors import (
+    BudgetError,
+    HandoffError,
+    NoConsensusError,
+    OutputError,
+    RepeatLimitError,
+    RoutingError,
+    RunError,
+    TurnLimitError,
+)
+from tactician.runs.events import RunCompleted, RunPaused
 from tactician.runs.execution import begin, go_on, pending_of
 from tactician.runs.frame import Frame, Progress, SavedFrame
 from tactician.runs.pace import Pace
@@ -25,6 +36,7 @@ __all__ = [
     "Runnable",
     "Input",
     "RunContext",
+    "Services",
     "RunResult",
     "RunStatus",
     "Budget",
@@ -50,11 +62,19 @@ __all__ = [
     "begin",
     "go_on",
     "pending_of",
-    "default_models",
     "is_conversation",
     "messages_of",
-    "new_id",
     "run_blocking",
     "stream_events",
     "in_thread",
+    "RunPaused",
+    "RunCompleted",
+    "RunError",
+    "TurnLimitError",
+    "OutputError",
+    "BudgetError",
+    "HandoffError",
+    "RoutingError",
+    "NoConsensusError",
+    "RepeatLimitError",
 ]

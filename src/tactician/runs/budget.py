@@ -82,13 +82,13 @@ class BudgetMeter:
         self._running = 0
         self._tally = tally
         self._clock = clock
-        self._began = clock.now()
+        self._began = clock.monotonic()
         self._outer = outer
 
     @property
     def seconds(self) -> float:
         """How long it has run."""
-        return self._clock.now() - self._began
+        return self._clock.monotonic() - self._began
 
     @property
     def actions_left(self) -> int | None:
@@ -105,7 +105,7 @@ class BudgetMeter:
         """Goes on from what was used before a pause."""
         self.turns = turns
         self.actions = actions
-        self._began = self._clock.now() - seconds
+        self._began = self._clock.monotonic() - seconds
 
     def exceeded(self, *, acting: bool = False) -> str | None:
         """Which limit is reached, here or further out, in words; `None` when there is room.

@@ -1,160 +1,219 @@
-"""What is passed down to everything that runs: who runs, with which models, and who listens."""
+"""The context that is passed down to everything that runs: shared services, and what belongs to this run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
-from os import urandom
-from typing import TYPE_CHECKING
+from typing import ParamSpec, TypeVar
 
 from tactician.clock import SYSTEM_CLOCK, Clock
-from tactician.events import Event, EventSink
-from tactician.llm import LanguageModel, ModelCatalog, ModelSource, TraceMetadata, UsageTally, source_of
+from tactician.events import Event, EventBus, EventEmitter, EventListener, new_id
+from tactician.llm import LanguageModel, ModelCatalog, ModelSource, TraceMetadata, UsageTally, default_models, source_of
 from tactician.runs.budget import Budget, BudgetMeter
 from tactician.runs.frame import Frame
 from tactician.runs.pace import Pace
 from tactician.runs.pausing import Response
 from tactician.runs.store import RunStore, default_store
 
-if TYPE_CHECKING:
-    from tactician.tools.groups import ToolGroup
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
-def new_id() -> str:
-    """A fresh random id of 16 hexadecimal digits."""
-    return urandom(8).hex()
+class Services:
+    """All that the runs of a platform share.
+
+    Beside the services that every run needs there may be any others, found by their class: see `find`.
+
+    Args:
+        models: where models come from.
+        store: where runs that wait are kept.
+        clock: the time.
+        bus: where events go.
+        others: further services.
+    """
+
+    __slots__ = ("_others", "bus", "clock", "models", "store")
+
+    def __init__(
+        self,
+        models: ModelSource,
+        store: RunStore | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+        bus: EventBus | None = None,
+        *others: object,
+    ) -> None:
+        self.models = models
+        self.store = store if store is not None else default_store()
+        self.clock = clock
+        self.bus = bus if bus is not None else EventBus()
+        self._others: dict[type, object] = {type(one): one for one in others}
+
+    @staticmethod
+    def default() -> Services:
+        """Return those of runs outside of a platform; the same object each time.
+
+        Their models are those of `tactician.toml` and the environment, and their store is in memory.
+
+        Raises:
+            ConfigurationError: when the settings are not valid.
+        """
+        return _services_over(default_models())
+
+    def find(self, kind: type[T]) -> T:
+        """Return the service of a class. One that nobody has provided is made without arguments."""
+        found = self._others.get(kind)
+        if found is None:
+            found = self._others[kind] = kind()
+        assert isinstance(found, kind)
+        return found
+
+    def with_bus(self, bus: EventBus) -> Services:
+        """Return the same services with another bus."""
+        changed = Services(self.models, self.store, self.clock, bus)
+        changed._others = self._others
+        return changed
 
 
-@dataclass(frozen=True, slots=True)
+@cache
+def _services_over(models: ModelCatalog) -> Services:
+    return Services(models)
+
+
+@dataclass(frozen=True)
 class RunContext:
     """The surroundings of one run. A run inside a run gets a `child`.
 
     Attributes:
-        models: where models come from.
-        run_id: this run's id; events carry it.
+        services: what the run shares with others.
+        run_id: the id of this run; events carry it.
         parent_id: the id of the run that this one is part of.
         path: the names of the runs that led here, outermost first.
-        sink: who listens; `None` when nobody does, and then no event is built.
-        streaming: whether answers are to be streamed to the sink as they come.
-        tally: what this run and its children used.
-        meter: what of its budget is used; `None` when there is none.
-        frame: what the run has done so far; `None` outside of runs.
-        store: where runs that wait are kept.
-        responses: what a run that goes on was told, by the ids of its requests.
-        clock: the time.
-        pace: how fast tools may be called; as fast as they are, when `None`.
-        tool_groups: what the names of tool groups stand for.
-        trace: what the requests of the run belong to, where nobody inside it says otherwise.
         process_id: the id of the process that the run is part of, if any.
+        streaming: whether answers are streamed to the listeners as they come.
+        tally: what this run and its children used.
+        meter: what of the budget is used; `None` without a budget.
+        pace: how fast tools may be called; as fast as they are, when `None`.
+        trace: what the requests of the run belong to, where nobody inside it says otherwise.
+        frame: what the run has done so far; `None` outside of runs.
+        responses: the answers to the requests of a run that is resumed, by the ids of these.
     """
 
-    models: ModelSource
+    services: Services
     run_id: str = field(default_factory=new_id)
     parent_id: str | None = None
     path: tuple[str, ...] = ()
-    sink: EventSink | None = None
+    process_id: str | None = None
     streaming: bool = False
     tally: UsageTally = field(default_factory=UsageTally)
     meter: BudgetMeter | None = None
-    frame: Frame | None = None
-    store: RunStore = field(default_factory=default_store)
-    responses: Mapping[str, Response] = field(default_factory=dict)
-    clock: Clock = SYSTEM_CLOCK
     pace: Pace | None = None
-    tool_groups: Mapping[str, ToolGroup] = field(default_factory=dict)
     trace: TraceMetadata | None = None
-    process_id: str | None = None
+    frame: Frame | None = None
+    responses: Mapping[str, Response] = field(default_factory=dict)
 
     @classmethod
     def default(cls) -> RunContext:
-        """A context with the models of `tactician.toml` and the environment, read once, and the tool groups of the
-        default platform, once there is one."""
-        return cls(default_models(), tool_groups=_default_groups[-1])
+        """Return a context with the default services; see `Services.default`."""
+        return cls(Services.default())
 
     @classmethod
-    def over(cls, models: ModelSource | LanguageModel, sink: EventSink | None = None) -> RunContext:
-        """A context with the given models, or one model for everything."""
-        return cls(source_of(models), sink=sink)
+    def over(
+        cls,
+        models: ModelSource | LanguageModel,
+        *listeners: EventListener | None,
+        store: RunStore | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> RunContext:
+        """Return a context with a source of models, or one model for everything.
+
+        Args:
+            models: the source, or the model.
+            *listeners: who hears the events of the run.
+            store: where the run is kept when it waits; in memory by default.
+            clock: the time.
+        """
+        return cls(Services(source_of(models), store, clock, EventBus(*listeners)))
+
+    @property
+    def models(self) -> ModelSource:
+        """Where models come from."""
+        return self.services.models
+
+    @property
+    def store(self) -> RunStore:
+        """Where runs that wait are kept."""
+        return self.services.store
+
+    @property
+    def clock(self) -> Clock:
+        """The time."""
+        return self.services.clock
+
+    @property
+    def bus(self) -> EventBus:
+        """Where events go."""
+        return self.services.bus
+
+    @property
+    def is_observed(self) -> bool:
+        """Whether anybody listens. Nobody needs to build an event otherwise."""
+        return self.services.bus.is_observed
+
+    @property
+    def emitter(self) -> EventEmitter:
+        """What emits events of this run where there is no context, as in a request to a model."""
+        return EventEmitter(self.services.bus, self.run_id, self.path, self.services.clock)
+
+    def emit(self, kind: Callable[P, Event], /, *args: P.args, **fields: P.kwargs) -> None:
+        """Build an event of this run, and pass it on to all who listen. When nobody does, build nothing.
+
+        Args:
+            kind: the class of the event.
+            *args: none: fields of events have names.
+            **fields: the fields of the event, without those that the context gives.
+        """
+        if self.services.bus.is_observed:
+            self.emitter.emit(kind, *args, **fields)
 
     def child(self, name: str, budget: Budget | None = None) -> RunContext:
-        """The context of a run inside this one, with a budget of its own if there is one."""
+        """Return the context of a run inside this one, with a budget of its own if there is one."""
         tally = UsageTally(self.tally)
-        meter = self.meter if budget is None else BudgetMeter(budget, tally, self.clock, self.meter)
-        frame = Frame(name) if self.frame is None else self.frame.child(name)
-        return RunContext(
-            self.models,
-            new_id(),
-            self.run_id,
-            (*self.path, name),
-            self.sink,
-            self.streaming,
-            tally,
-            meter,
-            frame,
-            self.store,
-            self.responses,
-            self.clock,
-            self.pace,
-            self.tool_groups,
-            self.trace,
-            self.process_id,
+        return self._copy(
+            run_id=new_id(),
+            parent_id=self.run_id,
+            path=(*self.path, name),
+            tally=tally,
+            meter=self.meter if budget is None else BudgetMeter(budget, tally, self.clock, self.meter),
+            frame=Frame(name) if self.frame is None else self.frame.child(name),
         )
 
     def step(self, name: str) -> RunContext:
-        """The same context for a part of the run that is no run itself: it is found again after a pause."""
-        return self if self.frame is None else self._in(self.frame.child(name))
+        """Return the context of a part of the run that is no run itself: it is found again after a pause."""
+        return self if self.frame is None else self._copy(frame=self.frame.child(name))
 
     def at(self, key: str) -> RunContext:
-        """The same context for what is run under this key, such as a tool call: it is found again after a pause."""
-        return self if self.frame is None else self._in(self.frame.at(key))
+        """Return the context of what is run under this key, such as a tool call: it is found again after a pause."""
+        return self if self.frame is None else self._copy(frame=self.frame.at(key))
 
-    def _in(self, frame: Frame) -> RunContext:
-        # What dataclasses.replace does, in a third of its time: this is run for every tool call.
-        return RunContext(
-            self.models,
-            self.run_id,
-            self.parent_id,
-            self.path,
-            self.sink,
-            self.streaming,
-            self.tally,
-            self.meter,
-            frame,
-            self.store,
-            self.responses,
-            self.clock,
-            self.pace,
-            self.tool_groups,
-            self.trace,
-            self.process_id,
-        )
+    def with_trace(self, trace: TraceMetadata) -> RunContext:
+        """Return the same context for what belongs to this trace. What it belongs to already stays, where the trace
+        says nothing."""
+        return self._copy(trace=trace if self.trace is None else trace.over(self.trace))
 
-    def traced(self, trace: TraceMetadata) -> RunContext:
-        """The same context for what belongs to this; what it belongs to already stays, where this says nothing."""
-        return replace(self, trace=trace if self.trace is None else trace.over(self.trace))
+    def with_listeners(self, *listeners: EventListener | None, streaming: bool | None = None) -> RunContext:
+        """Return the same context with more listeners.
 
-    def listening(self, sink: EventSink, *, streaming: bool) -> RunContext:
-        """The same context with one more listener."""
-        previous = self.sink
+        Args:
+            *listeners: called with each event.
+            streaming: whether answers are streamed to the listeners as they come; as before by default.
+        """
+        services = self.services.with_bus(self.bus.child(*listeners))
+        return self._copy(services=services, streaming=self.streaming if streaming is None else streaming)
 
-        def tell_both(event: Event) -> None:
-            if previous is not None:
-                previous(event)
-            sink(event)
-
-        return replace(self, sink=sink if previous is None else tell_both, streaming=streaming)
-
-
-@cache
-def default_models() -> ModelCatalog:
-    """The models of this process: from `tactician.toml` and the environment."""
-    return ModelCatalog()
-
-
-_default_groups: list[Mapping[str, ToolGroup]] = [{}]
-
-
-def use_tool_groups(groups: Mapping[str, ToolGroup]) -> None:
-    """Lets runs without a platform have these groups of tools."""
-    _default_groups.append(groups)
+    def _copy(self, **changes: object) -> RunContext:
+        # `dataclasses.replace` takes ten times as long, and this is done for every run and every tool call.
+        changed = RunContext.__new__(RunContext)
+        changed.__dict__.update(self.__dict__)
+        changed.__dict__.update(changes)
+        return changed

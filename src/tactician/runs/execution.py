@@ -12,10 +12,10 @@ from pydantic_core import from_json, to_json, to_jsonable_python
 from typing_extensions import TypedDict
 
 from tactician.errors import RunNotFoundError, StoredStateError
-from tactician.events import RunPaused
 from tactician.llm import Usage, messages_from_json, messages_to_json
 from tactician.runs.budget import Budget, BudgetMeter
 from tactician.runs.context import RunContext
+from tactician.runs.events import RunPaused
 from tactician.runs.frame import Frame, SavedFrame
 from tactician.runs.pausing import Paused, PendingRequest, Response, pause_in
 from tactician.runs.result import RunResult, RunStatus
@@ -117,8 +117,7 @@ async def _wait(name: str, input: Input, run: RunContext, paused: Paused, record
     version = 0 if record is None else record.version
     state = _state_of(input, run, paused.pending)
     await run.store.save(RunRecord(run.run_id, name, RunStatus.WAITING, state, version))
-    if run.sink is not None:
-        run.sink(RunPaused(run_id=run.run_id, path=run.path, pending=paused.pending))
+    run.emit(RunPaused, pending=paused.pending)
     result = RunResult(None, RunStatus.WAITING, tally=run.tally, run_id=run.run_id, pending=paused.pending)
     return cast("RunResult[T]", result)  # it has no output yet
 

@@ -18,11 +18,11 @@ class Pace:
     def __init__(self, seconds: float, clock: Clock) -> None:
         self._seconds = seconds
         self._clock = clock
-        self._next = clock.now()
+        self._next = clock.monotonic()
 
     async def turn(self) -> None:
         """Waits until it is the caller's turn."""
-        now = self._clock.now()
+        now = self._clock.monotonic()
         begins = max(now, self._next)
         self._next = begins + self._seconds
         if begins > now:

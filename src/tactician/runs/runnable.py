@@ -9,9 +9,10 @@ from typing import Protocol, TypeAlias, TypeGuard, TypeVar, runtime_checkable
 
 from pydantic_core import to_json
 
-from tactician.events import Event, RunCompleted
+from tactician.events import Event
 from tactician.llm import AssistantMessage, Message, SystemMessage, ToolResult, UserMessage
 from tactician.runs.context import RunContext
+from tactician.runs.events import RunCompleted
 from tactician.runs.result import RunResult
 
 T = TypeVar("T")
@@ -87,7 +88,7 @@ async def stream_events(
         RunError: what the run raises, after the events that came before it.
     """
     events: asyncio.Queue[Event | None] = asyncio.Queue()
-    heard = context.listening(events.put_nowait, streaming=True)
+    heard = context.with_listeners(events.put_nowait, streaming=True)
 
     async def work() -> RunResult[object]:
         try:

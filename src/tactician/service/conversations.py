@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 
 from tactician.conversation import Conversation, ConversationStore
 from tactician.errors import ConversationNotFoundError
+from tactician.events import new_id
 from tactician.llm import AssistantMessage, Message, SystemMessage, Text, UserMessage
-from tactician.runs import new_id
 
 Role: TypeAlias = Literal["user", "assistant", "system"]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tactician.llm import Image, MediaModelSource, ModelSource, Vector
-from tactician.runs import default_models
+from tactician.llm import Image, MediaModelSource, ModelSource, Vector, default_models
 from tactician.service.pictures import Picture, as_image
 
 

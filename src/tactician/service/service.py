@@ -10,9 +10,10 @@ from typing import cast
 from typing_extensions import TypeVar, Unpack
 
 from tactician.agents import Agent
+from tactician.clock import SYSTEM_CLOCK
 from tactician.conversation import Conversation, ConversationStore, MemoryConversations
-from tactician.events import Event, EventSink
-from tactician.llm import LanguageModel, ModelSource, source_of
+from tactician.events import Event, EventBus, EventListener
+from tactician.llm import LanguageModel, ModelSource, default_models, source_of
 from tactician.prompts import rendered, variables_of
 from tactician.runs import (
     Input,
@@ -21,8 +22,7 @@ from tactician.runs import (
     Runnable,
     RunResult,
     RunStore,
-    default_models,
-    default_store,
+    Services,
     run_blocking,
     stream_events,
 )
@@ -66,7 +66,7 @@ class AgentService(MediaService):
         packages: Sequence[str] = (),
         conversations: ConversationStore | None = None,
         runs: RunStore | None = None,
-        on_event: EventSink | None = None,
+        on_event: EventListener | None = None,
         tool_groups: Iterable[ToolGroup] = (),
     ) -> None:
         super().__init__(default_models() if models is None else source_of(models))
@@ -74,9 +74,7 @@ class AgentService(MediaService):
             self._models, None if folder is None else Path(folder), AgentFileNames(names, packages)
         )
         self._conversations = Conversations(MemoryConversations() if conversations is None else conversations)
-        self._runs = default_store() if runs is None else runs
-        self._on_event = on_event
-        self._tool_groups = ToolGroups(tool_groups)
+        self._run_services = Services(self._models, runs, SYSTEM_CLOCK, EventBus(on_event), ToolGroups(tool_groups))
         self._answering = Answering(self._conversations, self._registry.find)
 
     @property
@@ -86,7 +84,7 @@ class AgentService(MediaService):
 
     def context(self) -> RunContext:
         """A context for runs beside the service, with its models: `await agent.run(..., context=service.context())`."""
-        return RunContext(self._models, sink=self._on_event, store=self._runs, tool_groups=self._tool_groups)
+        return RunContext(self._run_services)
 
     def register(self, *agents: object, replace: bool = False) -> AgentService:
         """Registers Runnables and instances of `@planned_agent` classes, by their `id`, else their name in snake case.
@@ -249,7 +247,7 @@ class AgentService(MediaService):
         """Forgets a conversation, if there is one. A run that is going on in it is not disturbed; one that waits is
         given up."""
         await self._conversations.delete(conversation_id)
-        await WaitingRuns(self._runs).give_up(conversation_id)
+        await WaitingRuns(self._run_services.store).give_up(conversation_id)
 
     async def insert_message(self, conversation_id: str, role: Role, content: str) -> str:
         """Adds a message to a conversation. An agent that is working in it sees it in its next turn.

@@ -3,9 +3,9 @@
 from tactician.tools.arguments import repaired_arguments
 from tactician.tools.declared import DeclaredTool, ToolExecutor
 from tactician.tools.function import FunctionTool, invalid_arguments, problems_of, tool
-from tactician.tools.groups import ToolGroup, ToolGroupPermission, ToolSource, tools_in, unknown_groups
+from tactician.tools.groups import ToolGroup, ToolGroupPermission, ToolSource, unknown_groups
 from tactician.tools.runnable import RunnableTool
-from tactician.tools.selection import ToolGroups
+from tactician.tools.selection import ToolGroups, tools_in
 from tactician.tools.signature import Docs, caller_namespace, docs_of, resolved_hints
 from tactician.tools.tool import Tool, as_text, snake_case
 from tactician.tools.toolbox import Toolbox, ToolLike, as_tool, declared_tools, tools_of

@@ -10,7 +10,6 @@ from inspect import signature
 from typing import TypeAlias
 
 from tactician.errors import ConfigurationError, DeclarationError
-from tactician.runs import RunContext
 from tactician.suggestions import did_you_mean
 from tactician.tools.function import FunctionTool
 from tactician.tools.tool import Tool
@@ -84,22 +83,6 @@ class ToolGroup:
     def _carried(self, source: ToolSource) -> tuple[Tool, ...]:
         several = source if isinstance(source, Iterable) and not _has_tools(source) else (source,)
         return tuple(_carrying(self.name, tool) for one in several for tool in _tools(one))
-
-
-async def tools_in(groups: Iterable[str | ToolGroup], context: RunContext) -> tuple[Tool, ...]:
-    """The tools of groups, given themselves or by the names that they have in the context.
-
-    Of two groups of one name, the last counts. A tool that several groups have is there once.
-
-    Raises:
-        ConfigurationError: when a name is unknown, or two groups have different tools of one name.
-    """
-    wanted = {group if isinstance(group, str) else group.name: group for group in groups}
-    unknown = [group for group in wanted.values() if isinstance(group, str) and group not in context.tool_groups]
-    if unknown:
-        raise ConfigurationError(unknown_groups(unknown, context.tool_groups))
-    found = [context.tool_groups[group] if isinstance(group, str) else group for group in wanted.values()]
-    return merged([tool for group in found for tool in await group.tools()])
 
 
 def merged(tools: Iterable[Tool]) -> tuple[Tool, ...]:

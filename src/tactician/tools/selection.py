@@ -8,7 +8,8 @@ from functools import partial
 
 from tactician.config import ToolGroupSettings, load_settings
 from tactician.errors import ConfigurationError, DeclarationError
-from tactician.tools.groups import ToolGroup, ToolGroupPermission, merged
+from tactician.runs import RunContext
+from tactician.tools.groups import ToolGroup, ToolGroupPermission, merged, unknown_groups
 from tactician.tools.tool import Tool
 
 
@@ -95,3 +96,20 @@ class ToolGroups(Mapping[str, ToolGroup]):
                 f"{' or '.join(map(repr, missing))}; the registered groups: {known}"
             )
         return merged(chosen)
+
+
+async def tools_in(groups: Iterable[str | ToolGroup], context: RunContext) -> tuple[Tool, ...]:
+    """The tools of groups, given themselves or by the names that they have in the context.
+
+    Of two groups of one name, the last counts. A tool that several groups have is there once.
+
+    Raises:
+        ConfigurationError: when a name is unknown, or two groups have different tools of one name.
+    """
+    wanted = {group if isinstance(group, str) else group.name: group for group in groups}
+    known = context.services.find(ToolGroups)
+    unknown = [group for group in wanted.values() if isinstance(group, str) and group not in known]
+    if unknown:
+        raise ConfigurationError(unknown_groups(unknown, known))
+    found = [known[group] if isinstance(group, str) else group for group in wanted.values()]
+    return merged([tool for group in found for tool in await group.tools()])

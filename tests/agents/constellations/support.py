@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tactician import Agent, RunContext, RunResult, tool
-from tactician.events import Event, EventSink
-from tactician.llm import SystemMessage, source_of
+from tactician.events import Event, EventListener
+from tactician.llm import SystemMessage
 from tactician.runs import MemoryRuns
 from tactician.testing import ScriptedModel, Step, ToolCall
 from tactician.tools import ToolLike
 
 
-def surroundings(sink: EventSink | None = None) -> RunContext:
+def surroundings(sink: EventListener | None = None) -> RunContext:
     """A context with no model of its own and a store of its own."""
-    return RunContext(source_of(ScriptedModel()), sink=sink, store=MemoryRuns())
+    return RunContext.over(ScriptedModel(), sink, store=MemoryRuns())
 
 
 def says(name: str, *steps: Step, tools: Sequence[ToolLike] = (), instructions: str = "") -> Agent:

@@ -6,10 +6,10 @@ import pytest
 from pydantic import BaseModel
 
 from tactician import Agent, Budget, Department, HierarchicalAgents, LlmOptions, SupervisorAgent, guardrails, handoff
-from tactician.errors import AgentNotFoundError, BudgetError, DeclarationError, GuardrailError, TurnLimitError
-from tactician.events import RunCompleted, TurnStarted
-from tactician.guardrails import GuardrailResult
-from tactician.runs import RunContext
+from tactician.errors import AgentNotFoundError, DeclarationError
+from tactician.guardrails import GuardrailError, GuardrailResult
+from tactician.loop import TurnStarted
+from tactician.runs import BudgetError, RunCompleted, RunContext, TurnLimitError
 from tactician.testing import ScriptedModel, Step, ToolCall
 from tests.agents.constellations.support import prompts_of, says, script_of, surroundings, system_of, told
 

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import pytest
 
 from tactician import Agent, AgentNetwork, Budget, RunStatus, runnable
-from tactician.errors import BudgetError, DeclarationError, RunError
-from tactician.events import RunCompleted, TurnStarted
+from tactician.errors import DeclarationError
 from tactician.llm import AssistantMessage, Message, Text, ToolCall, UserMessage
+from tactician.loop import TurnStarted
+from tactician.runs import BudgetError, RunCompleted, RunError
 from tactician.testing import Step
 from tests.agents.constellations.support import prompts_of, says, script_of, surroundings, system_of, told
 

@@ -7,9 +7,10 @@ import asyncio
 import pytest
 
 from tactician import Budget, ParallelAgents, RunContext, RunStatus, runnable
-from tactician.errors import BudgetError, DeclarationError, ModelServerError, RunError
-from tactician.events import RunCompleted, TurnStarted
+from tactician.errors import DeclarationError, ModelServerError
 from tactician.llm import AssistantMessage, Text, UserMessage
+from tactician.loop import TurnStarted
+from tactician.runs import BudgetError, RunCompleted, RunError
 from tactician.testing import ToolCall
 from tests.agents.constellations.support import prompts_of, says, surroundings, told
 

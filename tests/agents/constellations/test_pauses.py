@@ -22,9 +22,10 @@ from tactician import (
     reject,
 )
 from tactician.agents import BaseRunnable
-from tactician.errors import RunError, RunNotFoundError
-from tactician.events import Event, RunPaused
+from tactician.errors import RunNotFoundError
+from tactician.events import Event
 from tactician.llm import ToolResult
+from tactician.runs import RunError, RunPaused
 from tactician.testing import ScriptedModel, Step, ToolCall
 from tests.agents.constellations.support import facts_of, payer, prompts_of, says, script_of, surroundings
 

@@ -23,8 +23,9 @@ from tactician import (
     planned_agent,
     runnable,
 )
-from tactician.events import Event, ToolReturned, TurnStarted
+from tactician.events import Event
 from tactician.llm import ModelRequest, adapt_request
+from tactician.loop import ToolReturned, TurnStarted
 from tactician.testing import ScriptedModel, ToolCall
 from tactician.tools import snake_case
 from tests.agents.constellations.support import says, surroundings

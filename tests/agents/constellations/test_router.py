@@ -21,9 +21,12 @@ from tactician import (
     planned_agent,
     runnable,
 )
-from tactician.errors import BudgetError, DeclarationError, ModelServerError, RoutingError
-from tactician.events import Event, RouteChosen, RunCompleted, TextReceived, TurnStarted
+from tactician.agents import RouteChosen
+from tactician.errors import DeclarationError, ModelServerError
+from tactician.events import Event
 from tactician.llm import AssistantMessage, Features, Image, LlmOptions, SystemMessage, Text
+from tactician.loop import TextReceived, TurnStarted
+from tactician.runs import BudgetError, RoutingError, RunCompleted
 from tactician.testing import ScriptedModel, Step, ToolCall
 from tests.agents.constellations.support import prompts_of, says, script_of, surroundings, told
 

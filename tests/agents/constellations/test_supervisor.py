@@ -8,9 +8,11 @@ import pytest
 from pydantic import BaseModel
 
 from tactician import Agent, Budget, RouterAgent, SupervisorAgent, handoff, runnable
-from tactician.errors import BudgetError, DeclarationError, TurnLimitError
-from tactician.events import Event, RunCompleted, TurnStarted
+from tactician.errors import DeclarationError
+from tactician.events import Event
 from tactician.llm import ToolResult, UserMessage
+from tactician.loop import TurnStarted
+from tactician.runs import BudgetError, RunCompleted, TurnLimitError
 from tactician.testing import ScriptedModel, Step, ToolCall
 from tests.agents.constellations.support import prompts_of, says, script_of, surroundings, system_of, told
 

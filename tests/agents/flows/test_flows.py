@@ -34,19 +34,18 @@ from tactician.agents.flows import (
     scatter_gather,
     simple_agent,
 )
-from tactician.errors import (
+from tactician.errors import ConfigurationError, DeclarationError, InvalidArgumentsError
+from tactician.llm import UserMessage
+from tactician.loop import TurnStarted
+from tactician.runs import (
     BudgetError,
-    ConfigurationError,
-    DeclarationError,
-    InvalidArgumentsError,
     NoConsensusError,
     OutputError,
     RepeatLimitError,
+    RunCompleted,
     RunError,
+    Runnable,
 )
-from tactician.events import RunCompleted, TurnStarted
-from tactician.llm import UserMessage
-from tactician.runs import Runnable
 from tactician.testing import ScriptedModel, ToolCall
 from tests.agents.constellations.support import says, surroundings, told
 

@@ -10,7 +10,6 @@ import pytest
 from tactician import Ai, RunContext, RunStatus, approve
 from tactician.agents import BaseRunnable
 from tactician.agents.flows import Feedback, repeat_until, repeat_until_acceptable, scatter_gather, simple_agent
-from tactician.llm import source_of
 from tactician.process import ask_human
 from tactician.runs import MemoryRuns
 from tactician.testing import ScriptedModel
@@ -114,7 +113,7 @@ async def test_a_model_is_not_asked_again() -> None:
     async def said(ai: Ai) -> str:
         return await ai.generate_text("say")
 
-    context = RunContext(source_of(model := ScriptedModel("said")), store=MemoryRuns())
+    context = RunContext.over(model := ScriptedModel("said"), store=MemoryRuns())
     flow = scatter_gather(str, [said, payer()], lambda texts: " / ".join(texts))
     waiting = await flow.run("go", context=context)
     done = await flow.resume(waiting.run_id, {waiting.pending[0].id: approve()}, context=context)

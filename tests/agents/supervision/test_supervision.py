@@ -26,11 +26,11 @@ from tactician import (
 )
 from tactician.agents import PlannedAgent, Planner
 from tactician.agents.supervision import supervise
-from tactician.errors import BudgetError, GoalNotReachedError, ProcessFailedError, Replan
-from tactician.events import ActionCompleted, ActionStarted, Event
+from tactician.errors import GoalNotReachedError, Replan
+from tactician.events import Event
 from tactician.llm import ModelRequest, ModelResponse, ToolSpec
-from tactician.process import AgentProcess, ask_human
-from tactician.runs import MemoryRuns
+from tactician.process import ActionCompleted, ActionStarted, AgentProcess, ProcessFailedError, ask_human
+from tactician.runs import BudgetError, MemoryRuns
 from tactician.testing import ScriptedModel, Step, ToolCall
 
 

@@ -36,10 +36,13 @@ class FakeClock:
     """
 
     def __init__(self) -> None:
-        self.time = 1000.0
+        self.current = 1000.0
 
-    def now(self) -> float:
-        return self.time
+    def monotonic(self) -> float:
+        return self.current
+
+    def time(self) -> float:
+        return self.current
 
     def call_later(self, seconds: float, callback: Callable[[], object]) -> Timer:
         return asyncio.get_running_loop().call_later(seconds, callback)
@@ -59,7 +62,7 @@ class _VirtualLoop(asyncio.SelectorEventLoop):
         super().__init__(_Selector(clock))
 
     def time(self) -> float:
-        return self.clock.time
+        return self.clock.current
 
 
 class _Selector(selectors.SelectSelector):
@@ -72,7 +75,7 @@ class _Selector(selectors.SelectSelector):
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None:
             raise AssertionError("everything waits, and no timer is set: a deadlock")
-        self._clock.time += max(0.0, timeout)
+        self._clock.current += max(0.0, timeout)
         return super().select(0)
 
 
@@ -124,7 +127,7 @@ class FakeModel:
         return [request.prompt for request in self.requests]
 
     async def generate(self, request: ModelRequest) -> ModelResponse:
-        self.starts.append(self._clock.now())
+        self.starts.append(self._clock.monotonic())
         self.requests.append(request)
         self.active += 1
         self.peak = max(self.peak, self.active)

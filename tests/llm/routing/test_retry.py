@@ -29,7 +29,7 @@ class Flaky:
         self._errors: Iterator[ModelError] = iter(errors)
 
     async def call(self) -> str:
-        self.starts.append(self.clock.now() - 1000.0)
+        self.starts.append(self.clock.monotonic() - 1000.0)
         for error in self._errors:
             raise error
         return "yes"

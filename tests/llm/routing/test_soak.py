@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import pytest
 
 from tactician.errors import ModelConnectionError, ModelError, ModelServerError, RateLimitError
-from tactician.events import Event, InstanceRecovered, InstanceRested, RequestRouted
-from tactician.llm import ModelRequest, ModelResponse
+from tactician.events import Event
+from tactician.llm import InstanceRecovered, InstanceRested, ModelRequest, ModelResponse, RequestRouted
 from tactician.llm.routing import Deployment, ModelRouter, PolicyName, RestPolicy
 from tests.llm.routing.support import FakeClock, FakeModel, answer, ask
 

@@ -9,11 +9,11 @@ from typing import Literal, cast
 
 from tactician.agents.agent import Agent
 from tactician.agents.base import BaseRunnable
+from tactician.agents.constellations.events import RouteChosen
 from tactician.agents.results import as_own, failure
-from tactician.errors import DeclarationError, OutputError, RoutingError
-from tactician.events import RouteChosen
+from tactician.errors import DeclarationError
 from tactician.llm import LanguageModel, LlmOptions, UserMessage
-from tactician.runs import Input, RunContext, Runnable, RunResult, messages_of
+from tactician.runs import Input, OutputError, RoutingError, RunContext, Runnable, RunResult, messages_of
 
 _PROMPT = """Who should deal with the message?
 {routes}
@@ -73,15 +73,7 @@ class RouterAgent(BaseRunnable[object]):
                 f"{self.name}: no route fits, and there is no fallback. Its routes: {'; '.join(self.routes)}",
                 failure(input, context),
             )
-        if context.sink is not None:
-            chosen = RouteChosen(
-                run_id=context.run_id,
-                path=context.path,
-                target=target.name,
-                description=description,
-                fallback=not number,
-            )
-            context.sink(chosen)
+        context.emit(RouteChosen, target=target.name, description=description, fallback=not number)
         result = await target.run(input, context=context)
         path = (self.name, *(result.delegation_path or (target.name,)))
         return replace(as_own(result, context), delegation_path=path)

@@ -12,8 +12,8 @@ from pydantic_core import to_json
 from tactician.agents.base import BaseRunnable
 from tactician.agents.flows.steps import Given, Step, StepLike, label_of, plain, step_of
 from tactician.agents.results import Attempts, as_own, briefing, contribution, failure
-from tactician.errors import DeclarationError, NoConsensusError, RunError
-from tactician.runs import Input, RunContext, Runnable, RunResult, RunStatus, settle
+from tactician.errors import DeclarationError
+from tactician.runs import Input, NoConsensusError, RunContext, RunError, Runnable, RunResult, RunStatus, settle
 from tactician.tools import as_text, caller_namespace, resolved_hints
 
 T = TypeVar("T")

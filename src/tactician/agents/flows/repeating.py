@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from tactician.agents.base import BaseRunnable
 from tactician.agents.flows.steps import Given, Step, StepLike, label_of, plain, step_of
 from tactician.agents.results import as_own, failure
-from tactician.errors import DeclarationError, RepeatLimitError
+from tactician.errors import DeclarationError
 from tactician.llm import text_of
-from tactician.runs import Input, RunContext, RunResult, messages_of
+from tactician.runs import Input, RepeatLimitError, RunContext, RunResult, messages_of
 from tactician.tools import as_text, caller_namespace
 
 T = TypeVar("T")

@@ -13,11 +13,11 @@ from pydantic_core import to_jsonable_python
 
 from tactician.agents.base import BaseRunnable, Returns
 from tactician.ai import Ai
-from tactician.errors import DeclarationError, InvalidArgumentsError, OutputError
+from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.llm import Text, UserMessage, text_of
 from tactician.loop import InvalidOutput, output_type
 from tactician.process import OperationContext, UserInput, ai_in, asking_for, operation_in
-from tactician.runs import Input, RunContext, Runnable, RunResult, RunStatus, is_conversation, messages_of
+from tactician.runs import Input, OutputError, RunContext, Runnable, RunResult, RunStatus, is_conversation, messages_of
 from tactician.tools import as_text, resolved_hints
 
 _RAW: Final = (str, int, float, dict)

@@ -15,14 +15,17 @@ from tactician.agents.planned.compilation import compile_classes
 from tactician.agents.planned.declarations import Planner
 from tactician.agents.planned.methods import Source
 from tactician.agents.planned.signatures import Provide
-from tactician.errors import DeclarationError, ProcessFailedError, ProcessStuckError, ProcessWaitingError
+from tactician.errors import DeclarationError
 from tactician.process import (
     TOWARDS,
     AgentProcess,
     Named,
     PlannedAgentSpec,
+    ProcessFailedError,
     ProcessOptions,
     ProcessStatus,
+    ProcessStuckError,
+    ProcessWaitingError,
     rejection_behind,
     with_named,
 )

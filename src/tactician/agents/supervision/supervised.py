@@ -11,7 +11,7 @@ from typing import Final
 from pydantic_core import to_json
 
 from tactician.agents.supervision.curried import CurriedAction, Situation, form_of
-from tactician.errors import GoalNotReachedError, ToolError, TurnLimitError
+from tactician.errors import GoalNotReachedError, ToolError
 from tactician.llm import NO_OPTIONS, AssistantMessage, LanguageModel, LlmOptions, OutputSpec, UserMessage
 from tactician.loop import Answer, TurnLoop, TurnPolicy, output_type
 from tactician.planning import Action, AStarPlanner, Goal
@@ -25,7 +25,7 @@ from tactician.process import (
     OperationContext,
     PlannedAgentSpec,
 )
-from tactician.runs import RunContext
+from tactician.runs import RunContext, TurnLimitError
 from tactician.tools import Toolbox, snake_case
 
 _MOST_NUDGES: Final = 2

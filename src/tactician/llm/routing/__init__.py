@@ -3,6 +3,14 @@
 from tactician.llm.routing.circuit import RestPolicy
 from tactician.llm.routing.deployment import Deployment, DeploymentStatus, deployments_of, full_name
 from tactician.llm.routing.estimates import Estimate, estimate_tokens
+from tactician.llm.routing.events import (
+    InstanceRecovered,
+    InstanceRested,
+    ModelFellBack,
+    RequestDelayed,
+    RequestRetried,
+    RequestRouted,
+)
 from tactician.llm.routing.policies import LeastLoaded, Policy, PolicyName, RoundRobin, Sticky
 from tactician.llm.routing.retries import AT_ONCE, NEVER, ONCE_MORE, Failure, ModelRetryPolicy, RetryRule, retry
 from tactician.llm.routing.router import ModelRouter, RoutedModel
@@ -29,4 +37,10 @@ __all__ = [
     "Sticky",
     "Estimate",
     "estimate_tokens",
+    "RequestRouted",
+    "RequestDelayed",
+    "RequestRetried",
+    "InstanceRested",
+    "InstanceRecovered",
+    "ModelFellBack",
 ]

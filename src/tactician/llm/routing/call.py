@@ -40,9 +40,9 @@ class RoutedCall:
     def __init__(self, setup: Setup, route: Route, request: ModelRequest) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self.ends_at = setup.clock.now() + setup.retries.deadline
+        self.ends_at = setup.clock.monotonic() + setup.retries.deadline
         self._setup = setup
-        self._reporter = setup.reporter.heard_by(request.observer)
+        self._reporter = setup.reporter.for_request(request.observer)
         self._route = route
         self._original = request
         self._session = request.options.session
@@ -99,10 +99,10 @@ class RoutedCall:
 
     async def _run(self, attempt: Attempt) -> Started:
         while True:
-            now = self._setup.clock.now()
+            now = self._setup.clock.monotonic()
             if (visit := self._try_enter(now)) is None:
                 visit = await self._enter(now)
-            if self._reporter.sink is not None:
+            if self._reporter.is_observed:
                 self._announce(visit)
             error: ModelError | None = None
             try:
@@ -145,7 +145,7 @@ class RoutedCall:
                 return visit
         pool = self._stage.pool
         place = await pool.wait(self._lanes, self._session, self._tokens, again=self._attempts > 0)
-        now = clock.now()
+        now = clock.monotonic()
         self._delay = now - began, why
         return self._visit(place, now)
 
@@ -172,7 +172,7 @@ class RoutedCall:
         self._timeouts += failure is Failure.TIMEOUT
         self._tried += (lane,)
         self._trail += ((lane.deployment.name, failure),)
-        self._failed_at = self._setup.clock.now()
+        self._failed_at = self._setup.clock.monotonic()
 
     async def _is_worth_another(self, failure: Failure, error: ModelError | None) -> bool:
         """Whether to try the model again. If so, it returns when the time for that has come."""
@@ -194,7 +194,7 @@ class RoutedCall:
             return False
         if pause:
             await setup.clock.sleep(pause)
-        self._lanes = self._fresh(setup.clock.now()) or self._stage.lanes
+        self._lanes = self._fresh(setup.clock.monotonic()) or self._stage.lanes
         return True
 
     def _untried(self) -> Lanes:

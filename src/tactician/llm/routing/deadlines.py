@@ -47,11 +47,11 @@ class Watch:
 
     def _set_timer(self, oldest: Expirable) -> None:
         if oldest.ends_at != inf:
-            self._timer = self._clock.call_later(max(0.0, oldest.ends_at - self._clock.now()), self._ring)
+            self._timer = self._clock.call_later(max(0.0, oldest.ends_at - self._clock.monotonic()), self._ring)
 
     def _ring(self) -> None:
         self._timer = None
-        now = self._clock.now()
+        now = self._clock.monotonic()
         for call in tuple(self._calls):
             if call.ends_at > now:
                 self._set_timer(call)

@@ -48,7 +48,7 @@ class Line:
         self._joined += 1
         self._waiting += 1
         waiter.number = self._joined
-        self._stand(waiter, self._clock.now())
+        self._stand(waiter, self._clock.monotonic())
         self.admit()
 
     def leave(self) -> None:
@@ -60,7 +60,7 @@ class Line:
     def admit(self, *, health: bool = False) -> None:
         """Lets in whoever can start now, and sets the alarm for the next. `health`: a lane rests now, or is back."""
         with self._lock:
-            now = self._clock.now()
+            now = self._clock.monotonic()
             if health:
                 self._line_up_again(now)
             self._set_timer(self._admit(now), now)

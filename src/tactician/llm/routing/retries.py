@@ -210,7 +210,7 @@ async def retry(
     Raises:
         ModelError: that of the last attempt.
     """
-    began, attempts = clock.now(), 0
+    began, attempts = clock.monotonic(), 0
     while True:
         try:
             return await call()
@@ -221,6 +221,6 @@ async def retry(
             attempts += 1
             rule = policy.rule(failure)
             pause = error.retry_after or rule.pause(attempts, random)
-            if attempts >= rule.attempts or clock.now() + pause >= began + policy.deadline:
+            if attempts >= rule.attempts or clock.monotonic() + pause >= began + policy.deadline:
                 raise
         await clock.sleep(pause)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from tactician.clock import SYSTEM_CLOCK, Clock
-from tactician.events import EventSink
+from tactician.events import EventBus, EventEmitter, EventListener
 from tactician.llm.instances import parse_instances
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.options import NO_OPTIONS, LlmOptions
@@ -56,7 +56,7 @@ class ModelRouter:
         estimate: guesses the tokens of a request, where they are limited.
         clock: the time.
         random: numbers from 0 to 1, for pauses.
-        on_event: who is told of every decision. What it raises ends the call.
+        on_event: called with the event of every decision.
 
     Raises:
         ConfigurationError: when a deployment is listed twice, or there is no such policy.
@@ -76,12 +76,20 @@ class ModelRouter:
         estimate: Estimate = estimate_tokens,
         clock: Clock = SYSTEM_CLOCK,
         random: Random = chance.random,
-        on_event: EventSink | None = None,
+        on_event: EventListener | None = None,
     ) -> None:
         new_policy = policy_maker(policy)
         self._table = RouteTable(deployments, fallbacks, default_model, requests_per_second, rests, new_policy, clock)
         name = policy if isinstance(policy, str) else getattr(policy, "__name__", "policy")
-        self._setup = Setup(retries, clock, Watches(clock), random, estimate, name, Reporter(on_event))
+        self._setup = Setup(
+            retries,
+            clock,
+            Watches(clock),
+            random,
+            estimate,
+            name,
+            Reporter(EventEmitter(EventBus(on_event), clock=clock)),
+        )
         self._features: Features | None = None
 
     @classmethod
@@ -93,7 +101,7 @@ class ModelRouter:
         max_retries: int | None = None,
         policy: PolicyName = "round_robin",
         environment: Mapping[str, str] = os.environ,
-        on_event: EventSink | None = None,
+        on_event: EventListener | None = None,
     ) -> ModelRouter:
         """A router over the instances in the JSON of `LLM_INSTANCES`.
 
@@ -103,7 +111,7 @@ class ModelRouter:
             max_retries: attempts after the first at calls that fail for reasons which pass; 2 by default.
             policy: which instance takes a call.
             environment: what `${NAME}` in the JSON stands for.
-            on_event: who is told of every decision.
+            on_event: called with the event of every decision.
 
         Raises:
             ConfigurationError: with every mistake in the JSON.
@@ -199,7 +207,7 @@ class ModelRouter:
 
     def status(self) -> tuple[DeploymentStatus, ...]:
         """How each deployment is doing, model by model."""
-        now = self._setup.clock.now()
+        now = self._setup.clock.monotonic()
         return tuple(lane.status(now) for lane in self._table.lanes)
 
     def usage(self, *, model: str | None = None, instance: str | None = None) -> Usage:

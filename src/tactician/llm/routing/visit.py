@@ -81,7 +81,7 @@ class Visit:
     def answered(self, response: ModelResponse) -> ModelResponse:
         """It was answered: the answer, with a usage that says whose it is."""
         response = response.signed(self.lane.deployment.name)
-        seconds = self._clock.now() - self.entered_at
+        seconds = self._clock.monotonic() - self.entered_at
         with self._pool.lock:
             recovered = self.lane.answered(self._grant, response.usage, seconds, self._tokens)
             self._pool.changed(health=recovered)
@@ -91,7 +91,7 @@ class Visit:
 
     def failed(self, error: ModelError) -> None:
         """It failed."""
-        kind, now = failure_of(error), self._clock.now()
+        kind, now = failure_of(error), self._clock.monotonic()
         with self._pool.lock:
             rest = self.lane.failed(self._grant, error, kind, now, self._tokens)
             self._pool.changed(health=rest is not None or bool(error.retry_after))

@@ -1,0 +1,21 @@
+"""The one event stream: what happens in runs, for progress views, logs, traces, metrics and tests.
+
+Each package defines the events that it emits, as subclasses of `Event`. A listener is any callable that takes one; what
+it raises is logged and ends nothing. No event is built when nobody listens. Every event has a JSON form.
+"""
+
+from tactician.events.bus import EventBus, EventEmitter, EventListener
+from tactician.events.encoding import encode, event_from_json, event_to_json
+from tactician.events.event import Event, find_event_type, new_id
+
+__all__ = [
+    "Event",
+    "EventListener",
+    "EventBus",
+    "EventEmitter",
+    "event_to_json",
+    "event_from_json",
+    "find_event_type",
+    "encode",
+    "new_id",
+]

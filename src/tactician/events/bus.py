@@ -1,0 +1,117 @@
+"""The event bus: who listens, and how events reach the listeners."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import ParamSpec, TypeAlias
+
+from tactician.clock import SYSTEM_CLOCK, Clock
+from tactician.events.event import Event
+
+P = ParamSpec("P")
+EventListener: TypeAlias = Callable[[Event], object]
+_logger = logging.getLogger("tactician.events")
+
+
+class EventBus:
+    """Passes events on to listeners, in the order in which they subscribed.
+
+    What a listener raises is logged by the logger `tactician.events`: the others still hear the event, and the run goes
+    on. A listener that was subscribed twice, here or at the parent, hears an event once.
+
+    Args:
+        listeners: called with each event; `None` is nobody.
+        parent: a bus that hears each event first.
+    """
+
+    __slots__ = ("_listeners", "_parent")
+
+    def __init__(self, *listeners: EventListener | None, parent: EventBus | None = None) -> None:
+        self._listeners = tuple(one for one in listeners if one is not None)
+        self._parent = parent
+
+    @property
+    def listeners(self) -> tuple[EventListener, ...]:
+        """All who hear an event, those of the parent first."""
+        if self._parent is None:
+            return self._listeners
+        above = self._parent.listeners
+        return (*above, *(own for own in self._listeners if own not in above)) if self._listeners else above
+
+    @property
+    def is_observed(self) -> bool:
+        """Whether anybody listens. Nobody needs to build an event otherwise."""
+        return bool(self._listeners) or (self._parent is not None and self._parent.is_observed)
+
+    def subscribe(self, listener: EventListener) -> Callable[[], None]:
+        """Add a listener. Return the function that removes it."""
+        if listener not in self._listeners:
+            self._listeners = (*self._listeners, listener)
+
+        def unsubscribe() -> None:
+            self._listeners = tuple(one for one in self._listeners if one != listener)
+
+        return unsubscribe
+
+    def child(self, *listeners: EventListener | None) -> EventBus:
+        """Return a bus with more listeners, for a part of what happens here."""
+        return EventBus(*listeners, parent=self)
+
+    def emit(self, event: Event) -> None:
+        """Pass an event on to all listeners."""
+        for listener in self.listeners:
+            try:
+                listener(event)
+            except Exception:
+                _logger.exception("%s: a listener failed on %s; the run goes on", " / ".join(event.path), event.type)
+
+
+class EventEmitter:
+    """The events of one run, or of one request inside it, on their way to a bus.
+
+    Args:
+        bus: where they go.
+        run_id: the run.
+        path: the names of the runs that led there, outermost first.
+        clock: the time of the events.
+    """
+
+    __slots__ = ("bus", "clock", "path", "run_id")
+
+    def __init__(
+        self, bus: EventBus, run_id: str = "", path: tuple[str, ...] = (), clock: Clock = SYSTEM_CLOCK
+    ) -> None:
+        self.bus = bus
+        self.run_id = run_id
+        self.path = path
+        self.clock = clock
+
+    @property
+    def is_observed(self) -> bool:
+        """Whether anybody listens."""
+        return self.bus.is_observed
+
+    def emit(self, kind: Callable[P, Event], /, *args: P.args, **fields: P.kwargs) -> None:
+        """Build an event of this run and pass it on. When nobody listens, build nothing.
+
+        Args:
+            kind: the class of the event.
+            *args: none: fields of events have names.
+            **fields: the fields of the event, without those that the run gives.
+        """
+        if self.bus.is_observed:
+            given = {"run_id": self.run_id, "path": self.path, "time": self.clock.time(), **fields}
+            self.bus.emit(kind(*args, **given))  # type: ignore[arg-type]  # P cannot say that events have these fields
+
+    def to(self, bus: EventBus) -> EventEmitter:
+        """Return an emitter for the same run whose events reach the listeners of another bus too."""
+        merged = EventBus(*dict.fromkeys((*bus.listeners, *self.bus.listeners)))
+        return EventEmitter(merged, self.run_id, self.path, self.clock)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, *_: object) -> object:
+        """Return a schema for `None` only: who listens is no part of what is stored."""
+        from pydantic_core import core_schema
+
+        return core_schema.none_schema()

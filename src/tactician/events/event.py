@@ -1,0 +1,58 @@
+"""The base of all events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from os import urandom
+from time import time
+from typing import ClassVar, TypeVar
+
+from tactician.errors import DeclarationError
+
+_types: dict[str, type[Event]] = {}
+E = TypeVar("E", bound="Event")
+
+
+def new_id() -> str:
+    """Return a fresh random id of 16 hexadecimal digits."""
+    return urandom(8).hex()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happened in a run.
+
+    A subclass is a frozen dataclass. Its `type` is the name by which JSON refers to it, the class's name by default;
+    two event classes of different modules cannot share one.
+
+    Attributes:
+        run_id: the id of the run; empty for what happens outside of runs, as in a router that is called directly.
+        path: the names of the runs that led there, outermost first.
+        id: a random id of the event.
+        time: when the event happened, in seconds since the epoch.
+    """
+
+    type: ClassVar[str] = "Event"
+
+    run_id: str = ""
+    path: tuple[str, ...] = ()
+    id: str = field(default_factory=new_id, compare=False)
+    time: float = field(default_factory=time, compare=False)
+
+    def __init_subclass__(cls, **options: object) -> None:
+        object.__init_subclass__(**options)
+        cls.type = vars(cls).get("type", cls.__name__)
+        _register(cls)
+
+
+def find_event_type(name: str) -> type[Event] | None:
+    """Return the event class of that name, or `None` when no imported module defines one."""
+    return _types.get(name)
+
+
+def _register(kind: type[Event]) -> None:
+    known = _types.setdefault(kind.type, kind)
+    if (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):
+        problem = f"{known.__module__} defines an event of this name already; set `type = ...` to another name"
+        raise DeclarationError(f"{kind.__module__}.{kind.__qualname__}", [problem])
+    _types[kind.type] = kind  # a dataclass with slots is made twice

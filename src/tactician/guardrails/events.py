@@ -1,0 +1,20 @@
+"""The events of guardrails."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tactician.events import Event
+from tactician.guardrails.guardrail import GuardrailKind
+from tactician.guardrails.result import GuardrailOutcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardrailChecked(Event):
+    """A guardrail has decided; `reason` says why, unless the outcome is `"passed"`."""
+
+    guardrail: str
+    kind: GuardrailKind
+    outcome: GuardrailOutcome
+    reason: str
+    seconds: float

@@ -1,0 +1,46 @@
+"""The errors of runs: each carries the result of what was done so far."""
+
+from __future__ import annotations
+
+from tactician.errors import TacticianError
+from tactician.runs.result import RunResult
+
+
+class RunError(TacticianError):
+    """A run failed. `result` is what it had done so far: messages, usage and the last reply."""
+
+    def __init__(self, message: str, result: RunResult[None]) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+class TurnLimitError(RunError):
+    """The model kept calling tools for more turns than `max_turns` allows."""
+
+
+class OutputError(RunError):
+    """The model did not give a valid object within `max_attempts`; `last_reply` is its last try."""
+
+    def __init__(self, message: str, result: RunResult[None], last_reply: str) -> None:
+        super().__init__(message, result)
+        self.last_reply = last_reply
+
+
+class BudgetError(RunError):
+    """The budget of the run, or of a run around it, is used up."""
+
+
+class HandoffError(RunError):
+    """What the agent gave to which the work was handed is not of the type that the handoff promises."""
+
+
+class RoutingError(RunError):
+    """A router found no route for its input, and has no fallback."""
+
+
+class NoConsensusError(RunError):
+    """Several sources did not agree on an answer."""
+
+
+class RepeatLimitError(RunError):
+    """A step that is repeated never gave what it should. `result.related` are its attempts."""

@@ -1,0 +1,66 @@
+"""Time that tests decide about."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+_EPOCH = 1_700_000_000.0
+
+
+class FakeClock:
+    """A `Clock` that stands still until somebody sleeps or a test calls `advance`.
+
+    Who sleeps moves the time on at once, so that nothing waits.
+
+    Args:
+        start: the monotonic time at the beginning. The wall time is later by a fixed span.
+
+    Attributes:
+        slept: for how long each sleep was, in order.
+    """
+
+    def __init__(self, start: float = 1000.0) -> None:
+        self._now = start
+        self._timers: list[_FakeTimer] = []
+        self.slept: list[float] = []
+
+    def monotonic(self) -> float:
+        """Return the time since some fixed moment."""
+        return self._now
+
+    def time(self) -> float:
+        """Return the wall time, in seconds since the epoch."""
+        return _EPOCH + self._now
+
+    def advance(self, seconds: float) -> None:
+        """Move the time on, and call back whoever asked for that within these seconds."""
+        self._now += seconds
+        due = sorted((one for one in self._timers if one.due <= self._now), key=lambda one: one.due)
+        self._timers = [one for one in self._timers if one.due > self._now]
+        for timer in due:
+            if not timer.is_cancelled:
+                timer.callback()
+
+    def call_later(self, seconds: float, callback: Callable[[], object]) -> _FakeTimer:
+        """Call back once the time has moved on by so many seconds."""
+        timer = _FakeTimer(self._now + seconds, callback)
+        self._timers.append(timer)
+        return timer
+
+    async def sleep(self, seconds: float) -> None:
+        """Move the time on, and let others run."""
+        self.slept.append(seconds)
+        self.advance(seconds)
+        await asyncio.sleep(0)
+
+
+@dataclass(slots=True)
+class _FakeTimer:
+    due: float
+    callback: Callable[[], object]
+    is_cancelled: bool = False
+
+    def cancel(self) -> None:
+        self.is_cancelled = True
