@@ -20,7 +20,7 @@ PUBLIC = {
         Agent AgentDefinition AgentNetwork AgentSettings AgentSpec BLUEPRINTS BaseRunnable BlueprintLike Broadcast
         ContextDefinition DEFAULT_SUPERVISOR_ROUNDS DEFINITIONS Department FirstOf FunctionRunnable LEADER
         HandoffDefinition HierarchicalAgents ParallelAgents PlannedAgent Planner Returns RouterAgent
-        RunnableTool SupervisorAgent Synthesis Tempered achieves_goal action as_planned by_name combined_spec
+        RouteChosen RunnableTool SupervisorAgent Synthesis Tempered achieves_goal action as_planned by_name combined_spec
         component component_agent condition cost is_component is_planned is_planned_class planned_agent
         raise_unless_completed resolve runnable state supervise
     """,
@@ -37,17 +37,20 @@ PUBLIC = {
     """,
     "tactician.cli": "main",
     "tactician.conversation": """
-        Chain CompactToolResults ContextStrategy Conversation ConversationStore ESTIMATE MemoryConversations
-        Messages SlidingWindow SqliteConversations Summarization TextCounter TokenCounter Window chain
-        counter_for mended
+        Chain CompactToolResults ContextStrategy ContextSummarized Conversation ConversationStore ESTIMATE
+        MemoryConversations Messages SlidingWindow SqliteConversations Summarization TextCounter TokenCounter
+        Window chain counter_for mended
+    """,
+    "tactician.events": """
+        Event EventBus EventEmitter EventListener encode event_from_json event_to_json find_event_type new_id
     """,
     "tactician.guardrails": """
-        AnyGuardrail Check CheckedInput CheckedOutput CheckedToolOutput Checker Guardrail GuardrailKind
-        GuardrailLike GuardrailOutcome GuardrailRegistry GuardrailResult InputGuardrail InputGuardrails
-        Objection OutputGuardrail ToolInputGuardrail ToolOutputGuardrail any_objection as_input_guardrail
-        as_output_guardrail as_tool_input_guardrail as_tool_output_guardrail blocked_words failed
-        first_objection input input_guardrail matches max_length no_match output output_guardrail passed
-        registry retry tool_input tool_input_guardrail tool_output tool_output_guardrail
+        AnyGuardrail Check CheckedInput CheckedOutput CheckedToolOutput Checker Guardrail GuardrailChecked
+        GuardrailError GuardrailKind GuardrailLike GuardrailOutcome GuardrailRegistry GuardrailResult
+        InputGuardrail InputGuardrails Objection OutputGuardrail ToolInputGuardrail ToolOutputGuardrail
+        any_objection as_input_guardrail as_output_guardrail as_tool_input_guardrail as_tool_output_guardrail
+        blocked_words failed first_objection input input_guardrail matches max_length no_match output
+        output_guardrail passed registry retry tool_input tool_input_guardrail tool_output tool_output_guardrail
     """,
     "tactician.platform": "Autonomy Platform Ranked SupervisorInvocation Worker",
     "tactician.prompts": """
@@ -57,7 +60,7 @@ PUBLIC = {
     """,
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.stores": "SqlRunStore SqliteProcessStore",
-    "tactician.testing": "FakeContext ScriptError ScriptedModel Step ToolCall When",
+    "tactician.testing": "FakeClock FakeContext ScriptError ScriptedModel Step ToolCall When",
 }
 
 

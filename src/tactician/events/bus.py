@@ -106,8 +106,7 @@ class EventEmitter:
 
     def to(self, bus: EventBus) -> EventEmitter:
         """Return an emitter for the same run whose events reach the listeners of another bus too."""
-        merged = EventBus(*dict.fromkeys((*bus.listeners, *self.bus.listeners)))
-        return EventEmitter(merged, self.run_id, self.path, self.clock)
+        return EventEmitter(EventBus(*self.bus.listeners, parent=bus), self.run_id, self.path, self.clock)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, *_: object) -> object:

@@ -6,6 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from tactician.events import encode
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler, JsonValue
+    from pydantic_core import CoreSchema
 
 # Names of providers in the price list, where they differ.
 _LISTED_AS = {"grok": "x-ai", "gemini": "google", "azure-openai": "azure"}
@@ -128,6 +135,25 @@ class UsageTally:
 
     def __repr__(self) -> str:
         return f"UsageTally({self._by_model!r})"
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Read a tally from a list of usages, one for each model."""
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_after_validator_function(cls._of, handler.generate_schema(list[Usage]))
+
+    @classmethod
+    def _of(cls, usages: list[Usage]) -> UsageTally:
+        tally = cls()
+        for usage in usages:
+            tally.add(usage)
+        return tally
+
+
+@encode.register(UsageTally)
+def _(tally: UsageTally, depth: int = 0) -> JsonValue:
+    return [encode(usage, depth + 1) for usage in tally.by_model.values()]
 
 
 # Prices.

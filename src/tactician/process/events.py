@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from tactician.events import Event
+from tactician.events import Event, encode
 from tactician.llm import AssistantMessage, UsageTally
-from tactician.planning import Plan
+from tactician.planning import Action, Plan
 from tactician.process.status import ProcessStatus
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,3 +63,27 @@ class ProcessEnded(Event):
     seconds: float
     tally: UsageTally
     failure: str | None = None
+
+
+@encode.register(Plan)
+def _(plan: Plan, depth: int = 0) -> JsonValue:
+    """Return a plan as JSON, with what its actions were estimated to cost."""
+    actions = [_encode_action(action, cost) for action, cost in zip(plan.actions, plan.costs, strict=True)]
+    goal, rest = plan.goal, plan.value - sum(0.0 if callable(one.value) else one.value for one in plan.actions)
+    worth = rest if callable(goal.value) else goal.value
+    return {
+        "goal": {"name": goal.name, "conditions": dict(goal.conditions), "value": worth},
+        "actions": list(actions),
+        "costs": list(plan.costs),
+        "value": plan.value,
+    }
+
+
+def _encode_action(action: Action, cost: float) -> dict[str, JsonValue]:
+    return {
+        "name": action.name,
+        "pre": dict(action.pre),
+        "effects": dict(action.effects),
+        "cost": cost,
+        "value": 0.0 if callable(action.value) else action.value,
+    }
