@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from datetime import date
 from enum import Enum
-from typing import Literal, get_args, get_origin, get_type_hints
+from typing import Literal, cast, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import given
@@ -50,17 +50,13 @@ def sample(kind: object) -> object:
         return next(iter(kind))
     if isinstance(kind, type) and is_dataclass(kind):
         hints = get_type_hints(kind)
-        needed = [one for one in fields(kind) if one.init and "default" in repr(one) and _is_required(one)]
-        build: Callable[..., Event] = kind
-    return build(run_id="r", path=("A", "B"), **needed)
-    simple = {str: "text", int: 3, float: 0.5, bool: True, object: {"a": [1]}}
-    return simple.get(kind, "text")  # type: ignore[call-overload]
+        return kind(**{one.name: sample(hints[one.name]) for one in fields(kind) if is_required(one)})
+    simple: dict[object, object] = {int: 3, float: 0.5, bool: True, object: {"a": [1]}}
+    return simple.get(kind, "text")
 
 
-def _is_required(one: object) -> bool:
-    from dataclasses import MISSING
-
-    return getattr(one, "default") is MISSING and getattr(one, "default_factory") is MISSING  # noqa: B009
+def is_required(field: Field[object]) -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
 
 
 def tally() -> UsageTally:
@@ -80,10 +76,9 @@ def plan() -> Plan:
 
 
 def built(kind: type[Event]) -> Event:
-    hints = get_type_hints(kind)
-    return kind(
-        **{one.name: sample(hints[one.name]) for one in fields(kind) if _is_required(one)}, run_id="r", path=("A", "B")
-    )
+    hints, build = get_type_hints(kind), cast("Callable[..., Event]", kind)
+    needed = {one.name: sample(hints[one.name]) for one in fields(kind) if is_required(one)}
+    return build(run_id="r", path=("A", "B"), **needed)
 
 
 def test_events_of_all_packages_are_covered() -> None:

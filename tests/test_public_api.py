@@ -17,12 +17,12 @@ PUBLIC = {
         simple_agent state tool
     """,
     "tactician.agents": """
-        Agent AgentDefinition AgentNetwork AgentSettings AgentSpec BLUEPRINTS BaseRunnable BlueprintLike Broadcast
-        ContextDefinition DEFAULT_SUPERVISOR_ROUNDS DEFINITIONS Department FirstOf FunctionRunnable LEADER
-        HandoffDefinition HierarchicalAgents ParallelAgents PlannedAgent Planner Returns RouterAgent
-        RouteChosen RunnableTool SupervisorAgent Synthesis Tempered achieves_goal action as_planned by_name combined_spec
-        component component_agent condition cost is_component is_planned is_planned_class planned_agent
-        raise_unless_completed resolve runnable state supervise
+        Agent AgentDefinition AgentNetwork AgentSettings AgentSpec BLUEPRINTS BaseRunnable BlueprintLike
+        Broadcast ContextDefinition DEFAULT_SUPERVISOR_ROUNDS DEFINITIONS Department FirstOf FunctionRunnable
+        LEADER HandoffDefinition HierarchicalAgents ParallelAgents PlannedAgent Planner Returns RouterAgent
+        RouteChosen RunnableTool SupervisorAgent Synthesis Tempered achieves_goal action as_planned by_name
+        combined_spec component component_agent condition cost is_component is_planned is_planned_class
+        planned_agent raise_unless_completed resolve runnable state supervise
     """,
     "tactician.agents.flows": """
         DEFAULT_MAX_ITERATIONS DEFAULT_THRESHOLD Feedback RepeatUntil RepeatUntilAcceptable ScatterGather Scored

@@ -50,7 +50,6 @@ from tactician.llm.model import (
     ToolSpec,
 )
 from tactician.llm.model_profiles import ModelProfile, ModelProfiles
-from tactician.llm.observer import Observer
 from tactician.llm.options import NO_OPTIONS, LlmOptions, TraceMetadata
 from tactician.llm.provider_access import ProviderAccess
 from tactician.llm.providers import PROVIDERS, Provider
