@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+MOST_PROBLEMS = 100
+"""How many mistakes in documents an error lists."""
+
 
 def in_lines(problems: Iterable[object]) -> str:
     """Problems as a list, to go after the colon of a message."""
@@ -23,17 +26,9 @@ class ConfigurationError(TacticianError):
     """A setting, an environment variable or an argument is wrong or missing."""
 
 
-class AgentFileError(ConfigurationError):
-    """Files that describe agents are wrong. `problems` lists every mistake, each with its file and the place in it."""
-
-    def __init__(self, folder: str, problems: Sequence[str]) -> None:
-        self.problems = tuple(problems)
-        super().__init__(f"The agents in {folder} are not described correctly:{in_lines(self.problems)}")
-
-
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A mistake in a file.
+    """A mistake in a document.
 
     Attributes:
         path: where it is in the data, such as `handoffs[0].target.model`; empty for all of it.
@@ -54,13 +49,30 @@ class Problem:
         return ": ".join(part for part in (place, self.path, self.message) if part)
 
 
-class BlueprintError(ConfigurationError):
-    """A blueprint is wrong, or something has no blueprint. `problems` lists every mistake, each with its place."""
+class DocumentError(ConfigurationError):
+    """JSON, YAML or TOML is wrong: a file, or a text in the environment.
 
-    def __init__(self, subject: str, problems: Sequence[Problem]) -> None:
+    Attributes:
+        subject: what is wrong.
+        problems: the mistakes, each with its place, at most `MOST_PROBLEMS` of them.
+        left_out: how many more there are.
+    """
+
+    def __init__(self, subject: str, problems: Iterable[Problem], left_out: int = 0) -> None:
+        found = tuple(problems)
         self.subject = subject
-        self.problems = tuple(problems)
-        super().__init__(f"{subject}:{in_lines(self.problems)}")
+        self.problems = found[:MOST_PROBLEMS]
+        self.left_out = left_out + len(found) - len(self.problems)
+        more = (f"and {self.left_out:,} more",) if self.left_out else ()
+        super().__init__(f"{subject}:{in_lines((*self.problems, *more))}")
+
+
+class AgentFileError(DocumentError):
+    """Files that describe agents are wrong. `problems` lists the mistakes, each with its file and the place in it."""
+
+
+class BlueprintError(DocumentError):
+    """A blueprint is wrong, or something has no blueprint. `problems` lists the mistakes, each with its place."""
 
 
 class MissingExtraError(ConfigurationError):

@@ -36,7 +36,7 @@ def test_what_is_right_is_built(tmp_path: Path) -> None:
     made = Blueprint.load(file, allow=ALLOW, names={"mine": acme.Echo}, environment=KEYS, root=tmp_path)
     assert isinstance(made, Agent)
     assert [tool.name for tool in made.tools] == ["look_up", "echo"]
-    with pytest.raises(BlueprintError, match="at most 20 are read"):
+    with pytest.raises(BlueprintError, match="more than 20 characters"):
         Blueprint.load(file, limits=Limits(size=20))
 
 
@@ -174,9 +174,12 @@ def test_types_of_ones_own_are_left_out_with_what_they_need(tmp_path: Path, monk
 
 
 def test_of_very_many_mistakes_no_more_are_looked_for(tmp_path: Path) -> None:
-    found = told(agent("A", toolClassNames=["no.one", *range(150)]), tmp_path)
-    assert len(found) == 150
-    assert "toolClassNames[0]" not in found
+    file = tmp_path / "a.json"
+    file.write_text(json.dumps(agent("A", toolClassNames=["no.one", *range(150)])))
+    with pytest.raises(BlueprintError, match="and 50 more") as caught:
+        Blueprint.load(file, environment=KEYS)
+    assert [one.path for one in caught.value.problems] == [f"toolClassNames[{place}]" for place in range(1, 101)]
+    assert caught.value.left_out == 50
 
 
 def test_files_that_are_named_are_looked_at_in_the_same_way(tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ class TestCheck:
         (tmp_path / "folder.json").mkdir()
         done = blueprint(tmp_path, "check", "odd.json", "folder.json")
         assert done.out.splitlines() == [
-            "odd.json: it is not UTF-8",
+            "odd.json: it cannot be read: the file is not UTF-8",
             "folder.json: it cannot be read: it is not a file",
         ]
 

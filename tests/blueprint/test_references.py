@@ -1,6 +1,7 @@
 """What files that name others may take together."""
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -50,13 +51,13 @@ def test_characters_count_each_time_they_are_named(tmp_path: Path) -> None:
 def test_each_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blueprint = naming(tmp_path, GROUPS, 5)
     opened: list[str] = []
-    actual = Path.open
+    actual = os.open
 
-    def noted(self: Path, mode: str = "r", encoding: str | None = None) -> object:
-        opened.append(self.name)
-        return actual(self, mode, encoding=encoding)
+    def noted(path: str, flags: int) -> int:
+        opened.append(Path(path).name)
+        return actual(path, flags)
 
-    monkeypatch.setattr(Path, "open", noted)
+    monkeypatch.setattr(os, "open", noted)
     blueprint.build(environment=KEYS)
     assert opened == ["inner.json"]
 

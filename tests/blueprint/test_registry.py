@@ -196,7 +196,7 @@ class TestBuilding:
         with pytest.raises(BlueprintError, match="OPENROUTER_API_KEY") as caught:
             AgentRegistry(tmp_path, environment={}).get("support")
         assert len(caught.value.problems) == 3
-        with pytest.raises(BlueprintError, match="at most 20 are read"):
+        with pytest.raises(BlueprintError, match="more than 20 characters"):
             AgentRegistry(tmp_path, limits=Limits(size=20)).get("support")
 
     def test_a_constellation_of_several_files(self, tmp_path: Path) -> None:

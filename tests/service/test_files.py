@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tactician import Agent, AgentService, Autonomous, LlmOptions
-from tactician.errors import AgentFileError, AgentNotFoundError
+from tactician.errors import AgentFileError, AgentNotFoundError, Problem
 from tactician.loop import DEFAULT_MAX_ATTEMPTS
 from tactician.testing import ScriptedModel, ToolCall
 from tests.service.acme import Analysis, Query, Search
@@ -37,7 +37,7 @@ class Folder:
         assert isinstance(found, Agent)
         return found
 
-    def problems(self) -> list[str]:
+    def problems(self) -> list[Problem]:
         with pytest.raises(AgentFileError) as caught:
             self.service()
         assert str(self.path) in str(caught.value)
@@ -246,12 +246,12 @@ def test_registered_names_come_before_those_of_packages(folder: Folder) -> None:
 def test_what_is_not_allowed_cannot_be_named(folder: Folder, name: str) -> None:
     folder.add(resultClass=name, functions=[function(executorClass=name, parameterClass=name)])
     problems = folder.problems()
-    assert [problem.split(": ")[1] for problem in problems] == [
+    assert [problem.path for problem in problems] == [
         "functions[0].executorClass",
         "functions[0].parameterClass",
         "resultClass",
     ]
-    assert all(f"nothing is known by the name {name!r}" in problem for problem in problems)
+    assert all(f"nothing is known by the name {name!r}" in problem.message for problem in problems)
 
 
 def test_no_module_is_imported_because_a_file_names_it(folder: Folder) -> None:
@@ -305,8 +305,8 @@ def test_a_mistake_is_told_with_its_file_and_place(folder: Folder, fields: dict[
     with pytest.raises(AgentFileError) as caught:
         folder.service(names={"number": int, **_named("Inert")})
     assert len(caught.value.problems) == 1
-    assert caught.value.problems[0].startswith("agent.json: ")
-    assert problem in caught.value.problems[0]
+    assert str(caught.value.problems[0]).startswith("agent.json:1: ")
+    assert problem in str(caught.value.problems[0])
 
 
 def _named(name: str) -> dict[str, object]:
@@ -323,19 +323,21 @@ def test_all_mistakes_of_all_files_are_one_error(folder: Folder) -> None:
     (folder.path / "e.json").write_bytes(b"\xff\xfe{")
     folder.add("f.json", id="same").add("g.json", id="same")
     (folder.path / "notes.txt").write_text("no agent", encoding="utf-8")
-    assert [problem.partition(": ")[0] for problem in folder.problems()] == [
+    assert [problem.file for problem in folder.problems()] == [
         "a.json", "a.json", "b.json", "b.json", "c.json", "d.json", "e.json", "g.json",
     ]  # fmt: skip
 
 
 def test_nobody_waits_for_a_pipe(folder: Folder) -> None:
     os.mkfifo(folder.path / "pipe.json")
-    assert folder.problems() == ["pipe.json: it cannot be read: it is not a file"]
+    assert [*map(str, folder.problems())] == ["pipe.json: it cannot be read: it is not a file"]
 
 
 def test_a_file_that_is_too_large_is_not_read(folder: Folder) -> None:
-    (folder.path / "big.json").write_bytes(b" " * (4 * 2**20 + 1))
-    assert folder.problems() == ["big.json: it is larger than 4 MiB"]
+    (folder.path / "big.json").write_bytes(b" " * 2_000_001)
+    assert [*map(str, folder.problems())] == [
+        "big.json: it cannot be read: the file has more than 2,000,000 characters"
+    ]
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
@@ -388,7 +390,7 @@ def test_on_a_mistake_nothing_changes(folder: Folder) -> None:
     folder.add("a.json", id="a", temperature=9).add("b.json", id="mine")
     with pytest.raises(AgentFileError) as caught:
         service.reload()
-    assert "b.json: id: 'mine' is taken by an agent that was registered" in caught.value.problems[1]
+    assert "b.json:1: id: 'mine' is taken by an agent that was registered" in str(caught.value.problems[1])
     assert dict(service.agents) == before
 
 

@@ -12,6 +12,7 @@ from tactician.agents.agent import Agent
 from tactician.agents.base import BlueprintLike
 from tactician.agents.context_definition import ContextDefinition, Definition
 from tactician.agents.tempering import Tempered, tempered
+from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.guardrails import AnyGuardrail
 from tactician.guardrails import input as input_named
@@ -19,7 +20,6 @@ from tactician.guardrails import output as output_named
 from tactician.late_binding import Port
 from tactician.llm import LanguageModel, LlmOptions, Responder
 from tactician.loop import DEFAULT_MAX_TURNS, Handoff, handoff
-from tactician.suggestions import did_you_mean
 from tactician.tools import Tool, ToolLike, as_tool, snake_case
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")

@@ -16,13 +16,13 @@ from typing import Final, Generic, Self, TypeAlias, TypedDict
 from typing_extensions import TypeVar, Unpack
 
 from tactician.conversation import ContextStrategy
+from tactician.documents import did_you_mean
 from tactician.errors import DeclarationError
 from tactician.guardrails import GuardrailLike
 from tactician.llm import LanguageModel, LlmOptions
 from tactician.loop import NO_TOOLS, Autonomous, Guards, Handoff, TurnPolicy, handoff
 from tactician.prompts import InstructionSource
 from tactician.runs import Runnable
-from tactician.suggestions import did_you_mean
 from tactician.tools import Toolbox, ToolGroup, ToolLike
 
 T_co = TypeVar("T_co", covariant=True, default=str)

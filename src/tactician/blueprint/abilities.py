@@ -17,8 +17,8 @@ from tactician.blueprint.building import Builder
 from tactician.blueprint.parts import Name, Part, ToolName, needing
 from tactician.blueprint.pending import LATER_IN_TEXT
 from tactician.blueprint.snapshot import Snapshot, is_plainly_made
-from tactician.blueprint.texts import Data
 from tactician.blueprint.type_names import TypeName
+from tactician.documents import Data
 from tactician.guardrails import (
     AnyGuardrail,
     GuardrailLike,

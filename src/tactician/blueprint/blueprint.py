@@ -20,8 +20,7 @@ from tactician.blueprint.limits import DEFAULT_LIMITS, Limits
 from tactician.blueprint.origin import NOWHERE, Origin
 from tactician.blueprint.parts import Part, one_of
 from tactician.blueprint.snapshot import Snapshot
-from tactician.blueprint.texts import Data
-from tactician.blueprint.yaml_texts import to_yaml
+from tactician.documents import Data, Problems, explain_validation, validate_document, write_yaml
 from tactician.errors import BlueprintError, Problem
 from tactician.names import NOTHING_REGISTERED, Names, allowed_by
 from tactician.runs import Runnable
@@ -74,11 +73,7 @@ class Blueprint(Part):
         Raises:
             BlueprintError: with every mistake.
         """
-        try:
-            text = json.dumps(data)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise BlueprintError(NOWHERE.subject, [Problem("", f"it has no JSON form: {error}")]) from error
-        return read_from(Origin(text, "json", has_lines=False), DEFAULT_LIMITS)
+        return read_from(Origin.of_data(data, DEFAULT_LIMITS))
 
     @classmethod
     def from_json(cls, text: str, *, limits: Limits = DEFAULT_LIMITS) -> Blueprint:
@@ -87,7 +82,7 @@ class Blueprint(Part):
         Raises:
             BlueprintError: with every mistake, each with its path and line.
         """
-        return read_from(Origin(text, "json"), limits)
+        return read_from(Origin.of_text(text, "json", limits))
 
     @classmethod
     def from_yaml(cls, text: str, *, limits: Limits = DEFAULT_LIMITS) -> Blueprint:
@@ -96,7 +91,7 @@ class Blueprint(Part):
         Raises:
             BlueprintError: with every mistake, each with its path and line.
         """
-        return read_from(Origin(text, "yaml"), limits)
+        return read_from(Origin.of_text(text, "yaml", limits))
 
     @classmethod
     def from_file(cls, file: str | Path, *, limits: Limits = DEFAULT_LIMITS) -> Blueprint:
@@ -105,7 +100,7 @@ class Blueprint(Part):
         Raises:
             BlueprintError: with every mistake, each with its path and line.
         """
-        return read_from(Origin.of(Path(file), limits), limits)
+        return read_from(Origin.of_file(Path(file), limits))
 
     @classmethod
     def load(
@@ -131,14 +126,21 @@ class Blueprint(Part):
         Raises:
             BlueprintError: with every mistake of its form, and with everything that is missing or not allowed.
         """
-        draft = Draft.of(Origin.of(Path(file), limits), limits)
-        if draft.blueprint is not None and not draft.problems:
-            return draft.blueprint.build(allow=allow, names=names, environment=environment, root=root, limits=limits)
-        more: tuple[Problem, ...] = ()
-        if (mended := draft.blueprint) is not None:
-            more = mended.problems(allow=allow, names=names, environment=environment, root=root, limits=limits)
-        named = str(file) if any(one.file for one in more) else None
-        raise BlueprintError(draft.origin.subject, [*(replace(one, file=named) for one in draft.problems), *more])
+        draft = Draft.of(Origin.of_file(Path(file), limits))
+        more = BlueprintError(draft.origin.subject, ())
+        if draft.blueprint is not None:
+            try:
+                made = draft.blueprint.build(
+                    allow=allow, names=names, environment=environment, root=root, limits=limits
+                )
+            except BlueprintError as error:
+                more = error
+            else:
+                if not draft.problems:
+                    return made
+        named = str(file) if any(one.file for one in more.problems) else None
+        problems = [*(replace(one, file=named) for one in draft.problems), *more.problems]
+        raise BlueprintError(draft.origin.subject, problems, draft.problems.left_out + more.left_out)
 
     def __eq__(self, other: object) -> bool:
         """Whether both say the same, wherever they were read."""
@@ -165,7 +167,7 @@ class Blueprint(Part):
 
     def to_yaml(self) -> str:
         """This as YAML."""
-        return to_yaml(self.to_data())
+        return write_yaml(self.to_data())
 
     def build(
         self,
@@ -194,7 +196,7 @@ class Blueprint(Part):
         builder = Builder.over(Names(names, packages, (Tool, BaseRunnable)), environment, root, limits, self._origin)
         made = builder.whole(self)
         if made is None or builder.problems:
-            raise BlueprintError(self._origin.subject, builder.problems)
+            raise BlueprintError(self._origin.subject, builder.problems, builder.left_out)
         return made
 
     def problems(
@@ -214,13 +216,13 @@ class Blueprint(Part):
         return ()
 
 
-def read_from(origin: Origin, limits: Limits) -> Blueprint:
+def read_from(origin: Origin) -> Blueprint:
     """The blueprint in a text.
 
     Raises:
         BlueprintError: with every mistake, each with its path and line.
     """
-    blueprint = origin.read(_adapter().validate_python, limits)
+    blueprint = validate_document(origin.document, _adapter().validate_python, origin.subject, BlueprintError)
     blueprint._origin = origin
     return blueprint
 
@@ -237,21 +239,21 @@ class Draft:
 
     origin: Origin
     blueprint: Blueprint | None
-    problems: tuple[Problem, ...] = ()
+    problems: Problems
 
     @classmethod
-    def of(cls, origin: Origin, limits: Limits) -> Draft:
+    def of(cls, origin: Origin) -> Draft:
         """That of a text."""
+        validate, data, problems = _adapter().validate_python, origin.document.data, Problems()
         try:
-            return cls(origin, read_from(origin, limits))
-        except BlueprintError as error:
-            if not isinstance(cause := error.__cause__, ValidationError):
-                return cls(origin, None, error.problems)
-            left = mended_from(origin, cause, _adapter().validate_python, limits)
-            if left is None:
-                return cls(origin, None, error.problems)
-            left.value._origin = left.origin
-            return cls(origin, left.value, error.problems)
+            made = validate(data)
+        except ValidationError as error:
+            problems = explain_validation(origin.document, error)
+            if (left := mended_from(data, error, validate)) is None:
+                return cls(origin, None, problems)
+            made, origin = left.value, Origin(origin.document, left.mending)
+        made._origin = origin
+        return cls(origin, made, problems)
 
 
 @cache

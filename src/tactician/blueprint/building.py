@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tactician.blueprint.limits import Limits, Taken
 from tactician.blueprint.origin import Origin
-from tactician.blueprint.places import Path
 from tactician.blueprint.variables import checked
+from tactician.documents import DataPath, Problems
 from tactician.errors import ConfigurationError, DeclarationError, Problem
 from tactician.names import NameProblem, Names
 
@@ -32,7 +32,9 @@ class _Shared:
     environment: Mapping[str, str]
     root: File | None
     limits: Limits
-    found: list[tuple[Origin, Path, str]] = field(default_factory=list)
+    found: Problems = field(default_factory=Problems)
+    count: int = 0
+    """How often a mistake was found, also one that is known already."""
     nodes: int = 0
     others: dict[File, Other] = field(default_factory=dict)
     taken: Taken = field(default_factory=Taken)
@@ -51,7 +53,7 @@ class Builder:
 
     _shared: _Shared
     origin: Origin
-    path: Path = ()
+    path: DataPath = ()
     files: tuple[File, ...] = ()
     above: int = 0
     _before: int = 0
@@ -98,20 +100,16 @@ class Builder:
 
     @property
     def problems(self) -> list[Problem]:
-        """All that is wrong, with its places."""
-        by_origin: dict[int, tuple[Origin, list[tuple[Path, str]]]] = {}
-        for origin, path, message in self._shared.found:
-            by_origin.setdefault(id(origin), (origin, []))[1].append((path, message))
-        named = len(by_origin) > 1 or any(origin.file != self.origin.file for origin, _ in by_origin.values())
-        found = (
-            problem
-            for origin, found in by_origin.values()
-            for problem in sorted(
-                origin.problems(found, self.limits, str(origin.file) if named and origin.file else None),
-                key=lambda problem: problem.line or 0,
-            )
-        )
-        return list(dict.fromkeys(found))  # a file may be named more than once
+        """All that is wrong, with its places: file by file, line by line."""
+        found, own = list(self._shared.found), None if self.origin.file is None else str(self.origin.file)
+        files = [*dict.fromkeys(one.file for one in found)]
+        found.sort(key=lambda one: (files.index(one.file), one.line or 0))
+        return [replace(one, file=None) for one in found] if files == [own] else found
+
+    @property
+    def left_out(self) -> int:
+        """How much more is wrong."""
+        return self._shared.found.left_out
 
     def at(self, *steps: str | int) -> Builder:
         """The builder of what is at a place inside this one."""
@@ -123,7 +121,10 @@ class Builder:
 
     def problem(self, message: str, *steps: str | int) -> None:
         """Something is wrong here, or at a place inside."""
-        self._shared.found.append((self.origin, (*self.path, *steps), message))
+        self._shared.count += 1
+        if (path := self.origin.find((*self.path, *steps))) is not None:
+            file = None if self.origin.file is None else str(self.origin.file)
+            self._shared.found.add(message, *path, document=self.origin.document, file=file)
 
     def whole(self, blueprint: Blueprint) -> BaseRunnable[object] | None:
         """What the blueprint of a whole text describes; `None` when something in it is wrong."""
@@ -140,9 +141,9 @@ class Builder:
             if shared.nodes == shared.limits.nodes + 1:
                 here.problem(f"more than {shared.limits.nodes:,} agents and constellations are not built")
             return None
-        before = len(shared.found)
+        before = shared.count
         made = blueprint.assembled(replace(here, _before=before))
-        return made if len(shared.found) == before else None
+        return made if shared.count == before else None
 
     def nodes_of(self, blueprints: Iterable[Blueprint], step: str) -> list[BaseRunnable[object]]:
         """What blueprints describe, those left out that were told to be wrong."""
@@ -174,7 +175,7 @@ class Builder:
         """What is made; `None` when it cannot be made, or without steps when something else here is wrong already."""
         here = self.at(*steps) if steps else self
         shared = self._shared
-        if not steps and (len(shared.found) > self._before or shared.nodes > shared.limits.nodes):
+        if not steps and (shared.count > self._before or shared.nodes > shared.limits.nodes):
             return None
         try:
             return make()

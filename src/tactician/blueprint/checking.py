@@ -10,16 +10,12 @@ from typing import Final, Generic, TypeVar
 
 from pydantic import ValidationError
 
-from tactician.blueprint.limits import Limits
-from tactician.blueprint.origin import Origin
-from tactician.blueprint.places import Path
-from tactician.blueprint.texts import Data
-from tactician.errors import Problem
+from tactician.documents import Data
+from tactician.documents import DataPath as Path
+from tactician.errors import MOST_PROBLEMS
 
 T = TypeVar("T")
 _ROUNDS: Final = 10
-_MOST: Final = 100
-"""A text with more mistakes is not mended."""
 _NODES: Final = frozenset({"peers", "members"})
 """The lists in which an agent may take the place of anything."""
 
@@ -111,51 +107,31 @@ class Mending:
 
 
 @dataclass(frozen=True, slots=True)
-class MendedOrigin(Origin):
-    """The text of data that was mended: where its form is wrong, nothing else is said."""
-
-    mending: Mending = field(default_factory=lambda: Mending(None), repr=False)
-
-    def problems(self, found: Iterable[tuple[Path, str]], limits: Limits, file: str | None = None) -> list[Problem]:
-        """What was found at these paths of the mended data, with its lines in the text."""
-        before = ((self.mending.before(path), message) for path, message in found)
-        left = [(path, message) for path, message in before if not self.mending.is_told(path)]
-        return Origin.problems(self, left, limits, file)
-
-
-@dataclass(frozen=True, slots=True)
 class Mended(Generic[T]):
-    """What could be read of a text, without its mistakes, and where that is in it."""
+    """What could be read of data without its mistakes, and what was mended."""
 
     value: T
-    origin: MendedOrigin
+    mending: Mending
 
 
-def mended_from(
-    origin: Origin, error: ValidationError, validate: Callable[[Data], T], limits: Limits
-) -> Mended[T] | None:
-    """What can be read of a text when its mistakes are left out; `None` when nothing can be.
+def mended_from(data: Data, error: ValidationError, validate: Callable[[Data], T]) -> Mended[T] | None:
+    """What can be read of data when its mistakes are left out; `None` when nothing can be.
 
     Args:
-        origin: the text.
+        data: the data.
         error: what is wrong with its form.
-        validate: reads its data.
-        limits: as when it was read.
+        validate: reads data.
     """
-    mending = None
+    mending = Mending(data)
     for _ in range(_ROUNDS):
-        if error.error_count() > _MOST:
+        if error.error_count() > MOST_PROBLEMS:
             return None
-        mending = mending or Mending(origin.data(limits))
         if not mending.mend(one["loc"] for one in error.errors(include_url=False, include_context=False)):
             return None
         try:
-            made = validate(mending.now())
+            return Mended(validate(mending.now()), mending)
         except ValidationError as again:
             error = again
-        else:
-            where = MendedOrigin(origin.text, origin.format, origin.file, origin.has_lines, mending)
-            return Mended(made, where)
     return None
 
 

@@ -13,10 +13,10 @@ from tactician.blueprint.agents import PLAIN, AgentBlueprint
 from tactician.blueprint.models import responder_part
 from tactician.blueprint.parts import Part
 from tactician.blueprint.pending import Pending
-from tactician.blueprint.places import written
 from tactician.blueprint.references import Reference
 from tactician.blueprint.settings import ContextPart, ResponderPart, SlidingPart, SummarizationPart
 from tactician.blueprint.snapshot import Snapshot
+from tactician.documents import Problems
 from tactician.errors import BlueprintError, Problem
 from tactician.llm import Responder
 from tactician.tools import ToolLike, as_tool
@@ -53,8 +53,7 @@ def definition_of(blueprint: BlueprintLike, tools: Sequence[ToolLike]) -> AgentD
         raise BlueprintError(f"{blueprint.label} has no definition", [Problem("", "only agents have one")])
     reader = _Reader({name: tool.name for tool in map(as_tool, tools) for name in _paths(tool)})
     definition = reader.definition(blueprint, ())
-    if reader.problems:
-        raise BlueprintError(f"{blueprint.name} has no definition", reader.problems)
+    reader.problems.check(f"{blueprint.name} has no definition", BlueprintError)
     return definition
 
 
@@ -76,7 +75,7 @@ class _Reader:
     """Reads blueprints, and collects what a definition of them cannot say."""
 
     def __init__(self, tools: Mapping[str, str]) -> None:
-        self.problems: list[Problem] = []
+        self.problems = Problems()
         self._tools = tools
 
     def definition(self, blueprint: AgentBlueprint, path: tuple[str | int, ...]) -> AgentDefinition:
@@ -155,4 +154,4 @@ class _Reader:
         return None
 
     def _problem(self, path: tuple[str | int, ...], step: str | int, message: str) -> None:
-        self.problems.append(Problem(written((*path, step) if step != "" else path), message))
+        self.problems.add(message, *path, *((step,) if step != "" else ()))

@@ -10,9 +10,8 @@ from difflib import unified_diff
 from typing import Final, Literal, TypeAlias
 
 from tactician.blueprint.blueprint import Blueprint
-from tactician.blueprint.places import written
-from tactician.blueprint.texts import Data
 from tactician.blueprint.usual import without_usual
+from tactician.documents import Data, format_path
 
 Change: TypeAlias = Literal["added", "removed", "changed", "moved"]
 _LONG = 100
@@ -111,7 +110,7 @@ def _fields(one: _Said, other: _Said, names: Iterable[str], path: str) -> Iterat
     assert isinstance(before, dict)
     assert isinstance(after, dict)
     for name in names:
-        here = f"{path}.{written((name,))}" if path else written((name,))
+        here = f"{path}.{format_path((name,))}" if path else format_path((name,))
         if name in before and name in after:
             yield from _between(one.field(name), other.field(name), here)
         elif name in before and one.says(name):

@@ -1,12 +1,14 @@
-"""How large a blueprint may be: it may come from anywhere."""
+"""Bounds of blueprints: they may come from anywhere."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tactician.documents import DocumentLimits
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(DocumentLimits):
     """What is read and built at most.
 
     Attributes:
@@ -17,9 +19,6 @@ class Limits:
         nodes: agents and constellations, those of other files included.
     """
 
-    size: int = 2_000_000
-    depth: int = 128
-    values: int = 200_000
     nodes: int = 5_000
 
 

@@ -16,9 +16,9 @@ from tactician.blueprint.building import Builder
 from tactician.blueprint.parts import Name
 from tactician.blueprint.secrecy import has_secret, is_secret_name
 from tactician.blueprint.snapshot import Snapshot
+from tactician.documents import find_closest
 from tactician.names import NameProblem, path_of
 from tactician.runs import Runnable
-from tactician.suggestions import closest
 from tactician.tools import problems_of, resolved_hints
 
 _MANY: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -112,7 +112,7 @@ def _arguments(kind: type, given: Mapping[str, JsonValue], builder: Builder) -> 
     parameters = inspect.signature(kind).parameters
     hints = builder.tried(lambda: resolved_hints(vars(kind).get("__init__", kind), {})) or {}
     for name in given.keys() - parameters.keys():
-        meant = closest(name, parameters)
+        meant = find_closest(name, parameters)
         builder.problem(f"there is no such argument{f'; did you mean {meant!r}?' if meant else ''}", name)
     made: dict[str, object] = {}
     for name, parameter in parameters.items():

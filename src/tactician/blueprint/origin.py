@@ -1,90 +1,85 @@
-"""Where a blueprint comes from: its text, its file, and the lines of what is in it."""
+"""The document of a blueprint."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path as File
-from typing import Literal, TypeAlias, TypeVar
+from dataclasses import dataclass
+from pathlib import Path
 
-from pydantic import ValidationError
-
-from tactician.blueprint.json_lines import lines_of_json
+from tactician.blueprint.checking import Mending
 from tactician.blueprint.limits import Limits
-from tactician.blueprint.parts import mistakes_of
-from tactician.blueprint.places import Path, line_of, written
-from tactician.blueprint.texts import Data, Unreadable, from_json
-from tactician.blueprint.yaml_texts import from_yaml, lines_of
-from tactician.errors import BlueprintError, Problem
-from tactician.files import beginning_of
+from tactician.documents import FORMATS as ALL_FORMATS
+from tactician.documents import DataPath, Document, Format, load_document, make_document, read_document
+from tactician.errors import BlueprintError, DocumentError, Problem
 
-T = TypeVar("T")
-Format: TypeAlias = Literal["json", "yaml"]
-FORMATS: dict[str, Format] = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
+FORMATS: dict[str, Format] = {ending: kind for ending, kind in ALL_FORMATS.items() if kind != "toml"}
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A text, in JSON or YAML, its file if it has one, and whether somebody has seen its lines."""
+    """The document that a blueprint was read from, and what was mended in it."""
 
-    text: str = field(repr=False)
-    format: Format
-    file: File | None = None
-    has_lines: bool = True
+    document: Document
+    mending: Mending | None = None
 
     @classmethod
-    def of(cls, file: File, limits: Limits) -> Origin:
-        """That of a file.
+    def of_file(cls, file: Path, limits: Limits) -> Origin:
+        """Load a file.
 
         Raises:
-            BlueprintError: when it cannot be read, is too large, or neither JSON nor YAML by its name.
+            BlueprintError: when it cannot be read, is too large, or is neither JSON nor YAML by its name.
         """
-        if (named := FORMATS.get(file.suffix.lower())) is None:
-            raise _unreadable(file, f"a blueprint is a file that ends in {', '.join(FORMATS)}")
+        if file.suffix.lower() not in FORMATS:
+            why = f"a blueprint is a file that ends in {', '.join(FORMATS)}"
+            raise BlueprintError(_subject_of(file), [Problem("", why)])
         try:
-            return cls(beginning_of(file, limits.size), named, file)
-        except (UnicodeDecodeError, ValueError) as error:
-            raise _unreadable(file, "it is not UTF-8") from error
-        except OSError as error:
-            raise _unreadable(file, f"it cannot be read: {error.strerror}") from error
+            return cls(load_document(file, limits))
+        except DocumentError as error:
+            raise BlueprintError(_subject_of(file), error.problems) from error
+
+    @classmethod
+    def of_text(cls, text: str, format: Format, limits: Limits) -> Origin:
+        """Read a text.
+
+        Raises:
+            BlueprintError: when it is not of the format, or too large.
+        """
+        try:
+            return cls(read_document(text, format, limits))
+        except DocumentError as error:
+            raise BlueprintError(NOWHERE.subject, error.problems) from error
+
+    @classmethod
+    def of_data(cls, data: object, limits: Limits) -> Origin:
+        """Take data that a program has made.
+
+        Raises:
+            BlueprintError: when it has no JSON form, or is too large.
+        """
+        try:
+            return cls(make_document(data, limits))
+        except DocumentError as error:
+            raise BlueprintError(NOWHERE.subject, error.problems) from error
+
+    @property
+    def file(self) -> Path | None:
+        """The file, where there is one."""
+        return self.document.file
 
     @property
     def subject(self) -> str:
-        """How errors call it."""
-        return "The blueprint is wrong" if self.file is None else f"The blueprint {self.file} is wrong"
+        """What errors call it."""
+        return _subject_of(self.file)
 
-    def data(self, limits: Limits) -> Data:
-        """The data in the text.
-
-        Raises:
-            Unreadable: when it has none.
-        """
-        return (from_json if self.format == "json" else from_yaml)(self.text, limits)
-
-    def read(self, validate: Callable[[Data], T], limits: Limits) -> T:
-        """What `validate` makes of the data in the text.
-
-        Raises:
-            BlueprintError: with every mistake, each with its path and line.
-        """
-        try:
-            return validate(self.data(limits))
-        except Unreadable as error:
-            raise BlueprintError(self.subject, [error.problem]) from error
-        except ValidationError as error:
-            raise BlueprintError(self.subject, self.problems(mistakes_of(error).items(), limits)) from error
-
-    def problems(self, found: Iterable[tuple[Path, str]], limits: Limits, file: str | None = None) -> list[Problem]:
-        """What was found at these paths, with its lines."""
-        lines = self._lines(limits) if self.has_lines else {}
-        return [Problem(written(path), message, file, line_of(path, lines)) for path, message in found]
-
-    def _lines(self, limits: Limits) -> Mapping[Path, int]:
-        return lines_of_json(self.text) if self.format == "json" else lines_of(self.text, limits)
+    def find(self, path: DataPath) -> DataPath | None:
+        """Return where something is in the text; `None` where nothing is, or a mistake that is known already."""
+        if self.mending is None:
+            return path
+        before = self.mending.before(path)
+        return None if self.mending.is_told(before) else before
 
 
-NOWHERE = Origin("", "json")
+NOWHERE = Origin(Document(None))
 
 
-def _unreadable(file: File, why: str) -> BlueprintError:
-    return BlueprintError(f"The blueprint {file} is wrong", [Problem("", why)])
+def _subject_of(file: Path | None) -> str:
+    return "The blueprint is wrong" if file is None else f"The blueprint {file} is wrong"

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Self, TypeAlias
+from typing import Annotated, TypeAlias
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
     JsonValue,
-    ModelWrapValidatorHandler,
-    ValidationError,
     ValidationInfo,
-    model_validator,
 )
 from pydantic.alias_generators import to_camel
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic_core import PydanticCustomError
 
 from tactician.blueprint.pending import LATER, LATER_IN_TEXT
-from tactician.blueprint.places import Path
-from tactician.blueprint.texts import Data
-from tactician.suggestions import closest, closest_spelling
+from tactician.documents import Data, DocumentModel, find_closest
 
 _CLOSE = 0.7
 # A variable may be in the place of each of these. A further constraint would not let it through.
@@ -36,50 +30,10 @@ ToolName: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$"), LA
 Name: TypeAlias = Annotated[str, Field(min_length=1)]
 
 
-class Part(BaseModel):
+class Part(DocumentModel):
     """A part of a blueprint."""
 
-    # Built when first used: a program that has blueprints of agents only pays for no others.
-    model_config = ConfigDict(
-        alias_generator=to_camel,
-        populate_by_name=True,
-        frozen=True,
-        extra="forbid",
-        allow_inf_nan=False,
-        defer_build=True,
-    )
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _explained(cls, value: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        """Takes `null` for nothing, and says of a field that there is not which one was meant."""
-        if isinstance(value, dict):
-            value = {name: one for name, one in value.items() if one is not None}
-        try:
-            return handler(value)
-        except ValidationError as error:
-            told = error.errors(include_url=False, include_context=False)
-            # In a list, those with mistakes in them are not counted: so it need not be too short.
-            wrong = [one["loc"] for one in told]
-            real = [
-                one for one in told if one["type"] != "too_short" or not any(_is_in(at, one["loc"]) for at in wrong)
-            ]
-            raise ValidationError.from_exception_data(cls.__name__, [cls._told(one) for one in real]) from error
-
-    @classmethod
-    def _told(cls, error: Mapping[str, object]) -> InitErrorDetails:
-        place, message = error["loc"], str(error["msg"])
-        assert isinstance(place, tuple)
-        if error["type"] == "extra_forbidden" and len(place) == 1:
-            message = cls._unknown(str(place[0]))
-        # Braces in a message are no placeholders.
-        kind = PydanticCustomError("problem", "{message}", {"message": message})
-        return InitErrorDetails(type=kind, loc=place, input=error["input"])
-
-    @classmethod
-    def _unknown(cls, name: str) -> str:
-        meant = closest_spelling(name, (field.alias or label for label, field in cls.model_fields.items()), _CLOSE)
-        return f"there is no such field{f'; did you mean {meant!r}?' if meant else ''}"
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
     def to_data(self) -> dict[str, Data]:
         """This as JSON has it: without what says nothing."""
@@ -88,16 +42,6 @@ class Part(BaseModel):
             if not field.exclude and (value := getattr(self, name)) is not None:
                 found[field.serialization_alias or field.alias or name] = as_data(value)
         return found
-
-
-def _is_in(place: tuple[int | str, ...], around: tuple[int | str, ...]) -> bool:
-    return len(place) > len(around) and place[: len(around)] == around
-
-
-def mistakes_of(error: ValidationError) -> dict[Path, str]:
-    """What is wrong, by its place."""
-    told = error.errors(include_url=False, include_context=False, include_input=False)
-    return {one["loc"]: one["msg"].removeprefix("Value error, ") for one in told}
 
 
 def one_of(field: str, kinds: Mapping[str, type[Part]], what: str, *, or_text: bool = False) -> BeforeValidator:
@@ -123,7 +67,7 @@ def _unlike(field: str, named: object, known: Iterable[str]) -> str:
     names = list(known)
     if named is None:
         return f"needs the field {field!r}, one of: {', '.join(names)}"
-    meant = closest(str(named), names)
+    meant = find_closest(str(named), names)
     hint = f" did you mean {meant!r}?" if meant else f" known: {', '.join(names)}"
     return f"cannot have the {field} {str(named)[:80]!r};{hint}"
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo, ValidatorFunctionWrapHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
+
+from tactician.documents import find_variable, has_variables
 
 FILLED: Final = "filled"
 """The context of validation in which variables were put in: nothing is let through any more."""
@@ -30,6 +32,7 @@ class Later:
     description: str
     pattern: str
     kind: type[str]
+    matches: Callable[[str], object]
 
     @property
     def schema(self) -> JsonSchemaValue:
@@ -38,7 +41,7 @@ class Later:
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         def read(value: object, inner: ValidatorFunctionWrapHandler, info: ValidationInfo) -> object:
-            if info.context != FILLED and isinstance(value, str) and re.search(self.pattern, value):
+            if info.context != FILLED and isinstance(value, str) and self.matches(value):
                 return self.kind(value)
             return inner(value)
 
@@ -50,6 +53,12 @@ class Later:
 
 
 LATER: Final = Later(
-    "Variable", "`${NAME}` or `${NAME:-otherwise}`: what the environment says.", f"^{_VARIABLE}$", Pending
+    "Variable",
+    "`${NAME}` or `${NAME:-otherwise}`: what the environment says.",
+    f"^{_VARIABLE}$",
+    Pending,
+    find_variable,
 )
-LATER_IN_TEXT: Final = Later("TextWithVariables", "A text with `${NAME}` in it.", f"(^|[^$]){_VARIABLE}", str)
+LATER_IN_TEXT: Final = Later(
+    "TextWithVariables", "A text with `${NAME}` in it.", f"(^|[^$]){_VARIABLE}", str, has_variables
+)

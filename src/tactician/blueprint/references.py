@@ -15,7 +15,7 @@ from tactician.blueprint.limits import Limits
 from tactician.blueprint.origin import Origin
 from tactician.blueprint.parts import Name
 from tactician.blueprint.snapshot import Snapshot
-from tactician.blueprint.texts import measured
+from tactician.documents import measure_data
 from tactician.errors import BlueprintError
 from tactician.runs import Runnable
 
@@ -44,11 +44,13 @@ class Other:
     def of(cls, file: Path, limits: Limits) -> Other:
         """That of a file."""
         try:
-            draft = Draft.of(Origin.of(file, limits), limits)
+            draft = Draft.of(Origin.of_file(file, limits))
         except BlueprintError as error:
             return cls(file, problems=tuple(map(str, error.problems)))
-        values, depth = (0, 0) if draft.blueprint is None else measured(draft.blueprint.to_data())
-        return cls(file, draft.blueprint, tuple(map(str, draft.problems)), len(draft.origin.text), values, depth)
+        values, depth = (0, 0) if draft.blueprint is None else measure_data(draft.blueprint.to_data())
+        return cls(
+            file, draft.blueprint, tuple(map(str, draft.problems)), len(draft.origin.document.text), values, depth
+        )
 
     def too_much(self, builder: Builder) -> list[str]:
         """Why it is too much where it is named."""

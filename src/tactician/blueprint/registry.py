@@ -15,9 +15,9 @@ from tactician.blueprint.blueprint import Blueprint
 from tactician.blueprint.following import followed
 from tactician.blueprint.limits import DEFAULT_LIMITS, Limits
 from tactician.blueprint.origin import FORMATS
+from tactician.documents import find_closest
 from tactician.errors import AgentNotFoundError, BlueprintError, ConfigurationError
 from tactician.names import NOTHING_REGISTERED
-from tactician.suggestions import closest
 
 _Stamp: TypeAlias = tuple[int, int, int] | None
 _logger = logging.getLogger(__name__)
@@ -165,7 +165,7 @@ class AgentRegistry:
             names = ", ".join(file.name for file in found)
             raise ConfigurationError(f"{self.folder} has several files for the agent {name!r}: {names}. Keep one.")
         known = self.list()
-        meant = closest(name[:_LONGEST], known)
+        meant = find_closest(name[:_LONGEST], known)
         hint = f"Did you mean {meant!r}?" if meant else f"There are: {', '.join(known) or 'none'}."
         raise AgentNotFoundError(f"{self.folder} has no agent {name[:_LONGEST]!r}. {hint}")
 

@@ -9,7 +9,7 @@ from pydantic_core import core_schema
 
 from tactician.blueprint.blueprint import KINDS
 from tactician.blueprint.pending import LATER, LATER_IN_TEXT
-from tactician.blueprint.texts import Data
+from tactician.documents import Data
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 IDENTIFIER: Final = "urn:tactician:blueprint"

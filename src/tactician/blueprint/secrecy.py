@@ -17,7 +17,7 @@ _SHAPES: Final = re.compile(
     r"(?<![\w-])(?:sk-[\w-]{6}|gh[a-z]_\w{6}|github_pat_\w{6}|glpat-[\w-]{6}|xox[a-z]-[\w-]{6}|AKIA[0-9A-Z]{12}"
     r"|AIza[\w-]{20}|eyJ[\w-]+\.[\w-]+)"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY"
-    r"|://[^\s/?#]*:[^\s/?#]*@"
+    r"|://[^\s/?#:]*:[^\s/?#]*@"
     r"|(?:^|[\s?&;,])[\w-]*(?i:key|token|secret|password|passwd|pwd)\s?=\s?[^\s;&]"
     r"|^\*{10}$"  # how pydantic writes one
 )

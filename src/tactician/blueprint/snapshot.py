@@ -13,10 +13,10 @@ from pydantic.alias_generators import to_camel
 
 from tactician.agents import PlannedAgent, is_planned
 from tactician.blueprint.parts import Part
-from tactician.blueprint.places import Path, written
 from tactician.blueprint.type_names import name_of_type
 from tactician.blueprint.variables import escaped
-from tactician.errors import BlueprintError, Problem
+from tactician.documents import DataPath, Problems, format_path
+from tactician.errors import BlueprintError
 from tactician.names import path_of
 from tactician.runs import Runnable
 
@@ -37,7 +37,7 @@ class _Shared:
 
     class_of: Callable[[object], type[Blueprint] | None]
     is_strict: bool
-    problems: list[Problem] = field(default_factory=list)
+    problems: Problems = field(default_factory=Problems)
     left_out: list[str] = field(default_factory=list)
 
 
@@ -46,7 +46,7 @@ class Snapshot:
     """Takes the blueprint of what is at one place of a constellation."""
 
     _shared: _Shared
-    path: Path = ()
+    path: DataPath = ()
     above: tuple[object, ...] = ()
 
     @classmethod
@@ -60,9 +60,9 @@ class Snapshot:
         Raises:
             BlueprintError: with everything that it cannot say.
         """
-        found = self.node(runnable)
-        if found is None or self._shared.problems:
-            raise BlueprintError(f"{runnable.name} has no blueprint", self._shared.problems)
+        found, problems = self.node(runnable), self._shared.problems
+        if found is None or problems:
+            raise BlueprintError(f"{runnable.name} has no blueprint", problems, problems.left_out)
         for one in self._shared.left_out:
             warnings.warn(BlueprintWarning(f"The blueprint of {runnable.name} leaves out {one}"), stacklevel=4)
         return escaped(found)
@@ -73,14 +73,14 @@ class Snapshot:
 
     def problem(self, message: str, *steps: str | int) -> None:
         """Something here, or at a place inside, cannot be said."""
-        self._shared.problems.append(Problem(written((*self.path, *steps)), message))
+        self._shared.problems.add(message, *self.path, *steps)
 
     def left_out(self, what: str, *steps: str | int) -> None:
         """Something here, or at a place inside, is left out; a problem where that is not wanted."""
         if self._shared.is_strict:
             self.problem(what, *steps)
         else:
-            self._shared.left_out.append(": ".join(filter(None, (written((*self.path, *steps)), what))))
+            self._shared.left_out.append(": ".join(filter(None, (format_path((*self.path, *steps)), what))))
 
     def node(self, runnable: Runnable, *steps: str | int) -> Blueprint | None:
         """The blueprint of a Runnable; `None` when there is none."""

@@ -2,65 +2,93 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from pydantic import ValidationError
 
-from tactician.blueprint.parts import Part, mistakes_of
+from tactician.blueprint.parts import Part
 from tactician.blueprint.pending import FILLED, Pending
-from tactician.blueprint.places import Path
 from tactician.blueprint.secrecy import holds_secret, is_own_variable, is_secret_name
-from tactician.blueprint.texts import Unreadable
-from tactician.blueprint.yaml_texts import plain
+from tactician.documents import (
+    DEFAULT_DOCUMENT_LIMITS,
+    DataPath,
+    Variable,
+    escape_variables,
+    list_mistakes,
+    parse_scalar,
+    substitute_variables,
+)
+from tactician.errors import DocumentError
 
 P = TypeVar("P", bound=Part)
-_VARIABLE = re.compile(r"\$(\$)?\{(?:([A-Za-z_]\w*)(?::-([^}]*))?\})?")
 _NAMES_A_VARIABLE = "api_key_env_var"
 
 
-def expanded(part: P, environment: Mapping[str, str]) -> tuple[P, Sequence[tuple[Path, str]]]:
+def expanded(part: P, environment: Mapping[str, str]) -> tuple[P, Sequence[tuple[DataPath, str]]]:
     """The same part with what `${NAME}` and `${NAME:-otherwise}` stand for, and what is wrong with them.
 
     `$${` is a plain `${`. The names of variables that hold secrets say what they say, and nothing stands for a secret:
     a model or a log would be told.
     """
-    problems: list[tuple[Path, str]] = []
+    expansion = _Expansion(environment)
+    return cast("P", _mapped(part, (), False, expansion.expand)), expansion.problems
 
-    def expand(text: str, path: Path, is_name: bool) -> str:
-        def value(match: re.Match[str]) -> str:
-            escaped, name, otherwise = match.groups()
-            if escaped:
-                return match[0].removeprefix("$")
-            if name is None:
-                problems.append((path, "write $${ where ${ is meant, or name a variable, as in ${NAME}"))
-            elif is_name:
-                problems.append((path, f"it is the name of a variable: write {name}, without ${{}}"))
-            elif (why := _secrecy(name, environment)) is not None:
-                problems.append((path, f"{why} may be a secret; only apiKeyEnvVar names those"))
-            elif (found := environment.get(name, otherwise)) is not None:
-                return found
-            else:
-                problems.append((path, f"the environment variable {name} is not set"))
-            return match[0]
 
-        return _VARIABLE.sub(value, text)
+@dataclass(slots=True)
+class _Expansion:
+    """Puts in what variables stand for, and collects what is wrong with them."""
 
-    def filled(text: str, path: Path, is_name: bool) -> object:
-        before, said = len(problems), expand(text, path, is_name)
-        if not isinstance(text, Pending) or len(problems) > before:
+    environment: Mapping[str, str]
+    problems: list[tuple[DataPath, str]] = field(default_factory=list)
+    _room: int = DEFAULT_DOCUMENT_LIMITS.size
+    _secrecy: dict[str, str | None] = field(default_factory=dict)
+
+    def expand(self, text: str, path: DataPath, is_name: bool) -> object:
+        """Return the text with its variables replaced; what it stands for, in the place of a number or a flag."""
+        before = len(self.problems)
+
+        def replace(variable: Variable) -> str:
+            try:
+                return self._value_of(variable, is_name)
+            except ValueError as error:
+                self.problems.append((path, str(error)))
+                return variable.text
+
+        said = substitute_variables(text, replace)
+        if not isinstance(text, Pending) or len(self.problems) > before:
             return said
         try:
-            return plain(said)
-        except Unreadable as error:
-            problems.append((path, str(error)))
+            return parse_scalar(said)
+        except DocumentError as error:
+            self.problems.append((path, error.problems[0].message))
             return said
 
-    return cast("P", _mapped(part, (), False, filled)), problems
+    def _value_of(self, variable: Variable, is_name: bool) -> str:
+        """Return what a variable stands for.
+
+        Raises:
+            ValueError: when it stands for nothing, or for what may be secret.
+        """
+        name = variable.name
+        if not name:
+            raise ValueError("write $${ where ${ is meant, or name a variable, as in ${NAME}")
+        if is_name:
+            raise ValueError(f"it is the name of a variable: write {name}, without ${{}}")
+        if name not in self._secrecy:
+            self._secrecy[name] = _secrecy(name, self.environment)
+        if (why := self._secrecy[name]) is not None:
+            raise ValueError(f"{why} may be a secret; only apiKeyEnvVar names those")
+        if (value := self.environment.get(name, variable.default)) is None:
+            raise ValueError(f"the environment variable {name} is not set")
+        if len(value) > self._room:
+            raise ValueError(f"with it, variables stand for more than {DEFAULT_DOCUMENT_LIMITS.size:,} characters")
+        self._room -= len(value)
+        return value
 
 
-def checked(part: P, environment: Mapping[str, str]) -> tuple[P | None, Sequence[tuple[Path, str]]]:
+def checked(part: P, environment: Mapping[str, str]) -> tuple[P | None, Sequence[tuple[DataPath, str]]]:
     """What `expanded` gives, where that may stand there: else nothing."""
     said, problems = expanded(part, environment)
     if said is part:
@@ -69,13 +97,13 @@ def checked(part: P, environment: Mapping[str, str]) -> tuple[P | None, Sequence
         made = type(part).model_validate(said.to_data(), by_alias=True, by_name=False, context=FILLED)
     except ValidationError as error:
         told = {path for path, _ in problems}
-        return None, [*problems, *((path, why) for path, why in mistakes_of(error).items() if path not in told)]
+        return None, [*problems, *((path, why) for path, why in list_mistakes(error).items() if path not in told)]
     return made, problems
 
 
 def escaped(part: P) -> P:
     """The same part, in whose texts every `${` is to be taken as it is."""
-    return cast("P", _mapped(part, (), False, lambda text, path, is_name: _VARIABLE.sub(r"$\g<0>", text)))
+    return cast("P", _mapped(part, (), False, lambda text, path, is_name: escape_variables(text)))
 
 
 def _secrecy(name: str, environment: Mapping[str, str]) -> str | None:
@@ -85,7 +113,7 @@ def _secrecy(name: str, environment: Mapping[str, str]) -> str | None:
     return f"what ${{{name}}} says" if name in environment and holds_secret(name, environment) else None
 
 
-def _mapped(value: object, path: Path, is_name: bool, change: Callable[[str, Path, bool], object]) -> object:
+def _mapped(value: object, path: DataPath, is_name: bool, change: Callable[[str, DataPath, bool], object]) -> object:
     """The value itself where nothing in it changes."""
     if isinstance(value, str):
         return change(value, path, is_name) if "${" in value else value
@@ -100,16 +128,18 @@ def _mapped(value: object, path: Path, is_name: bool, change: Callable[[str, Pat
     return value
 
 
-def _changed(part: Part, path: Path, change: Callable[[str, Path, bool], object]) -> Part:
+def _changed(part: Part, path: DataPath, change: Callable[[str, DataPath, bool], object]) -> Part:
     changes = dict(_changes(part, path, change))
     return part.model_copy(update=changes) if changes else part
 
 
-def _changes(part: Part, path: Path, change: Callable[[str, Path, bool], object]) -> Iterator[tuple[str, object]]:
-    for name, field in type(part).model_fields.items():
+def _changes(
+    part: Part, path: DataPath, change: Callable[[str, DataPath, bool], object]
+) -> Iterator[tuple[str, object]]:
+    for name, info in type(part).model_fields.items():
         value = getattr(part, name)
         if value is None or isinstance(value, int | float):
             continue
-        changed = _mapped(value, (*path, field.alias or name), name == _NAMES_A_VARIABLE, change)
+        changed = _mapped(value, (*path, info.alias or name), name == _NAMES_A_VARIABLE, change)
         if changed is not value:
             yield name, changed

@@ -11,11 +11,11 @@ from pathlib import Path
 from types import ModuleType
 
 from tactician.agents import PlannedAgent, is_planned, is_planned_class
+from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, ConfigurationError, DeclarationError
 from tactician.platform import Platform
 from tactician.platform.publishing import GOALS
 from tactician.runs import Runnable
-from tactician.suggestions import did_you_mean
 from tactician.tools import ToolGroup, ToolGroups
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from types import FunctionType
 from typing import TypeVar
 
+from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError
 from tactician.guardrails.guardrail import (
     AnyGuardrail,
@@ -16,7 +17,6 @@ from tactician.guardrails.guardrail import (
     ToolOutputGuardrail,
     in_words,
 )
-from tactician.suggestions import did_you_mean
 
 G = TypeVar("G", bound=AnyGuardrail)
 

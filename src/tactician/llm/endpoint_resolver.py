@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeAlias, TypeVar
 
 from tactician.config import ModelSettings
+from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, UnknownModelError
 from tactician.llm import embedded
 from tactician.llm.embedded import EmbeddedModel
@@ -38,7 +39,6 @@ from tactician.llm.providers import PROVIDERS
 from tactician.llm.remote import RemoteModel
 from tactician.llm.routing import ModelRetryPolicy, full_name
 from tactician.llm.usage import ModelPrice
-from tactician.suggestions import did_you_mean
 
 MODEL_VARIABLE = "TACTICIAN_MODEL"
 THIS_PROCESS = "this process"

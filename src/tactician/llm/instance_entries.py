@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from tactician.documents import did_you_mean
 from tactician.llm.model_profiles import BUILT_IN_PROFILES, ModelProfiles
 from tactician.llm.provider import Provider
 from tactician.llm.provider_access import UNPRINTABLE, ProviderAccess, split_url
 from tactician.llm.providers import PROVIDERS
 from tactician.llm.remote import Endpoint, RemoteModel
 from tactician.llm.usage import ModelPrice
-from tactician.suggestions import did_you_mean
 
 KNOWN_PROVIDERS = (*PROVIDERS, "custom")
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")

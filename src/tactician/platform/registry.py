@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tactician.agents import PlannedAgent, as_planned, component_agent, is_component, is_planned
+from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, DeclarationError
 from tactician.platform.assembling import assembled, assembled_names, is_assembled
 from tactician.platform.leading import is_led, led_again, led_names
 from tactician.process import PlannedAgentSpec
 from tactician.runs import Runnable, RunRecord
-from tactician.suggestions import did_you_mean
 
 
 class Registry:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from tactician.documents import did_you_mean
 from tactician.errors import Rejected
 from tactician.planning import NIRVANA, Explanation, Goal, WorldState
 from tactician.process.blackboard import DEFAULT_BINDING, Rejection
 from tactician.process.phases import scopes
 from tactician.process.spec import ActionSpec, GoalSpec
 from tactician.runs import OutputError
-from tactician.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from tactician.process.process import AgentProcess

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from tactician.documents import UnreadableFileError, read_text
 from tactician.errors import ConfigurationError
-from tactician.files import beginning_of
 
 _LONGEST = 1_000_000
 
@@ -32,12 +32,6 @@ def text_in(file: Path, subject: str) -> str:
         ConfigurationError: when it cannot be read, or is longer than a million characters.
     """
     try:
-        text = beginning_of(file, _LONGEST)
-    except UnicodeDecodeError as error:
-        raise ConfigurationError(f"{subject} cannot be read: the file is not UTF-8.") from error
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise ConfigurationError(f"{subject} cannot be read: {why}.") from error
-    if len(text) > _LONGEST:
-        raise ConfigurationError(f"{subject} cannot be read: the file has more than {_LONGEST:,} characters.")
-    return text
+        return read_text(file, _LONGEST)
+    except UnreadableFileError as error:
+        raise ConfigurationError(f"{subject} cannot be read: {error.reason}.") from error

@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import TypeVar
 
 from tactician.agents import Agent
+from tactician.documents import DataPath, Document, Problems
 from tactician.llm import JsonSchema, LlmOptions
 from tactician.loop import DEFAULT_MAX_ATTEMPTS, TASK_OVER, Autonomous
 from tactician.names import NameProblem
-from tactician.service.entries import AgentEntry, EntryProblems, FunctionEntry
+from tactician.service.entries import SUBJECT, AgentEntry, FunctionEntry, read_entry
 from tactician.service.names import AgentFileNames
 from tactician.tools import DeclaredTool, ToolExecutor, ToolTraits, as_tool
 
@@ -19,29 +20,28 @@ T = TypeVar("T")
 _logger = logging.getLogger(__name__)
 
 
-def build(entry: AgentEntry, names: AgentFileNames) -> Agent[object]:
-    """The agent.
+def build(document: Document, names: AgentFileNames) -> Agent[object]:
+    """Return the agent that a document describes.
 
     Raises:
-        EntryProblems: with every name that stands for nothing, and all else that is wrong.
+        DocumentError: with every name that stands for nothing, and all else that is wrong.
     """
-    builder = _Builder(names)
-    agent = builder.agent(entry)
-    if builder.problems:
-        raise EntryProblems(builder.problems)
+    builder = _Builder(names, Problems(document))
+    agent = builder.agent(read_entry(document))
+    builder.problems.check(SUBJECT)
     return agent
 
 
 class _Builder:
     """Builds one agent, and collects what is wrong with it."""
 
-    def __init__(self, names: AgentFileNames) -> None:
+    def __init__(self, names: AgentFileNames, problems: Problems) -> None:
         self._names = names
-        self.problems: list[str] = []
+        self.problems = problems
 
     def agent(self, entry: AgentEntry) -> Agent[object]:
-        tools = [self._tool(function, f"functions[{place}]") for place, function in enumerate(entry.functions)]
-        output = self._named("resultClass", self._names.kind, entry.result_class)
+        tools = [self._tool(function, ("functions", place)) for place, function in enumerate(entry.functions)]
+        output = self._named(("resultClass",), self._names.kind, entry.result_class)
         attempts = entry.retry_config.deserialization_retries
         _warn_of_retries(entry)
         return Agent(
@@ -56,33 +56,33 @@ class _Builder:
             max_attempts=DEFAULT_MAX_ATTEMPTS if attempts is None else attempts + 1,
         )
 
-    def _tool(self, entry: FunctionEntry, place: str) -> DeclaredTool:
-        execute, own_schema = self._executor(entry, place)
+    def _tool(self, entry: FunctionEntry, path: DataPath) -> DeclaredTool:
+        execute, own_schema = self._executor(entry, path)
         schema = entry.parameters or own_schema
         if entry.parameter_class is not None:
-            schema = self._named(f"{place}.parameterClass", self._names.schema, entry.parameter_class)
+            schema = self._named((*path, "parameterClass"), self._names.schema, entry.parameter_class)
         if entry.name == TASK_OVER and not entry.ends_turn:
-            self.problems.append(f"{place}.name: {TASK_OVER!r} ends the turn; name it otherwise, or set endsTurn")
+            self.problems.add(f"{TASK_OVER!r} ends the turn; name it otherwise, or set endsTurn", *path, "name")
         traits = ToolTraits(ends_turn=entry.ends_turn, group=entry.group, client_side=execute is None)
         return DeclaredTool(entry.name, entry.description, schema, execute=execute, traits=traits)
 
-    def _executor(self, entry: FunctionEntry, place: str) -> tuple[ToolExecutor | None, JsonSchema | None]:
+    def _executor(self, entry: FunctionEntry, path: DataPath) -> tuple[ToolExecutor | None, JsonSchema | None]:
         """Who executes the function when the caller does not, and the schema of the arguments that he takes."""
         if entry.executor_class is not None:
-            return self._named(f"{place}.executorClass", self._names.executor, entry.executor_class), None
+            return self._named((*path, "executorClass"), self._names.executor, entry.executor_class), None
         if entry.method_class is None or entry.method_name is None:
             return None, None
         owner, name = entry.method_class, entry.method_name
-        method = self._named(f"{place}.methodClass", lambda _: self._names.method(owner, name), owner)
+        method = self._named((*path, "methodClass"), lambda _: self._names.method(owner, name), owner)
         if method is None:
             return None, None
         return (lambda call: method(**call.parsed_arguments())), as_tool(method).spec.parameters
 
-    def _named(self, place: str, find: Callable[[str], T], name: str | None) -> T | None:
+    def _named(self, path: DataPath, find: Callable[[str], T], name: str | None) -> T | None:
         try:
             return None if name is None else find(name)
         except NameProblem as problem:
-            self.problems.append(f"{place}: {problem}")
+            self.problems.add(str(problem), *path)
             return None
 
 

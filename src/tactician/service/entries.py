@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
-from pydantic_core import from_json, to_json
 
-from tactician.suggestions import closest_spelling
+from tactician.documents import DataPath, Document, DocumentModel, Problems, validate_document
 
-_CLOSE = 0.85
-Positive: TypeAlias = Annotated[int, Field(gt=0)]
-Count: TypeAlias = Annotated[int, Field(ge=0)]
+SUBJECT = "The agent is not described correctly"
+# Strict, because "15" where 15 is meant is a mistake that will cost somebody an afternoon elsewhere.
+Flag: TypeAlias = Annotated[bool, Field(strict=True)]
+Positive: TypeAlias = Annotated[int, Field(strict=True, gt=0)]
+Count: TypeAlias = Annotated[int, Field(strict=True, ge=0)]
 Name: TypeAlias = Annotated[str, Field(min_length=1)]
 
 
-class _Entry(BaseModel):
-    # `strict`, because "15" where 15 is meant is a mistake that will cost somebody an afternoon elsewhere.
-    model_config = ConfigDict(alias_generator=to_camel, strict=True, frozen=True, extra="ignore", allow_inf_nan=False)
+class _Entry(DocumentModel):
+    model_config = ConfigDict(alias_generator=to_camel, extra="ignore")
+    cutoff = 0.85
+    refuses_misspelled = True
 
 
 class FunctionEntry(_Entry):
@@ -29,7 +31,7 @@ class FunctionEntry(_Entry):
     description: str
     parameters: dict[str, JsonValue] | None = None
     parameter_class: Name | None = None
-    ends_turn: bool = False
+    ends_turn: Flag = False
     group: str | None = None
     executor_class: Name | None = None
     method_class: Name | None = None
@@ -54,103 +56,52 @@ class AgentEntry(_Entry):
     model: Name
     description: str | None = None
     instructions: str = ""
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    web_search: bool = False
-    code_interpreter: bool = False
+    temperature: Annotated[float, Field(strict=True, ge=0, le=2)] | None = None
+    web_search: Flag = False
+    code_interpreter: Flag = False
     functions: tuple[FunctionEntry, ...] = ()
     response_timeout: Positive | None = None
     max_tokens: Positive | None = None
     result_class: Name | None = None
-    autonomous: bool = False
+    autonomous: Flag = False
     max_iterations: Positive = 25
-    max_iterations_unlimited: bool = False
+    max_iterations_unlimited: Flag = False
     max_tool_token_output: Positive | None = None
-    end_turn_on_plain_reply: bool = False
+    end_turn_on_plain_reply: Flag = False
     enabled_tool_groups: tuple[str, ...] | None = None
     compact_tool_results_after_iteration: Count | None = None
     compact_keep_last_n_iterations: Positive = 1
     max_conversation_tokens: Positive | None = None
     min_iteration_interval_ms: Count | None = None
-    infinite_loop: bool = False
-    disable_task_over: bool = False
+    infinite_loop: Flag = False
+    disable_task_over: Flag = False
     reasoning_effort: Literal["low", "medium", "high", "enabled", "none"] | None = None
     instances: tuple[Name, ...] = ()
     instance_id: Name | None = None
     retry_config: RetryEntry = RetryEntry()
 
 
-class EntryProblems(Exception):  # noqa: N818 - it says what there is
-    """What is wrong with a file: each with its place in the JSON."""
-
-    def __init__(self, problems: list[str]) -> None:
-        super().__init__("; ".join(problems))
-        self.problems = problems
-
-
-def read_entry(text: str | bytes) -> AgentEntry:
-    """The agent that a file describes.
-
-    `null` is the same as nothing. Unknown fields are ignored, except those that look like a known one written wrongly.
+def read_entry(document: Document) -> AgentEntry:
+    """Return the agent that a document describes.
 
     Raises:
-        EntryProblems: with every mistake.
+        DocumentError: with the mistakes in it.
     """
-    try:
-        raw: object = from_json(text)
-    except ValueError as error:
-        raise EntryProblems([f"it is not JSON: {error}"]) from error
-    if not isinstance(raw, dict):
-        raise EntryProblems(["it is not a JSON object"])
-    problems = list(_misspelled(raw))
-    try:
-        entry = AgentEntry.model_validate_json(to_json(_without_nulls(raw)))
-    except ValidationError as error:
-        told = error.errors(include_url=False, include_context=False, include_input=False)
-        raise EntryProblems(problems + [f"{_place(one['loc'])}: {one['msg']}" for one in told]) from error
-    problems += _contradictions(entry)
-    if problems:
-        raise EntryProblems(problems)
+    entry = validate_document(document, AgentEntry.model_validate, SUBJECT)
+    problems = Problems(document)
+    problems.add_all(_find_contradictions(entry))
+    problems.check(SUBJECT)
     return entry
 
 
-def _without_nulls(raw: Mapping[str, object]) -> dict[str, object]:
-    """The fields that say something. A schema keeps its nulls: there they mean something."""
-    cleaned = {name: value for name, value in raw.items() if value is not None}
-    if isinstance(functions := cleaned.get("functions"), list):
-        cleaned["functions"] = [_without_nulls(one) if isinstance(one, dict) else one for one in functions]
-    if isinstance(retries := cleaned.get("retryConfig"), dict):
-        cleaned["retryConfig"] = _without_nulls(retries)
-    return cleaned
-
-
-def _misspelled(raw: Mapping[str, object]) -> Iterator[str]:
-    yield from _misspelled_in(raw, AgentEntry, "")
-    functions, retries = raw.get("functions"), raw.get("retryConfig")
-    for place, function in enumerate(functions if isinstance(functions, list) else ()):
-        if isinstance(function, dict):
-            yield from _misspelled_in(function, FunctionEntry, f"functions[{place}].")
-    if isinstance(retries, dict):
-        yield from _misspelled_in(retries, RetryEntry, "retryConfig.")
-
-
-def _misspelled_in(raw: Mapping[str, object], kind: type[_Entry], place: str) -> Iterator[str]:
-    known = {field.validation_alias for field in kind.model_fields.values() if isinstance(field.validation_alias, str)}
-    for name in raw:
-        if name not in known and (meant := closest_spelling(name, known, _CLOSE)) is not None:
-            yield f"{place}{name}: there is no such field; did you mean {meant!r}?"
-
-
-def _contradictions(entry: AgentEntry) -> Iterator[str]:
+def _find_contradictions(entry: AgentEntry) -> Iterator[tuple[DataPath, str]]:
     names = [function.name for function in entry.functions]
     for place, function in enumerate(entry.functions):
+        path = ("functions", place)
         if function.name in names[:place]:
-            yield f"functions[{place}].name: {function.name!r} is used twice"
+            yield (*path, "name"), f"{function.name!r} is used twice"
         if (function.method_class is None) != (function.method_name is None):
-            yield f"functions[{place}]: methodClass and methodName go together"
+            yield path, "methodClass and methodName go together"
         kind = (function.parameters or {}).get("type", "object")
         if function.parameter_class is None and kind != "object":
-            yield f"functions[{place}].parameters: the schema of arguments has the type 'object', not {kind!r}"
-
-
-def _place(path: tuple[int | str, ...]) -> str:
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+            yield (*path, "parameters"), f"the schema of arguments has the type 'object', not {kind!r}"

@@ -7,12 +7,12 @@ from pathlib import Path
 from types import MappingProxyType
 
 from tactician.agents import Agent, PlannedAgent, is_planned
+from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, ConfigurationError, DeclarationError, UnknownModelError
 from tactician.llm import LlmOptions, ModelCatalog, ModelRouter, ModelSource, OneModel
 from tactician.runs import Runnable
 from tactician.service.folder import load_agents
 from tactician.service.names import AgentFileNames
-from tactician.suggestions import did_you_mean
 from tactician.tools import snake_case
 
 _SUFFIXES = {"-websearch": "web_search", "-codeinterpreter": "code_interpreter"}

@@ -9,8 +9,8 @@ from enum import StrEnum
 from inspect import signature
 from typing import TypeAlias
 
+from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, DeclarationError
-from tactician.suggestions import did_you_mean
 from tactician.tools.function import FunctionTool
 from tactician.tools.tool import Tool
 from tactician.tools.toolbox import as_tool, tools_of

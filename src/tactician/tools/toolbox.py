@@ -6,10 +6,10 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
+from tactician.documents import did_you_mean
 from tactician.errors import DeclarationError, InvalidArgumentsError, ToolError
 from tactician.llm import ToolCall, ToolResult, ToolSpec
 from tactician.runs import RunContext
-from tactician.suggestions import did_you_mean
 from tactician.tools.arguments import repaired_arguments
 from tactician.tools.function import FunctionTool, tool
 from tactician.tools.tool import Tool

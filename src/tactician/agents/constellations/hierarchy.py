@@ -10,10 +10,10 @@ from typing_extensions import TypeVar
 from tactician.agents.agent import Agent
 from tactician.agents.base import BaseRunnable
 from tactician.agents.results import as_own
+from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, DeclarationError
 from tactician.loop import DEFAULT_MAX_TURNS
 from tactician.runs import Budget, Input, RunContext, Runnable, RunResult
-from tactician.suggestions import did_you_mean
 
 T_co = TypeVar("T_co", covariant=True, default=str)
 

@@ -15,8 +15,8 @@ from tactician.agents.planned.condition_names import ConditionNames
 from tactician.agents.planned.evaluation import names_of, snake_case
 from tactician.agents.planned.expressions import Expression, is_expression
 from tactician.agents.planned.methods import ActionMethod, Declarations, Source
+from tactician.documents import find_closest
 from tactician.process import DEFAULT_BINDING, UserInput
-from tactician.suggestions import closest
 
 _HOOKS = frozenset(("__getattr__", "__getattribute__"))
 
@@ -51,7 +51,7 @@ def unreachable(declared: Declarations, words: ConditionNames) -> Iterator[str]:
 
 def similar(name: str, known: Collection[str]) -> str | None:
     """The name that was meant, as a question."""
-    found = closest(name, known)
+    found = find_closest(name, known)
     return None if found is None else f"did you mean {found!r}?"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tactician.clock import Clock
+from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, UnknownModelError
 from tactician.llm.model import Features
 from tactician.llm.options import LlmOptions
@@ -14,7 +15,6 @@ from tactician.llm.routing.deployment import Deployment
 from tactician.llm.routing.lane import Lane
 from tactician.llm.routing.policies import Lanes, Policy
 from tactician.llm.routing.pool import Pool
-from tactician.suggestions import did_you_mean
 
 _MOST_ROUTES = 4096
 

@@ -1,0 +1,114 @@
+"""Documents: JSON, YAML or TOML that was read, with its data and the lines of what is in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+from tactician.documents.data import DEFAULT_DOCUMENT_LIMITS, Data, DataPath, DocumentLimits
+from tactician.documents.files import read_text
+from tactician.documents.json_text import locate_json, parse_json
+from tactician.documents.lines import Place
+from tactician.errors import DocumentError, Problem
+
+Format: TypeAlias = Literal["json", "yaml", "toml"]
+FORMATS: Mapping[str, Format] = MappingProxyType({".json": "json", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml"})
+"""The formats of files, by the end of their names."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """Data, and the text in which it was written.
+
+    Attributes:
+        data: the data; what an alias of YAML repeats is one object.
+        text: the text; empty for data that a program has made.
+        format: the format of the text.
+        file: the file of the text, where there is one.
+    """
+
+    data: Data = field(repr=False)
+    text: str = field(default="", repr=False)
+    format: Format = "json"
+    file: Path | None = None
+
+    def line_of(self, path: DataPath) -> int | None:
+        """Return the line of a value, from 1; where nothing is, of what is around it. Data without a text has none."""
+        return self._places.find_line(path) if self.text else None
+
+    @cached_property
+    def _places(self) -> Place:
+        """The lines of all values, which are found when a mistake is to be shown."""
+        if self.format == "json":
+            return locate_json(self.text)
+        if self.format == "toml":
+            from tactician.documents.toml_text import locate_toml
+
+            return locate_toml(self.text)
+        from tactician.documents.yaml_text import locate_yaml
+
+        return locate_yaml(self.text)
+
+
+def read_document(
+    text: str, format: Format, limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS, *, file: Path | None = None
+) -> Document:
+    """Return the document that a text is.
+
+    Raises:
+        DocumentError: when the text is not of the format, has a name twice in an object, or exceeds the limits.
+    """
+    return Document(_parse(text, format, limits), text, format, file)
+
+
+def load_document(file: Path, limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS) -> Document:
+    """Return the document in a file, whose name says the format.
+
+    Raises:
+        DocumentError: when the file cannot be read, is not of its format, or exceeds the limits.
+    """
+    subject = f"{file} is wrong"
+    if (kind := FORMATS.get(file.suffix.lower())) is None:
+        raise DocumentError(subject, [Problem("", f"its name has to end in {', '.join(FORMATS)}")])
+    text = read_text(file, limits.size)
+    try:
+        return read_document(text, kind, limits, file=file)
+    except DocumentError as error:
+        raise DocumentError(subject, error.problems) from None
+
+
+def make_document(data: object, limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS) -> Document:
+    """Return data of a program as a document, which has no lines.
+
+    Raises:
+        DocumentError: when the data has no JSON form, or exceeds the limits.
+    """
+    try:
+        text = json.dumps(data)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DocumentError("The document is wrong", [Problem("", f"it has no JSON form: {error}")]) from error
+    return Document(parse_json(text, limits))
+
+
+def write_yaml(data: Data) -> str:
+    """Return data as YAML, texts of several lines as blocks."""
+    from tactician.documents.yaml_text import dump_yaml
+
+    return dump_yaml(data)
+
+
+def _parse(text: str, format: Format, limits: DocumentLimits) -> Data:
+    if format == "json":
+        return parse_json(text, limits)
+    if format == "toml":
+        from tactician.documents.toml_text import parse_toml
+
+        return parse_toml(text, limits)
+    from tactician.documents.yaml_text import parse_yaml
+
+    return parse_yaml(text, limits)

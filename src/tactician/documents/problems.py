@@ -1,0 +1,71 @@
+"""One collector of mistakes in documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from tactician.documents.data import DataPath, format_path
+from tactician.documents.document import Document
+from tactician.errors import MOST_PROBLEMS, DocumentError, Problem
+
+
+class Problems:
+    """The mistakes in one or several documents, each kept once, and at most a hundred of them.
+
+    Lines are looked up when the mistakes are shown.
+
+    Attributes:
+        count: how often a mistake was added.
+        left_out: how many mistakes came after the hundredth.
+    """
+
+    def __init__(self, document: Document | None = None) -> None:
+        """Begin with no mistakes. Those that are added without a document are in this one."""
+        self.count = 0
+        self.left_out = 0
+        self._document = document
+        self._found: dict[tuple[int, DataPath, Problem], Document | None] = {}
+
+    def __bool__(self) -> bool:
+        return self.count > 0
+
+    def __iter__(self) -> Iterator[Problem]:
+        for (_, path, problem), document in self._found.items():
+            yield problem if document is None else replace(problem, line=document.line_of(path))
+
+    def add(self, message: str, *path: str | int, document: Document | None = None, file: str | None = None) -> None:
+        """Add a mistake at a path of a document."""
+        document = document or self._document
+        self._keep(Problem(format_path(path), message, file), path, document)
+
+    def add_all(self, found: Iterable[tuple[DataPath, str]], document: Document | None = None) -> None:
+        """Add mistakes at their paths."""
+        for path, message in found:
+            self.add(message, *path, document=document)
+
+    def include(self, error: DocumentError, file: str | None = None) -> None:
+        """Add the mistakes of a document that was refused."""
+        for problem in error.problems:
+            self._keep(replace(problem, file=problem.file or file), (), None)
+        self.count += error.left_out
+        self.left_out += error.left_out
+
+    def check(self, subject: str, kind: type[DocumentError] = DocumentError) -> None:
+        """Raise an error when there are mistakes.
+
+        Raises:
+            DocumentError: of this kind, with the mistakes.
+        """
+        if self:
+            raise kind(subject, tuple(self), self.left_out)
+
+    def _keep(self, problem: Problem, path: DataPath, document: Document | None) -> None:
+        self.count += 1
+        key = id(document), path, problem
+        if key in self._found:
+            return
+        if len(self._found) < MOST_PROBLEMS:
+            self._found[key] = document
+        else:
+            self.left_out += 1

@@ -1,0 +1,40 @@
+"""Spelling suggestions for names that are not known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+_CUTOFF = 0.6
+_LONGEST = 100
+
+
+def find_closest(name: str, known: Iterable[str], cutoff: float = _CUTOFF) -> str | None:
+    """Return the known name that is most similar, or `None` when the similarity of none reaches the cutoff.
+
+    Args:
+        name: the unknown name.
+        known: the names to choose from.
+        cutoff: the least similarity, from 0 to 1.
+    """
+    if len(name) > _LONGEST:
+        return None
+    return next(iter(get_close_matches(name, known, n=1, cutoff=cutoff)), None)
+
+
+def find_closest_spelling(name: str, known: Iterable[str], cutoff: float = _CUTOFF) -> str | None:
+    """Return the closest name by letters and digits alone, in any case: `max_tokens` finds `maxTokens`."""
+    spellings = {_normalize(one): one for one in known}
+    found = find_closest(_normalize(name), spellings, cutoff)
+    return None if found is None else spellings[found]
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a question that goes after a message, with a blank before it; empty when no known name is similar."""
+    found = find_closest(name, known)
+    return "" if found is None else f" Did you mean {found!r}?"
+
+
+def _normalize(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())

@@ -1,0 +1,83 @@
+"""`${NAME}` and `${NAME:-default}` in texts. `$${` stands for a plain `${`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+_START = re.compile(r"\$?\$\{")
+_NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*+)(:-|\})")
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable in a text.
+
+    Attributes:
+        text: the variable as it was written.
+        name: its name; empty where `${` begins no variable.
+        default: the text after `:-`, where there is one.
+    """
+
+    text: str
+    name: str = ""
+    default: str | None = None
+
+
+def substitute_variables(text: str, replace: Callable[[Variable], str]) -> str:
+    """Return the text with its variables replaced, once: variables in what replaces them stay. It takes linear time."""
+    if "${" not in text:
+        return text
+    made, end, last = list[str](), 0, text.rfind("}")
+    for start in _START.finditer(text):
+        if start.start() < end:  # inside of a default
+            continue
+        made.append(text[end : start.start()])
+        if start[0] == "$${":
+            made.append("${")
+            end = start.end()
+        else:
+            variable = _read_variable(text, start.start(), last)
+            made.append(replace(variable))
+            end = start.start() + len(variable.text)
+    return "".join([*made, text[end:]])
+
+
+def escape_variables(text: str) -> str:
+    """Return a text in which substitution replaces nothing, and that gives the same text."""
+    return _START.sub(r"$\g<0>", text)
+
+
+def find_variable(text: str) -> Variable | None:
+    """Return the variable that is all of the text; `None` for other texts."""
+    if not text.startswith("${"):
+        return None
+    variable = _read_variable(text, 0, text.rfind("}"))
+    return variable if variable.name and variable.text == text else None
+
+
+def has_variables(text: str) -> bool:
+    """Tell whether a text has variables."""
+    names = list[str]()
+
+    def note(variable: Variable) -> str:
+        names.append(variable.name)
+        return ""
+
+    substitute_variables(text, note)
+    return any(names)
+
+
+def _read_variable(text: str, start: int, last: int) -> Variable:
+    """Return the variable at a position. Where no `}` comes after it, the rest of the text is not searched."""
+    found = _NAME.match(text, start + 2)
+    if found is None:
+        return Variable("${")
+    name, mark = found.groups()
+    if mark == "}":
+        return Variable(text[start : found.end()], name)
+    if last < found.end():
+        return Variable("${")
+    end = text.index("}", found.end())
+    return Variable(text[start : end + 1], name, text[found.end() : end])
