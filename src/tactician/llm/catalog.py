@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Protocol, TypeVar, runtime_checkable
 
 from tactician.config import ModelSettings, Settings, load_settings
@@ -101,9 +101,7 @@ class ModelCatalog:
             UnknownModelError: when nothing serves the name.
             ConfigurationError: when the role or the key is not set.
         """
-        name = self._resolver.choose(CHAT, options.wanted)
-        if (model := self._chat_models.get(name)) is None:
-            model = self._chat_models[name] = self._find_chat_model(name)
+        model = self._find(CHAT, self._chat_models, options.wanted, self._chat_model)
         for fallback in options.fallbacks:
             self._serve(fallback)
         return model
@@ -118,7 +116,7 @@ class ModelCatalog:
             UnknownModelError: when nothing serves the name.
             ConfigurationError: when there is none, the role or the key is not set, or the provider has no embeddings.
         """
-        return self._find_media_model(EMBEDDINGS, self._embedding_models, name)
+        return self._find(EMBEDDINGS, self._embedding_models, name, partial(self._media_model, EMBEDDINGS))
 
     def image_model(self, name: str | None = None) -> ImageModel:
         """Return the image model of this name, else the default; the same name gives the same object.
@@ -130,7 +128,7 @@ class ModelCatalog:
             UnknownModelError: when nothing serves the name.
             ConfigurationError: when there is none, the role or the key is not set, or the provider has no images.
         """
-        return self._find_media_model(IMAGES, self._image_models, name)
+        return self._find(IMAGES, self._image_models, name, partial(self._media_model, IMAGES))
 
     @property
     def default(self) -> tuple[str, str]:
@@ -149,7 +147,21 @@ class ModelCatalog:
         """Return the status of each model that the router serves by now, by its full name, `instance:model`."""
         return {status.name: status for status in self._router.status()}
 
-    def _find_chat_model(self, name: str) -> LanguageModel:
+    def _find(self, kind: ModelKind[M], models: dict[str, M], wanted: str | None, make: Callable[[str], M]) -> M:
+        """Return the model that is wanted, which is made once; a role shares the model that it stands for."""
+        if wanted is not None and (model := models.get(wanted)) is not None:
+            return model
+        name = self._resolver.choose(kind, wanted)
+        if (found := models.get(name)) is None:
+            found = models[name] = make(name)
+        if wanted is not None:
+            models[wanted] = found
+        return found
+
+    def _media_model(self, kind: ModelKind[M], name: str) -> M:
+        return self._resolver.resolve(kind, name)[1]
+
+    def _chat_model(self, name: str) -> LanguageModel:
         fallbacks = self._settings.fallbacks.get(name, ())
         if is_local(name) and not fallbacks:
             return self._resolver.resolve(CHAT, name)[1]
@@ -164,12 +176,6 @@ class ModelCatalog:
         if not self._router.serves(name):
             instance, model = self._resolver.resolve(CHAT, name)
             self._router.add(Deployment(instance, name, model))
-
-    def _find_media_model(self, kind: ModelKind[M], models: dict[str, M], name: str | None) -> M:
-        name = self._resolver.choose(kind, name)
-        if (model := models.get(name)) is None:
-            model = models[name] = self._resolver.resolve(kind, name)[1]
-        return model
 
 
 @cache

@@ -119,8 +119,8 @@ class _Spec(_Part):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """A mistake: the field, with dots, and what is wrong with it."""
+class SpecificationProblem:
+    """Mistake in a specification: the field, with dots, and what is wrong with it."""
 
     field: str
     message: str
@@ -131,7 +131,7 @@ class CustomProvider:
     """A provider that is described by a specification; `problems` when that is not possible."""
 
     provider: Provider | None = None
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[SpecificationProblem] = field(default_factory=list)
 
 
 def custom_provider(specification: object) -> CustomProvider:
@@ -140,12 +140,14 @@ def custom_provider(specification: object) -> CustomProvider:
         spec = _Spec.model_validate(specification)
     except ValidationError as error:
         found = [
-            Problem(".".join(map(str, ("custom", *one["loc"]))), _message(one["msg"]))
+            SpecificationProblem(".".join(map(str, ("custom", *one["loc"]))), _message(one["msg"]))
             for one in error.errors(include_input=False, include_url=False)
         ]
         return CustomProvider(problems=found)
     if (endpoint := ENDPOINTS[spec.api_format]) not in spec.endpoints:
-        problem = Problem(f"custom.endpoints.{endpoint}", f"is missing; the apiFormat {spec.api_format} posts to it")
+        problem = SpecificationProblem(
+            f"custom.endpoints.{endpoint}", f"is missing; the apiFormat {spec.api_format} posts to it"
+        )
         return CustomProvider(problems=[problem])
     return CustomProvider(_provider(spec, spec.endpoints[endpoint]))
 
