@@ -20,9 +20,10 @@ PUBLIC = {
         Agent AgentDefinition AgentNetwork AgentSettings AgentSpec BLUEPRINTS BaseRunnable BlueprintLike
         Broadcast ContextDefinition DEFAULT_SUPERVISOR_ROUNDS DEFINITIONS Department FirstOf FunctionRunnable
         LEADER HandoffDefinition HierarchicalAgents ParallelAgents PlannedAgent Planner Returns RouterAgent
-        RouteChosen RunnableTool SupervisorAgent Synthesis Tempered achieves_goal action as_planned by_name
+        RouteChosen RunnableTool SupervisorAgent Synthesis Tempered achieves_goal action as_runnable by_name
         combined_spec component component_agent condition cost is_component is_planned is_planned_class
-        planned_agent raise_unless_completed resolve runnable state supervise
+        planned_agent planned_spec planned_specs process_spec raise_unless_completed resolve runnable state
+        supervise
     """,
     "tactician.agents.flows": """
         DEFAULT_MAX_ITERATIONS DEFAULT_THRESHOLD Feedback RepeatUntil RepeatUntilAcceptable ScatterGather Scored

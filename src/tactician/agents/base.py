@@ -15,6 +15,7 @@ from tactician.events import Event
 from tactician.late_binding import Port
 from tactician.llm import TraceMetadata
 from tactician.loop import InvalidOutput, output_type
+from tactician.process import PlannedAgentSpec
 from tactician.runs import (
     Budget,
     Input,
@@ -125,6 +126,11 @@ class BaseRunnable(ABC, Generic[T_co]):
     def as_tool(self, name: str | None = None, description: str | None = None) -> Tool:
         """This as a tool with one argument, `request`."""
         return RunnableTool(self, name, description)
+
+    @property
+    def planned_spec(self) -> PlannedAgentSpec | None:
+        """The actions and goals of this Runnable, when a planner decides what runs; `None` otherwise."""
+        return None
 
     def to_blueprint(self, *, strict: bool = False) -> BlueprintLike:
         """Return the blueprint of this Runnable and of all that it is made of.

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tactician import __version__
-from tactician.agents import PlannedAgent
+from tactician.agents import planned_spec
 from tactician.cli.blueprints import blueprints
 from tactician.cli.console import AgentName, Debug, File, err, out
 from tactician.cli.drawing import agent_tree
@@ -74,15 +74,14 @@ def plan(
 ) -> None:
     """Draw the actions of a planned agent, what each needs and gives, and the plan; and say why that is the plan."""
     agents = load_agents(file)
-    planned = {name: one for name, one in agents.items() if isinstance(one, PlannedAgent)}
+    planned = {name: spec for name, one in agents.items() if (spec := planned_spec(one)) is not None}
     if not planned:
         raise TacticianError(f"{file}: there is no planned agent in this file, only {', '.join(agents)}.")
-    for one in [choose(dict(planned), agent, file)] if agent else planned.values():
-        assert isinstance(one, PlannedAgent)
+    for spec in [choose(planned, agent, file)] if agent else planned.values():
         if as_mermaid:
-            print(agent_flowchart(one.spec))
+            print(agent_flowchart(spec))
         else:
-            out.print(agent_tree(one.spec))
+            out.print(agent_tree(spec))
 
 
 @app.command()
@@ -90,8 +89,9 @@ def agents(file: File, debug: Debug = False) -> None:
     """List the agents in a file."""
     table = Table("agent", "kind", "what it is for", "goals")
     for one in load_agents(file).values():
-        goals = ", ".join(goal.name for goal in one.spec.goals) if isinstance(one, PlannedAgent) else ""
-        kind = "planned agent" if isinstance(one, PlannedAgent) else type(one).__name__
+        spec = planned_spec(one)
+        goals = "" if spec is None else ", ".join(goal.name for goal in spec.goals)
+        kind = type(one).__name__ if spec is None else "planned agent"
         table.add_row(one.name, kind, one.description, goals)
     out.print(table)
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.util import module_from_spec, spec_from_file_location
 from inspect import Parameter, signature
 from pathlib import Path
 from types import ModuleType
+from typing import TypeVar
 
-from tactician.agents import PlannedAgent, is_planned, is_planned_class
+from tactician.agents import as_runnable, is_planned_class
 from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, ConfigurationError, DeclarationError
 from tactician.platform import Platform
 from tactician.platform.publishing import GOALS
 from tactician.runs import Runnable
 from tactician.tools import ToolGroup, ToolGroups
+
+T = TypeVar("T")
 
 
 class Loaded(dict[str, Runnable]):
@@ -48,8 +51,7 @@ def load_agents(path: Path) -> Loaded:
     values += [value() for value in vars(module).values() if _is_own_class(value, module) and value not in made]
     agents = Loaded(_tool_groups(module))
     for value in values:
-        agent = PlannedAgent(value) if is_planned(value) else value
-        if isinstance(agent, Runnable):
+        if (agent := as_runnable(value)) is not None:
             agents.setdefault(agent.name, agent)
     if not agents:
         raise AgentNotFoundError(
@@ -59,7 +61,7 @@ def load_agents(path: Path) -> Loaded:
     return agents
 
 
-def choose(agents: dict[str, Runnable], name: str | None, path: Path) -> Runnable:
+def choose(agents: Mapping[str, T], name: str | None, path: Path) -> T:
     """The agent with that name; without a name, the only one there is.
 
     Raises:
@@ -80,7 +82,7 @@ def _candidates(module: ModuleType) -> Iterable[object]:
     for value in vars(module).values():
         if isinstance(value, Platform):
             yield from value.agents.values()
-        elif not isinstance(value, type) and (is_planned(value) or isinstance(value, Runnable)):
+        elif as_runnable(value) is not None:
             yield value
 
 

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from tactician.agents import PlannedAgent, raise_unless_completed
+from tactician.agents import planned_spec, raise_unless_completed
 from tactician.cli.asking import Asker
 from tactician.cli.console import err, out
 from tactician.cli.fields import Field, fields_of
@@ -34,9 +34,9 @@ _EXAMPLES: Mapping[PendingKind, str] = {
 
 async def begun(platform: Platform, agent: Runnable, input: str) -> Outcome:
     """What comes of giving the input to the agent."""
-    if isinstance(agent, PlannedAgent):
-        return await platform.start(agent, input)
-    return await agent.run(input, context=platform.context())
+    if planned_spec(agent) is None:
+        return await agent.run(input, context=platform.context())
+    return await platform.start(agent, input)
 
 
 async def responded(platform: Platform, outcome: Outcome, request: PendingRequest, response: Response) -> Outcome:

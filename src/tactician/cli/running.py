@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from tactician.agents import PlannedAgent
+from tactician.agents import planned_spec
 from tactician.cli.asking import Asker
 from tactician.cli.console import (
     AgentName,
@@ -54,7 +54,7 @@ def run(
     agents = load_agents(file)
     chosen = choose(agents, agent, file)
     kept = named_store(store)
-    spec = chosen.spec if plan and isinstance(chosen, PlannedAgent) else None
+    spec = planned_spec(chosen) if plan else None
     view = ProgressView(err, prompts, responses, spec, personality(voice), shows_ids=kept is not None)
     outcome = asyncio.run(_run(view, agents, chosen, input, kept, terminal_asker(no_input), model))
     conclude(outcome, None if kept is None else again(file, store))

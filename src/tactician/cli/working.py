@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tactician.agents import PlannedAgent
+from tactician.agents import planned_spec
 from tactician.cli.console import Debug, File, ModelName, PersonalityName, StoreUrl, err
 from tactician.cli.loading import load_agents
 from tactician.cli.personalities import personality
@@ -36,7 +36,7 @@ def worker(
 ) -> None:
     """Go on with whatever process in a store can go on. Ctrl-C finishes what runs, a second one interrupts it."""
     loaded = load_agents(file)
-    agents: dict[str, Runnable] = {name: one for name, one in loaded.items() if isinstance(one, PlannedAgent)}
+    agents: dict[str, Runnable] = {name: one for name, one in loaded.items() if planned_spec(one) is not None}
     if not agents:
         raise AgentNotFoundError(f"{file}: there is no planned agent in this file; a worker runs processes only.")
     view = ProgressView(err, voice=personality(voice), shows_ids=True)

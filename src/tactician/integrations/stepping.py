@@ -7,12 +7,19 @@ from dataclasses import replace
 
 from pydantic_core import to_json, to_jsonable_python
 
-from tactician.agents import PlannedAgent
+from tactician.agents import planned_spec
 from tactician.errors import AgentNotFoundError, ResponseError, RunConflictError, RunNotFoundError
 from tactician.events import new_id
 from tactician.integrations.standing import Standing
 from tactician.platform import Platform
-from tactician.process import DEFAULT_LEASE, AgentProcess, ProcessOptions, ProcessPersister, ProcessStatus
+from tactician.process import (
+    DEFAULT_LEASE,
+    AgentProcess,
+    PlannedAgentSpec,
+    ProcessOptions,
+    ProcessPersister,
+    ProcessStatus,
+)
 from tactician.process.snapshot import Snapshot, read
 from tactician.runs import Lease, PendingRequest, Response, RunRecord
 
@@ -42,7 +49,7 @@ class Stepper:
             AgentNotFoundError: when no planned agent is registered with the name.
             StoredStateError: when an object has no JSON form.
         """
-        spec, context = self._planned(agent).spec, self._platform.context().child(agent)
+        spec, context = self._planned(agent), self._platform.context().child(agent)
         state = AgentProcess.create(spec, objects, context, self._options).snapshot()
         await self._store.save(RunRecord(context.run_id, agent, ProcessStatus.NOT_STARTED.value, state, kind="process"))
         return context.run_id
@@ -139,11 +146,12 @@ class Stepper:
         agent = self._planned(record.name)
         context = self._platform.context().child(agent.name)
         context = replace(context, run_id=record.run_id, process_id=record.parent_id)
-        return AgentProcess.restored(agent.spec, record.state, context, self._options, persister)
+        return AgentProcess.restored(agent, record.state, context, self._options, persister)
 
-    def _planned(self, name: str) -> PlannedAgent:
-        if isinstance(found := self._platform.agents.get(name), PlannedAgent):
-            return found
+    def _planned(self, name: str) -> PlannedAgentSpec:
+        found = self._platform.agents.get(name)
+        if found is not None and (spec := planned_spec(found)) is not None:
+            return spec
         known = ", ".join(self._platform.agents) or "none"
         raise AgentNotFoundError(f"No planned agent is registered here as {name!r}. Registered: {known}.")
 

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from tactician.agents import PlannedAgent, Planner, combined_spec
+from tactician.agents import PlannedAgent, Planner, combined_spec, planned_specs
 from tactician.errors import DeclarationError
 from tactician.planning import Action
 from tactician.process import GoalSpec, PlannedAgentSpec
@@ -22,7 +22,7 @@ def all_of(agents: Mapping[str, Runnable]) -> PlannedAgentSpec | None:
     Raises:
         DeclarationError: when they do not go together.
     """
-    instances = [agent.instance for agent in agents.values() if isinstance(agent, PlannedAgent)]
+    instances = [spec.instance for spec in planned_specs(agents.values())]
     return combined_spec(instances, planner=Planner.GOAP) if instances else None
 
 
@@ -49,7 +49,7 @@ def assembled(name: str, agents: Mapping[str, Runnable]) -> PlannedAgent | None:
     return assembled_for(name.removeprefix(_PREFIX), agents) if is_assembled(name) else None
 
 
-def assembled_names(agents: Mapping[str, PlannedAgent]) -> list[str]:
+def assembled_names(agents: Mapping[str, Runnable]) -> list[str]:
     """The names of all agents that can be assembled of these; none, when their actions do not go together."""
     try:
         spec = all_of(agents)

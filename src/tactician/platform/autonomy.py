@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias, get_args
 
-from tactician.agents import PlannedAgent, RouteChosen, raise_unless_completed
+from tactician.agents import RouteChosen, planned_spec, raise_unless_completed
 from tactician.amounts import need_amount
 from tactician.config import load_settings
 from tactician.errors import ConfigurationError, NoAgentFitsError, Ranked
@@ -134,7 +134,7 @@ class Autonomy:
     async def _done_by(
         self, agent: Runnable, request: Input, options: ProcessOptions | None, context: RunContext
     ) -> RunResult[object]:
-        if not isinstance(agent, PlannedAgent):
+        if planned_spec(agent) is None:
             return await agent.run(request, context=context)
         process = await self._platform.start(agent, request, options=options)
         for used in process.tally.by_model.values():

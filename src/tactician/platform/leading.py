@@ -9,7 +9,7 @@ from typing import Final, cast
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from tactician.agents import PlannedAgent, Planner, combined_spec, is_component, supervise
+from tactician.agents import PlannedAgent, Planner, combined_spec, is_component, planned_spec, supervise
 from tactician.errors import AgentNotFoundError, StoredStateError
 from tactician.llm import LanguageModel, LlmOptions
 from tactician.planning import Goal
@@ -39,7 +39,7 @@ class Recipe:
 
 def led(
     scope: Sequence[object], wanted: type, model: str | LlmOptions | LanguageModel | None, max_rounds: int
-) -> PlannedAgent:
+) -> PlannedAgentSpec:
     """The actions of components and planned agents as one agent, led by a model towards an object of the type.
 
     Raises:
@@ -50,7 +50,7 @@ def led(
     if model is None or isinstance(model, str | LlmOptions):
         recipe = Recipe(tuple(map(_registered_name, scope)), type_name(wanted), model, max_rounds)
         spec = replace(spec, recipe=cast("dict[str, JsonValue]", _adapter().dump_python(recipe, mode="json")))
-    return PlannedAgent.of(supervise(spec, model=model, max_rounds=max_rounds))
+    return supervise(spec, model=model, max_rounds=max_rounds)
 
 
 def is_led(name: str) -> bool:
@@ -58,12 +58,12 @@ def is_led(name: str) -> bool:
     return name.startswith(_PREFIX)
 
 
-def led_names(agents: Mapping[str, PlannedAgent]) -> Iterator[str]:
+def led_names(agents: Iterable[PlannedAgentSpec]) -> Iterator[str]:
     """The names of all such agents that can be made of these."""
-    return iter(dict.fromkeys(map(_name, _given(agents.values()).values())))
+    return iter(dict.fromkeys(map(_name, _given(agents).values())))
 
 
-def led_again(record: RunRecord, agents: Mapping[str, Runnable]) -> PlannedAgent:
+def led_again(record: RunRecord, agents: Mapping[str, Runnable]) -> PlannedAgentSpec:
     """The agent of a process that is kept, made again of those that are registered.
 
     Raises:
@@ -71,13 +71,13 @@ def led_again(record: RunRecord, agents: Mapping[str, Runnable]) -> PlannedAgent
         StoredStateError: when what is kept cannot be read.
     """
     recipe = _recipe_of(record)
-    parts = {name: agent for name in recipe.within if isinstance(agent := agents.get(name), PlannedAgent)}
+    known = {name: agents[name] for name in recipe.within if name in agents}
+    parts = {name: spec for name, agent in known.items() if (spec := planned_spec(agent)) is not None}
     wanted = _given(parts.values()).get(recipe.wanted)
     if missing := [name for name in recipe.within if name not in parts]:
-        known = ", ".join(agents) or "none"
         raise AgentNotFoundError(
             f"The process {record.run_id} is made of what is not registered here: {', '.join(missing)}. "
-            f"Registered: {known}."
+            f"Registered: {', '.join(agents) or 'none'}."
         )
     if wanted is None:
         raise AgentNotFoundError(f"No action of {' and '.join(parts)} gives a {recipe.wanted}.")
@@ -117,9 +117,9 @@ def _registered_name(instance: object) -> str:
     return type(instance).__name__ if is_component(instance) else PlannedAgent(instance).name
 
 
-def _given(agents: Iterable[PlannedAgent]) -> dict[str, type]:
+def _given(agents: Iterable[PlannedAgentSpec]) -> dict[str, type]:
     """The types of all objects that their actions may give, by name, with the bases of these types."""
-    outputs = (kind for agent in agents for action in agent.spec.actions for kind in action.output_types)
+    outputs = (kind for agent in agents for action in agent.actions for kind in action.output_types)
     return {type_name(base): base for kind in outputs for base in kind.__mro__}
 
 

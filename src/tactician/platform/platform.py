@@ -144,7 +144,7 @@ class Platform:
             ConfigurationError: when a tool group is missing that an action uses; or when the platform has a store, and
                 the options cannot be kept there. For an object that cannot, this is a `StoredStateError`.
         """
-        return await self._runner.start(self._registry.met(agent).spec, with_named(objects, named), options)
+        return await self._runner.start(self._registry.met(agent), with_named(objects, named), options)
 
     def start_sync(
         self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
@@ -167,7 +167,7 @@ class Platform:
             ConfigurationError: when a tool group is missing that an action uses; or when the platform has a store, and
                 the options cannot be kept there.
         """
-        return await self._runner.spawn(self._registry.met(agent).spec, with_named(objects, named), options)
+        return await self._runner.spawn(self._registry.met(agent), with_named(objects, named), options)
 
     async def enqueue(
         self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
@@ -179,7 +179,7 @@ class Platform:
             AgentNotFoundError: when no planned agent has the name.
             DeclarationError: when the agent is not declared correctly.
         """
-        return await self._runner.enqueue(self._registry.met(agent).spec, with_named(objects, named), options)
+        return await self._runner.enqueue(self._registry.met(agent), with_named(objects, named), options)
 
     async def invoke(
         self, wanted: type[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None

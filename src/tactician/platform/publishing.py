@@ -10,11 +10,11 @@ from typing import Final
 
 from pydantic.errors import PydanticUserError
 
-from tactician.agents import PlannedAgent
+from tactician.agents import PlannedAgent, planned_specs
 from tactician.errors import DeclarationError, ToolError
 from tactician.llm import ToolSpec
 from tactician.platform.starting import Start, types_leading_to
-from tactician.process import Export, GoalSpec, ProcessError
+from tactician.process import Export, GoalSpec, PlannedAgentSpec, ProcessError
 from tactician.runs import RunContext, Runnable, RunStatus
 from tactician.tools import Tool, ToolGroup, as_text, snake_case
 
@@ -37,8 +37,7 @@ def goal_tools(
             a type that has no JSON form.
     """
     problems: list[str] = []
-    planned = (agent for agent in agents.values() if isinstance(agent, PlannedAgent))
-    offers = [offer for agent in planned for offer in _offers(agent, remote, problems)]
+    offers = [offer for spec in planned_specs(agents.values()) for offer in _offers(spec, remote, problems)]
     if problems:
         raise DeclarationError("exported goals", problems)
     return tuple(GoalTool(offer, name, home) for offer, name in zip(offers, _names(offers), strict=True))
@@ -53,7 +52,7 @@ def local_goals(tools: Callable[[], tuple[Tool, ...]]) -> ToolGroup:
 class _Offer:
     """A goal that can be reached from an object."""
 
-    agent: PlannedAgent
+    agent: PlannedAgentSpec
     goal: GoalSpec
     name: str
     start: Start
@@ -67,7 +66,7 @@ class GoalTool(Tool):
         self._start = offer.start
         self._home = home
         self._spec = ToolSpec(name, f"{goal.description.rstrip('.')}. {agent.description}", offer.start.schema)
-        self._agent = PlannedAgent.of(replace(agent.spec, goals=(goal,)))
+        self._agent = PlannedAgent.of(replace(agent, goals=(goal,)))
 
     @property
     def spec(self) -> ToolSpec:
@@ -97,12 +96,11 @@ class GoalTool(Tool):
         return as_text(result.output)
 
 
-def _offers(agent: PlannedAgent, remote: bool | None, problems: list[str]) -> Iterator[_Offer]:
-    spec = agent.spec
-    for goal in spec.goals:
+def _offers(agent: PlannedAgentSpec, remote: bool | None, problems: list[str]) -> Iterator[_Offer]:
+    for goal in agent.goals:
         if not _is_wanted(goal.export, remote):
             continue
-        kinds = tuple(goal.export.starting_input_types or types_leading_to(goal, spec))
+        kinds = tuple(goal.export.starting_input_types or types_leading_to(goal, agent))
         is_meant = goal.export.remote or bool(goal.export.starting_input_types)  # others are exported by default
         if not kinds and is_meant:
             problems.append(

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tactician.agents import PlannedAgent, as_planned, component_agent, is_component, is_planned
+from tactician.agents import (
+    as_runnable,
+    component_agent,
+    is_component,
+    planned_spec,
+    planned_specs,
+    process_spec,
+)
 from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, DeclarationError
 from tactician.platform.assembling import assembled, assembled_names, is_assembled
@@ -18,7 +25,7 @@ class Registry:
 
     def __init__(self) -> None:
         self._agents: dict[str, Runnable] = {}
-        self._met: dict[str, PlannedAgent] = {}
+        self._met: dict[str, PlannedAgentSpec] = {}
         self._process_names: tuple[str, ...] | None = None
 
     @property
@@ -59,33 +66,31 @@ class Registry:
         known = ", ".join(self._agents) or "none"
         raise AgentNotFoundError(f"No agent is registered as {name!r}.{hint} Registered: {known}.")
 
-    def planned(self, agent: object) -> PlannedAgent:
-        """A planned agent, or another Runnable that says what it gives as one; given itself or by its name.
+    def planned(self, agent: object) -> PlannedAgentSpec:
+        """The spec of a planned agent, or of another Runnable that says what it gives; given itself or by its name.
 
         Raises:
             AgentNotFoundError: when none has the name.
             DeclarationError: when it is not declared correctly.
         """
-        given = self.found(agent) if isinstance(agent, str) else agent
-        if not isinstance(found := _as_runnable(given), PlannedAgent):
-            if (single := as_planned(found)) is not None:
-                return single
+        found = _as_runnable(self.found(agent) if isinstance(agent, str) else agent)
+        if (spec := process_spec(found)) is None:
             raise AgentNotFoundError(
                 f"{found.name!r} ({type(found).__name__}) is no planned agent: call its `run`, as in "
                 f"`await platform.agents[{found.name!r}].run(..., context=platform.context())`. One that says what it "
                 "gives, by an `output_type`, has processes too."
             )
-        return found
+        return spec
 
-    def met(self, agent: object) -> PlannedAgent:
+    def met(self, agent: object) -> PlannedAgentSpec:
         """`planned`, of one that is about to have a process: though it is not registered, that can go on here."""
-        found = self.planned(agent)
-        if found.name not in self._agents and not (is_led(found.name) or is_assembled(found.name)):
-            self._met[found.name] = found
+        spec = self.planned(agent)
+        if spec.name not in self._agents and not (is_led(spec.name) or is_assembled(spec.name)):
+            self._met[spec.name] = spec
             self._process_names = None
-        return found
+        return spec
 
-    def of_record(self, record: RunRecord) -> PlannedAgent:
+    def of_record(self, record: RunRecord) -> PlannedAgentSpec:
         """The agent of a process that is kept.
 
         Raises:
@@ -95,7 +100,7 @@ class Registry:
         if record.name not in self._agents and is_led(record.name):
             return led_again(record, self._agents)
         if record.name not in self._agents and record.name in self._met:
-            return self._met[record.name]
+            return self._met[record.name].renewed()
         return self.planned(record.name)
 
     def yielding(self, wanted: type) -> list[PlannedAgentSpec]:
@@ -105,10 +110,10 @@ class Registry:
         Raises:
             AgentNotFoundError: when there is none.
         """
-        planned = [agent.spec for agent in self._planned()]
-        if yielding := [aimed for agent in planned if (aimed := agent.towards(wanted)) is not None]:
+        specs = self._specs()
+        if yielding := [aimed for spec in specs if (aimed := spec.towards(wanted)) is not None]:
             return yielding
-        kinds = {kind.__name__ for agent in planned for goal in agent.goals for kind in goal.output_types}
+        kinds = {kind.__name__ for spec in specs for goal in spec.goals for kind in goal.output_types}
         known = ", ".join(sorted(kinds)) or "nothing"
         raise AgentNotFoundError(
             f"No registered agent yields a {wanted.__name__}. The registered goals yield: {known}."
@@ -118,29 +123,25 @@ class Registry:
     def process_names(self) -> tuple[str, ...]:
         """The names of all agents whose processes can go on here: registered ones, and what can be made of them."""
         if self._process_names is None:
-            planned = {name: agent for name, agent in self._agents.items() if isinstance(agent, PlannedAgent)}
-            named = {**self._met, **{agent.name: agent for agent in self._planned()}}
-            self._process_names = (*named, *assembled_names(planned), *led_names(planned))
+            named = dict.fromkeys((*self._met, *(spec.name for spec in self._specs())))
+            led = led_names(planned_specs(self._agents.values()))
+            self._process_names = (*named, *assembled_names(self._agents), *led)
         return self._process_names
 
-    def _planned(self) -> list[PlannedAgent]:
-        """The planned agents, and then the others that say what they give."""
-        all_agents = self._agents.values()
-        others = (as_planned(agent) for agent in all_agents if not isinstance(agent, PlannedAgent))
-        return [*(one for one in all_agents if isinstance(one, PlannedAgent)), *filter(None, others)]
+    def _specs(self) -> list[PlannedAgentSpec]:
+        """The specs of the planned agents, and then those of the others that say what they give."""
+        asked = [(one, planned_spec(one)) for one in self._agents.values()]
+        others = (process_spec(one) for one, spec in asked if spec is None)
+        return [*(spec for _, spec in asked if spec is not None), *filter(None, others)]
 
 
 def _as_runnable(agent: object) -> Runnable:
     if isinstance(agent, type):
         raise DeclarationError(agent.__name__, [f"this is the class; make an instance: {agent.__name__}(...)"])
-    if isinstance(agent, PlannedAgent):
-        return agent
-    if is_planned(agent):
-        return PlannedAgent(agent)
     if is_component(agent):
         return component_agent(agent)
-    if isinstance(agent, Runnable):
-        return agent
+    if (found := as_runnable(agent)) is not None:
+        return found
     raise DeclarationError(
         type(agent).__name__, ["it is no Runnable; decorate the class with @planned_agent(description=...)"]
     )

@@ -251,7 +251,7 @@ class Runner:
     def _restored(self, record: RunRecord, persister: ProcessPersister | None = None) -> AgentProcess:
         """What is kept of a process. Its persister lets it be gone on with only by one at a time."""
         here = self.processes.find(record.run_id)
-        agent = self._registry.of_record(record).spec if here is None else here.agent.renewed()
+        agent = self._registry.of_record(record) if here is None else here.agent.renewed()
         persister = persister or ProcessPersister(self._store, record, self._owner)
         context = replace(self._context().child(agent.name), run_id=record.run_id, process_id=record.parent_id)
         return AgentProcess.restored(agent, record.state, context, persister=persister)

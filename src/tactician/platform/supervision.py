@@ -7,7 +7,7 @@ from typing import Generic, cast
 
 from typing_extensions import TypeVar
 
-from tactician.agents import DEFAULT_SUPERVISOR_ROUNDS, raise_unless_completed
+from tactician.agents import DEFAULT_SUPERVISOR_ROUNDS, PlannedAgent, raise_unless_completed
 from tactician.errors import ConfigurationError
 from tactician.llm import LanguageModel, LlmOptions
 from tactician.platform.leading import led
@@ -92,5 +92,5 @@ class SupervisorInvocation(Generic[T]):
                 "A process that is kept in a store goes on elsewhere too, and a model object is not there: give the "
                 'name of the model, as in SupervisorInvocation(platform, model="gpt-5.4").'
             )
-        agent = led(self.scope, self.wanted, self.model, self.max_rounds)
+        agent = PlannedAgent.of(led(self.scope, self.wanted, self.model, self.max_rounds))
         return await self.platform.start(agent, *objects, named=named, options=self.options)

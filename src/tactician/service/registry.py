@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from tactician.agents import Agent, PlannedAgent, is_planned
+from tactician.agents import Agent, as_runnable
 from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, ConfigurationError, DeclarationError, UnknownModelError
 from tactician.llm import LlmOptions, ModelCatalog, ModelRouter, ModelSource, OneModel
@@ -49,7 +49,7 @@ class Registry:
         fresh: dict[str, Runnable] = {}
         problems: list[str] = []
         for agent in agents:
-            runnable = _as_runnable(agent)
+            runnable = as_runnable(agent)
             if runnable is None:
                 problems.append(f"{agent!r} is no Runnable; make one of it, as with `runnable` or @planned_agent")
             elif (key := _id_of(runnable)) in fresh or (key in self._agents and not replace):
@@ -148,14 +148,6 @@ class Registry:
         hint = did_you_mean(agent_id, self._agents)
         known = ", ".join(self._agents) or "none"
         return AgentNotFoundError(f"No agent is registered as {agent_id!r}.{hint} Registered: {known}.")
-
-
-def _as_runnable(agent: object) -> Runnable | None:
-    if isinstance(agent, type):
-        return None
-    if not isinstance(agent, PlannedAgent) and is_planned(agent):
-        return PlannedAgent(agent)
-    return agent if isinstance(agent, Runnable) else None
 
 
 def _id_of(agent: Runnable) -> str:

@@ -18,14 +18,17 @@ from tactician.agents.planned.planned_agent import (
     planned_agent,
     raise_unless_completed,
 )
-from tactician.agents.planned.single import as_planned
+from tactician.agents.planned.specs import as_runnable, planned_spec, planned_specs, process_spec
 
 __all__ = [
     "planned_agent",
     "PlannedAgent",
     "is_planned",
     "is_planned_class",
-    "as_planned",
+    "as_runnable",
+    "planned_spec",
+    "planned_specs",
+    "process_spec",
     "raise_unless_completed",
     "action",
     "achieves_goal",

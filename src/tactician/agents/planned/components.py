@@ -84,9 +84,7 @@ def component_agent(instance: object) -> PlannedAgent:
     """
     kind = type(instance)
     summary = (inspect.getdoc(kind) or kind.__name__).splitlines()[0]
-    agent = PlannedAgent.of(combined_spec([instance], name=kind.__name__, description=summary))
-    agent.instance = instance
-    return agent
+    return PlannedAgent.of(combined_spec([instance], name=kind.__name__, description=summary).of(instance))
 
 
 def _source(instance: object) -> Source:

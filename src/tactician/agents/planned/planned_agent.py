@@ -128,6 +128,11 @@ class PlannedAgent(BaseRunnable[object]):
         self._spec = self._spec.renewed()
         return self._spec
 
+    @property
+    def planned_spec(self) -> PlannedAgentSpec:
+        """The same as `spec`: this is how other Runnables are asked whether they are planned."""
+        return self.spec
+
     def __repr__(self) -> str:
         return f"PlannedAgent({self.name!r})"
 

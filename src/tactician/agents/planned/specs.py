@@ -1,12 +1,13 @@
-"""Runnables of a known output type as planned agents of one action: a goal finds them, and they have processes."""
+"""Any object as a Runnable, and any Runnable of a known output type as a planned agent, which has processes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 
 from tactician.agents.base import BaseRunnable
 from tactician.agents.planned.annotations import descendants
-from tactician.agents.planned.planned_agent import PlannedAgent
+from tactician.agents.planned.planned_agent import PlannedAgent, is_planned
 from tactician.planning import Action, Goal
 from tactician.process import (
     DEFAULT_BINDING,
@@ -21,14 +22,35 @@ from tactician.process import (
 from tactician.runs import Input, Runnable
 
 
-def as_planned(runnable: Runnable) -> PlannedAgent | None:
-    """The Runnable as an agent whose one action runs it, with all that it is started with; `None` for one that does
-    not say what it gives."""
+def as_runnable(value: object) -> Runnable | None:
+    """Return the value as a Runnable, which an object of a `@planned_agent` class becomes; `None` for anything else."""
+    if isinstance(value, type):
+        return None
+    if is_planned(value):
+        return PlannedAgent(value)
+    return value if isinstance(value, Runnable) else None
+
+
+def planned_spec(runnable: Runnable) -> PlannedAgentSpec | None:
+    """Return the actions and goals of a planned agent; `None` for another Runnable."""
+    return runnable.planned_spec if isinstance(runnable, BaseRunnable) else None
+
+
+def planned_specs(runnables: Iterable[Runnable]) -> list[PlannedAgentSpec]:
+    """Return the actions and goals of those that are planned agents."""
+    return [spec for one in runnables if (spec := planned_spec(one)) is not None]
+
+
+def process_spec(runnable: Runnable) -> PlannedAgentSpec | None:
+    """Return the spec of the processes of a Runnable: that of a planned agent, or of one action that runs another
+    Runnable whose output type is known; `None` when it is not known."""
+    if (spec := planned_spec(runnable)) is not None:
+        return spec
     wanted = runnable.output_type if isinstance(runnable, BaseRunnable) else None
-    return PlannedAgent.of(_spec(runnable, wanted)) if isinstance(wanted, type) else None
+    return _single_action(runnable, wanted) if isinstance(wanted, type) else None
 
 
-def _spec(runnable: Runnable, wanted: type) -> PlannedAgentSpec:
+def _single_action(runnable: Runnable, wanted: type) -> PlannedAgentSpec:
     name, ran, given = runnable.name, f"ran {runnable.name}", f"{runnable.name} has given something"
     action = ActionSpec(
         Action(name, {ran: False}, {ran: True, given: True}),
