@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
-
-if TYPE_CHECKING:
-    from tactician.planning.model import Action
+from typing import Final, Literal, Protocol, TypeAlias
 
 
 class Unknown(Enum):
@@ -34,6 +31,15 @@ def render(fact: Fact) -> str:
     """Write a fact for people: `hasMoney` or `not hasMoney`."""
     name, holds = fact
     return name if holds else f"not {name}"
+
+
+class HasEffects(Protocol):
+    """Something that changes the world, such as an action."""
+
+    @property
+    def effects(self) -> Mapping[str, bool]:
+        """The conditions that it makes true or false."""
+        ...
 
 
 class WorldState(Mapping[str, ConditionValue]):
@@ -94,6 +100,6 @@ class WorldState(Mapping[str, ConditionValue]):
         """A copy in which these conditions have these values."""
         return WorldState({**self._conditions, **(conditions or {}), **named})
 
-    def apply(self, action: Action) -> WorldState:
+    def apply(self, action: HasEffects) -> WorldState:
         """The world after the action has had all its effects."""
         return self.with_(action.effects)
