@@ -1,10 +1,12 @@
 """Every event leaves the process as JSON and comes back; listeners harm nobody."""
 
 import json
+import stat
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from datetime import date
 from enum import Enum
+from pathlib import Path
 from typing import Literal, cast, get_args, get_origin, get_type_hints
 
 import pytest
@@ -13,14 +15,24 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, SecretStr
 
 import tactician.cli  # noqa: F401 - loads every package that defines events
+from tactician import Agent
 from tactician.errors import DeclarationError, StoredStateError
-from tactician.events import Event, EventBus, EventEmitter, event_from_json, event_to_json, find_event_type
+from tactician.events import (
+    Event,
+    EventBus,
+    EventEmitter,
+    EventLog,
+    event_from_json,
+    event_to_json,
+    find_event_type,
+    read_event_log,
+)
 from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, Text, Usage, UsageTally, UserMessage
 from tactician.loop import PartialReceived, TextReceived, TurnStarted
 from tactician.planning import Action, Goal, Plan
 from tactician.process import ActionCompleted, PlanMade, ProcessEnded, ProcessStatus
-from tactician.runs import RunCompleted, RunResult
-from tactician.testing import FakeClock
+from tactician.runs import RunCompleted, RunContext, RunResult
+from tactician.testing import FakeClock, ScriptedModel
 
 
 def kinds(base: type[Event] = Event) -> Iterator[type[Event]]:
@@ -266,3 +278,29 @@ def test_messages_and_responses_survive() -> None:
     assert isinstance(back, RunCompleted)
     assert back.result.messages == result.messages
     assert back.result.usage == result.usage
+
+
+class TestLog:
+    async def test_a_run_is_read_back_as_it_was_heard(self, tmp_path: Path) -> None:
+        heard: list[Event] = []
+        with EventLog(tmp_path / "events.jsonl") as log:
+            await Agent("A").run("hi", context=RunContext.over(ScriptedModel("hello"), log, heard.append))
+        read = list(read_event_log(tmp_path / "events.jsonl"))
+
+        assert [event_to_json(event) for event in read] == [event_to_json(event) for event in heard]
+        assert [type(event).__name__ for event in read] == ["TurnStarted", "TurnCompleted"]
+        assert stat.S_IMODE((tmp_path / "events.jsonl").stat().st_mode) == 0o600
+
+    def test_a_line_that_was_cut_off_is_left_out(self, tmp_path: Path) -> None:
+        file = tmp_path / "events.jsonl"
+        with EventLog(file) as log:
+            log(TextReceived(text="a"))
+            log(TextReceived(text="b"))
+        file.write_text(file.read_text()[:-5])
+        assert [event.text for event in read_event_log(file) if isinstance(event, TextReceived)] == ["a"]
+
+    def test_a_line_that_is_no_event_is_named(self, tmp_path: Path) -> None:
+        file = tmp_path / "events.jsonl"
+        file.write_text('{"type": "TextReceived", "text": "a"}\n{"type": "Unheard"}\n')
+        with pytest.raises(StoredStateError, match=r"events\.jsonl:2: The event type 'Unheard' is not known"):
+            list(read_event_log(file))

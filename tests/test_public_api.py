@@ -43,7 +43,8 @@ PUBLIC = {
         Window chain counter_for mended
     """,
     "tactician.events": """
-        Event EventBus EventEmitter EventListener encode event_from_json event_to_json find_event_type new_id
+        Event EventBus EventEmitter EventListener EventLog encode event_from_json event_to_json find_event_type new_id
+        read_event_log
     """,
     "tactician.guardrails": """
         AnyGuardrail Check CheckedInput CheckedOutput CheckedToolOutput Checker Guardrail GuardrailChecked

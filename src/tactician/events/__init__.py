@@ -7,6 +7,7 @@ it raises is logged and ends nothing. No event is built when nobody listens. Eve
 from tactician.events.bus import EventBus, EventEmitter, EventListener
 from tactician.events.encoding import encode, event_from_json, event_to_json
 from tactician.events.event import Event, find_event_type, new_id
+from tactician.events.log import EventLog, read_event_log
 
 __all__ = [
     "Event",
@@ -16,6 +17,8 @@ __all__ = [
     "event_to_json",
     "event_from_json",
     "find_event_type",
+    "EventLog",
+    "read_event_log",
     "encode",
     "new_id",
 ]

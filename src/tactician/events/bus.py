@@ -75,17 +75,24 @@ class EventEmitter:
         run_id: the run.
         path: the names of the runs that led there, outermost first.
         clock: the time of the events.
+        parent_id: the id of the process or run around it, if there is one.
     """
 
-    __slots__ = ("bus", "clock", "path", "run_id")
+    __slots__ = ("bus", "clock", "parent_id", "path", "run_id")
 
     def __init__(
-        self, bus: EventBus, run_id: str = "", path: tuple[str, ...] = (), clock: Clock = SYSTEM_CLOCK
+        self,
+        bus: EventBus,
+        run_id: str = "",
+        path: tuple[str, ...] = (),
+        clock: Clock = SYSTEM_CLOCK,
+        parent_id: str | None = None,
     ) -> None:
         self.bus = bus
         self.run_id = run_id
         self.path = path
         self.clock = clock
+        self.parent_id = parent_id
 
     @property
     def is_observed(self) -> bool:
@@ -101,12 +108,17 @@ class EventEmitter:
             **fields: the fields of the event, without those that the run gives.
         """
         if self.bus.is_observed:
-            given = {"run_id": self.run_id, "path": self.path, "time": self.clock.time(), **fields}
+            given = {**self._common(), **fields}
             self.bus.emit(kind(*args, **given))  # type: ignore[arg-type]  # P cannot say that events have these fields
+
+    def _common(self) -> dict[str, object]:
+        return {"run_id": self.run_id, "parent_id": self.parent_id, "path": self.path, "time": self.clock.time()}
 
     def to(self, bus: EventBus) -> EventEmitter:
         """Return an emitter for the same run whose events reach the listeners of another bus too."""
-        return EventEmitter(EventBus(*self.bus.listeners, parent=bus), self.run_id, self.path, self.clock)
+        return EventEmitter(
+            EventBus(*self.bus.listeners, parent=bus), self.run_id, self.path, self.clock, self.parent_id
+        )
 
     @classmethod
     def __get_pydantic_core_schema__(cls, *_: object) -> object:

@@ -27,6 +27,7 @@ class Event:
 
     Attributes:
         run_id: the id of the run; empty for what happens outside of runs, as in a router that is called directly.
+        parent_id: the id of the process or run around it, if there is one.
         path: the names of the runs that led there, outermost first.
         id: a random id of the event.
         time: when the event happened, in seconds since the epoch.
@@ -35,6 +36,7 @@ class Event:
     type: ClassVar[str] = "Event"
 
     run_id: str = ""
+    parent_id: str | None = field(default=None, compare=False)
     path: tuple[str, ...] = ()
     id: str = field(default_factory=new_id, compare=False)
     time: float = field(default_factory=time, compare=False)

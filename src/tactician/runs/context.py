@@ -163,7 +163,7 @@ class RunContext:
     @property
     def emitter(self) -> EventEmitter:
         """What emits events of this run where there is no context, as in a request to a model."""
-        return EventEmitter(self.services.bus, self.run_id, self.path, self.services.clock)
+        return EventEmitter(self.services.bus, self.run_id, self.path, self.services.clock, self.parent_id)
 
     def emit(self, kind: Callable[P, Event], /, *args: P.args, **fields: P.kwargs) -> None:
         """Build an event of this run, and pass it on to all who listen. When nobody does, build nothing.
