@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from pathlib import Path
 from typing import Annotated, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
+from tactician.documents import DocumentModel, UnreadableFileError, load_document, validate_document
 from tactician.errors import ConfigurationError
 
 FILE_NAME = "tactician.toml"
@@ -18,13 +18,11 @@ PATH_VARIABLE = "TACTICIAN_CONFIG"
 _Dollars: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class PriceSettings(BaseModel):
+class PriceSettings(DocumentModel):
     """What a model costs, in US dollars per million tokens: a line of `[models.prices]`.
 
     Without prices of their own, cached tokens cost what input costs.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     input: _Dollars
     output: _Dollars
@@ -32,7 +30,7 @@ class PriceSettings(BaseModel):
     cache_write: _Dollars | None = None
 
 
-class ModelSettings(BaseModel):
+class ModelSettings(DocumentModel):
     """The `[models]` table.
 
     Attributes:
@@ -44,8 +42,6 @@ class ModelSettings(BaseModel):
         prices: prices of one's own, by the beginning of `model` or `instance:model`; the longest that fits wins.
         facts: profiles of models, before the built-in ones: see `tactician.llm.model_profiles`.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     default: str | None = None
     default_embedding: str | None = None
@@ -75,19 +71,17 @@ class ModelSettings(BaseModel):
         return model
 
 
-class ProcessSettings(BaseModel):
+class ProcessSettings(DocumentModel):
     """The `[process]` table.
 
     Attributes:
         store: where the command line keeps processes where nobody names a store: a SQLite file, or a database URL.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     store: str | None = None
 
 
-class PlatformSettings(BaseModel):
+class PlatformSettings(DocumentModel):
     """The `[platform]` table.
 
     Attributes:
@@ -97,15 +91,13 @@ class PlatformSettings(BaseModel):
         goal_cutoff: how sure it has to be of a goal, from 0 to 1.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     personality: str | None = None
     ranking_model: str | None = None
     agent_cutoff: float = Field(default=0.6, ge=0, le=1)
     goal_cutoff: float = Field(default=0.6, ge=0, le=1)
 
 
-class ToolGroupSettings(BaseModel):
+class ToolGroupSettings(DocumentModel):
     """A table `[tool_groups.<name>]`: a tool group that is made of tools of others.
 
     Attributes:
@@ -117,8 +109,6 @@ class ToolGroupSettings(BaseModel):
         permissions: what they reach outside of the program.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     tools: tuple[str, ...] = Field(min_length=1)
     description: str = ""
     provider: str = ""
@@ -126,15 +116,13 @@ class ToolGroupSettings(BaseModel):
     permissions: tuple[Literal["internet_access", "host_access"], ...] = ()
 
 
-class PromptSettings(BaseModel):
+class PromptSettings(DocumentModel):
     """A table `[prompts.<name>]`: a provider of prompts.
 
     Attributes:
         kind: what it is; the keys of `langfuse` are in the environment.
         folder: where the prompts of a `folder` are, seen from the working directory.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: Literal["folder", "langfuse"] = "folder"
     folder: str | None = Field(default=None, min_length=1)
@@ -146,22 +134,18 @@ class PromptSettings(BaseModel):
         return self
 
 
-class TemplateSettings(BaseModel):
+class TemplateSettings(DocumentModel):
     """The `[templates]` table.
 
     Attributes:
         folder: where the Jinja templates of prompts are, seen from the working directory; `prompts`, when `None`.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     folder: str | None = Field(default=None, min_length=1)
 
 
-class Settings(BaseModel):
+class Settings(DocumentModel):
     """All that `tactician.toml` can say."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     models: ModelSettings = Field(default_factory=ModelSettings)
     process: ProcessSettings = Field(default_factory=ProcessSettings)
@@ -177,19 +161,17 @@ def load_settings(path: str | Path | None = None) -> Settings:
     Without any of these, the defaults.
 
     Raises:
-        ConfigurationError: when a named file is missing, is not TOML, or has a setting that does not exist.
+        ConfigurationError: when a named file is missing, or a file is not TOML; with every setting that does not exist
+            or has a wrong value.
     """
     named = path or os.environ.get(PATH_VARIABLE)
     file = Path(named or FILE_NAME)
     try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
-        return Settings.model_validate(data)
-    except FileNotFoundError:
+        document = load_document(file, format="toml")
+    except UnreadableFileError as error:
+        if not isinstance(error.__cause__, FileNotFoundError):
+            raise
         if named is None:
             return Settings()
         raise ConfigurationError(f"{file}: the configuration file does not exist") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigurationError(f"{file}: cannot be read as TOML: {error}") from error
-    except ValidationError as error:
-        problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        raise ConfigurationError(f"{file}: {problems}") from error
+    return validate_document(document, Settings.model_validate, f"{file} is wrong")

@@ -325,7 +325,8 @@ def test_a_broken_configuration_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "tactician.toml").write_text("[models]\ndefalt = 'x'\n", encoding="utf-8")
     done = tactician("models", cwd=tmp_path)
     assert done.code == 2
-    assert "tactician.toml: models.defalt" in done.err
+    assert "tactician.toml is wrong:" in done.err
+    assert "line 2: models.defalt: there is no such field; did you mean 'default'?" in done.err
 
 
 def test_plan_needs_a_planned_agent(tmp_path: Path) -> None:

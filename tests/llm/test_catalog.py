@@ -289,11 +289,11 @@ class TestSettings:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            ("[model]\n", "model: Extra inputs are not permitted"),
-            ("[models]\ndefualt = 'x'", r"models\.defualt: Extra inputs are not permitted"),
-            ("[models]\ndefault = 7", r"models\.default: Input should be a valid string"),
-            ("[models]\nroles = {a = 1}\ndefault = 2", r"models\.default: .*; models\.roles\.a: "),
-            ("models = ", "cannot be read as TOML"),
+            ("[model]\n", "line 1: model: there is no such field; did you mean 'models'"),
+            ("[models]\ndefualt = 'x'", r"line 2: models\.defualt: there is no such field; did you mean 'default'"),
+            ("[models]\ndefault = 7", r"line 2: models\.default: Input should be a valid string"),
+            ("[models]\nroles = {a = 1}\ndefault = 2", r"line 3: models\.default: .*\n  - line 2: models\.roles\.a: "),
+            ("models = ", "line 1: it is not TOML: Invalid value"),
         ],
     )
     def test_mistakes_are_named_with_the_file(self, tmp_path: Path, content: str, message: str) -> None:
@@ -308,7 +308,7 @@ class TestSettings:
     def test_a_file_that_is_no_text(self, tmp_path: Path) -> None:
         (tmp_path / "t.toml").write_bytes(b"\xff\xfe")
 
-        with pytest.raises(ConfigurationError, match="cannot be read as TOML"):
+        with pytest.raises(ConfigurationError, match="it cannot be read: the file is not UTF-8"):
             load_settings(tmp_path / "t.toml")
 
     def test_a_named_file_has_to_exist(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

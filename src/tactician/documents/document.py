@@ -66,14 +66,16 @@ def read_document(
     return Document(_parse(text, format, limits), text, format, file)
 
 
-def load_document(file: Path, limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS) -> Document:
-    """Return the document in a file, whose name says the format.
+def load_document(
+    file: Path, limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS, *, format: Format | None = None
+) -> Document:
+    """Return the document in a file, whose name says the format where nothing else does.
 
     Raises:
         DocumentError: when the file cannot be read, is not of its format, or exceeds the limits.
     """
     subject = f"{file} is wrong"
-    if (kind := FORMATS.get(file.suffix.lower())) is None:
+    if (kind := format or FORMATS.get(file.suffix.lower())) is None:
         raise DocumentError(subject, [Problem("", f"its name has to end in {', '.join(FORMATS)}")])
     text = read_text(file, limits.size)
     try:

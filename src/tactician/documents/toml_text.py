@@ -24,7 +24,7 @@ _LINE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
 
 def parse_toml(text: str, limits: DocumentLimits) -> Data:
-    """Return the data of a TOML text, dates and times as texts.
+    """Return the data of a TOML text. What JSON cannot express is a text: dates, times, `nan` and `inf`.
 
     Raises:
         UnreadableTextError: when the text is not TOML, has a name twice in a table, or exceeds the limits.
@@ -32,11 +32,11 @@ def parse_toml(text: str, limits: DocumentLimits) -> Data:
     check_text(text, limits)
     _check_depth(text, limits)
     try:
-        data = _convert(tomllib.loads(text, parse_float=parse_float))
+        data = _convert(tomllib.loads(text, parse_float=_parse_number))
     except tomllib.TOMLDecodeError as error:
-        message, line = str(error), _LINE.search(str(error))
-        number = int(line[1]) if line and line[1] else None
-        raise UnreadableTextError(f"it is not TOML: {_LINE.sub('', message)}", number) from None
+        found = _LINE.search(message := str(error))
+        line = int(found[1]) if found and found[1] else text.count("\n") + 1
+        raise UnreadableTextError(f"it is not TOML: {_LINE.sub('', message)}", line) from None
     except (ValueError, RecursionError) as error:  # an integer of thousands of digits
         raise UnreadableTextError(f"it is not TOML: {error}") from None
     check_data(data, limits)
@@ -63,6 +63,10 @@ def _check_depth(text: str, limits: DocumentLimits) -> None:
                 dots = 0
         if brackets + dots > limits.depth:
             raise too_deep(limits, line)
+
+
+def _parse_number(token: str) -> float | str:
+    return token if token.endswith(("nan", "inf")) else parse_float(token)
 
 
 def _tokens(text: str) -> Iterator[tuple[str, int]]:
