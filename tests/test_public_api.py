@@ -31,10 +31,10 @@ PUBLIC = {
     """,
     "tactician.ai": "Ai",
     "tactician.blueprint": """
-        AgentBlueprint AgentRegistry Blueprint BlueprintWarning Builder DEFAULT_LIMITS Difference Followed
-        FunctionBlueprint HierarchicalBlueprint Limits NetworkBlueprint Node Outline ParallelBlueprint
-        PlannedBlueprint Reference RouterBlueprint Snapshot SupervisorBlueprint blueprint_of blueprint_type
-        definition_of differences_between followed json_schema outline_of
+        AgentBlueprint AgentRegistry Blueprint BlueprintRef BlueprintWarning Builder DEFAULT_LIMITS Difference Exporter
+        FunctionBlueprint HierarchicalBlueprint Limits NetworkBlueprint Node Outline ParallelBlueprint PlannedBlueprint
+        ResolvedBlueprint RouterBlueprint SupervisorBlueprint blueprint_of blueprint_type definition_of
+        differences_between export_blueprint exports json_schema outline_of resolve_references
     """,
     "tactician.cli": "main",
     "tactician.conversation": """

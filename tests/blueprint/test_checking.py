@@ -7,9 +7,9 @@ from typing import Literal
 
 import pytest
 
-from tactician import Agent, Blueprint, Runnable
+from tactician import Agent, Blueprint
 from tactician.agents import BaseRunnable
-from tactician.blueprint import Builder, Limits, Node, Snapshot
+from tactician.blueprint import Builder, Limits, Node
 from tactician.blueprint.blueprint import KINDS
 from tactician.errors import BlueprintError, Problem
 from tests.blueprint import acme
@@ -153,12 +153,8 @@ class Odd(Blueprint):
     members: tuple[int, ...]
     inner: Node
 
-    def assembled(self, builder: Builder) -> BaseRunnable[object] | None:
+    def build_with(self, builder: Builder) -> BaseRunnable[object] | None:
         return builder.node(self.inner, "inner")
-
-    @classmethod
-    def taken_from(cls, runnable: Runnable, snapshot: Snapshot) -> None:
-        """Nothing is odd."""
 
 
 def test_types_of_ones_own_are_left_out_with_what_they_need(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -186,8 +186,7 @@ class TestCheck:
             tmp_path / "acme_odd.py",
             "from typing import Literal\nfrom tactician.blueprint import Blueprint, blueprint_type\n"
             "@blueprint_type('odd')\nclass Odd(Blueprint):\n    type: Literal['odd'] = 'odd'\n"
-            "    def assembled(self, builder): raise SystemExit('odd')\n"
-            "    @classmethod\n    def taken_from(cls, runnable, snapshot): return None\n",
+            "    def build_with(self, builder): raise SystemExit('odd')\n",
         )
         put(tmp_path / "ends.json", json.dumps(agent("A", toolClassNames=["acme_ends.run"])))
         put(tmp_path / "odd.json", '{"type": "odd"}')

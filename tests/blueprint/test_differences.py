@@ -8,7 +8,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from tactician import Blueprint
-from tactician.blueprint import Difference, Limits, Outline, differences_between, followed, outline_of
+from tactician.blueprint import (
+    Difference,
+    Limits,
+    Outline,
+    differences_between,
+    export_blueprint,
+    outline_of,
+    resolve_references,
+)
 from tests.blueprint.constellations import AnyRunnable, constellations
 from tests.blueprint.test_examples import HIERARCHY, NETWORK, PARALLEL, ROUTER, SUPERVISOR, SUPPORT, agent
 
@@ -225,7 +233,7 @@ class TestTexts:
 @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(constellations(depth=6), constellations(depth=6))
 def test_equal_blueprints_and_only_those_do_not_differ(one: AnyRunnable, other: AnyRunnable) -> None:
-    first, second = Blueprint.of(one, strict=True), Blueprint.of(other, strict=True)
+    first, second = export_blueprint(one, strict=True), export_blueprint(other, strict=True)
     assert differences_between(first, Blueprint.from_yaml(first.to_yaml())) == ()
     assert bool(differences_between(first, second)) == (first != second)
     assert len(differences_between(first, second)) == len(differences_between(second, first))
@@ -241,20 +249,20 @@ class TestFollowing:
         (tmp_path / "inner/billing.json").write_text(json.dumps(target), "utf-8")
 
         desk = Blueprint.from_file(tmp_path / "desk.json")
-        found = followed(desk, environment={"FOLDER": "inner"})
+        found = resolve_references(desk, environment={"FOLDER": "inner"})
 
         assert found.problems == ()
         assert found.blueprint == Blueprint.from_data(
             router(SALES, route("Billing", "Bills and refunds", instructions="Help."))
         )
         assert {file.resolve() for file in found.files} == {tmp_path / "inner/billing.json", tmp_path / "inner/a.md"}
-        named = followed(desk, environment={"FOLDER": "inner"}, texts=False).blueprint.to_json()
+        named = resolve_references(desk, environment={"FOLDER": "inner"}, texts=False).blueprint.to_json()
         assert '"path": "a.md"' in named
         assert "$ref" not in named
 
     def test_what_refers_to_nothing_is_the_same_object(self) -> None:
         blueprint = Blueprint.from_data(ROUTER)
-        assert followed(blueprint).blueprint is blueprint
+        assert resolve_references(blueprint).blueprint is blueprint
 
     def test_what_cannot_be_read_is_left_and_told_with_its_place(self, tmp_path: Path) -> None:
         file = tmp_path / "desk.yaml"
@@ -269,7 +277,7 @@ class TestFollowing:
             "utf-8",
         )
         blueprint = Blueprint.from_file(file)
-        found = followed(blueprint, root=tmp_path, environment={})
+        found = resolve_references(blueprint, root=tmp_path, environment={})
 
         assert found.blueprint == blueprint
         assert [(one.path, one.line) for one in found.problems] == [
@@ -289,7 +297,7 @@ class TestFollowing:
             inner = {"$ref": f"{number + 1}.json"}
             data = {"type": "parallel", "name": "P", "members": [inner, inner]}
             (tmp_path / f"{number}.json").write_text(json.dumps(data if number < 19 else agent("A")), "utf-8")
-        found = followed(Blueprint.from_file(tmp_path / "0.json"), limits=Limits(nodes=100))
+        found = resolve_references(Blueprint.from_file(tmp_path / "0.json"), limits=Limits(nodes=100))
         assert [one.message for one in found.problems] == ["more than 100 references are not followed"]
 
     @pytest.mark.parametrize("files", [40, 400])
@@ -298,7 +306,7 @@ class TestFollowing:
             data = {"type": "parallel", "name": "P", "members": [{"$ref": f"{number + 1}.json"}]}
             (tmp_path / f"{number}.json").write_text(json.dumps(data if number < files - 1 else agent("A")), "utf-8")
         blueprint = Blueprint.from_file(tmp_path / "0.json")
-        problems = followed(blueprint).problems
+        problems = resolve_references(blueprint).problems
         assert [one.message for one in problems] == [
             one.message for one in blueprint.problems(environment={"OPENROUTER_API_KEY": "k"})
         ]
@@ -364,5 +372,5 @@ class TestOutline:
         (tmp_path / "b.json").write_text(
             json.dumps({"type": "parallel", "name": "P", "members": [{"$ref": "a.json"}]}), "utf-8"
         )
-        found = outline_of(followed(Blueprint.from_file(tmp_path / "b.json")).blueprint)
+        found = outline_of(resolve_references(Blueprint.from_file(tmp_path / "b.json")).blueprint)
         assert [one.file for one in (found, *found.inner)] == [tmp_path / "b.json", tmp_path / "a.json"]

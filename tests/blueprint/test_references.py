@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tactician import Blueprint
-from tactician.blueprint import Limits, followed
+from tactician.blueprint import Limits, resolve_references
 from tactician.errors import Problem
 from tests.blueprint.constellations import KEYS
 from tests.blueprint.test_examples import agent
@@ -24,7 +24,9 @@ def naming(folder: Path, inner: Mapping[str, object], times: int) -> Blueprint:
 
 def problems_of(blueprint: Blueprint, limits: Limits) -> list[Problem]:
     built = list(blueprint.problems(environment=KEYS, limits=limits))
-    assert [one.message for one in followed(blueprint, limits=limits).problems] == [one.message for one in built]
+    assert [one.message for one in resolve_references(blueprint, limits=limits).problems] == [
+        one.message for one in built
+    ]
     return built
 
 

@@ -12,9 +12,9 @@ from typing import Literal
 
 import pytest
 
-from tactician import Agent, RouterAgent, Runnable
+from tactician import Agent, RouterAgent
 from tactician.agents import BaseRunnable
-from tactician.blueprint import AgentRegistry, Blueprint, Builder, Limits, Snapshot
+from tactician.blueprint import AgentRegistry, Blueprint, Builder, Limits
 from tactician.blueprint.blueprint import KINDS
 from tactician.errors import AgentNotFoundError, BlueprintError, ConfigurationError
 from tactician.llm import ToolSpec
@@ -358,12 +358,8 @@ class TestWatching:
         class Odd(Blueprint):
             type: Literal["odd"] = "odd"
 
-            def assembled(self, builder: Builder) -> BaseRunnable[object] | None:
+            def build_with(self, builder: Builder) -> BaseRunnable[object] | None:
                 raise failure
-
-            @classmethod
-            def taken_from(cls, runnable: Runnable, snapshot: Snapshot) -> None:
-                """Nothing is odd."""
 
         monkeypatch.setitem(KINDS, "odd", Odd)
         file = written(tmp_path / "support.json", "good")

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tactician import Blueprint
-from tactician.blueprint import Limits
+from tactician.blueprint import Limits, export_blueprint
 from tactician.errors import BlueprintError
 from tests.blueprint.constellations import ALLOW, KEYS, AnyRunnable, constellations
 from tests.blueprint.test_examples import EXAMPLES
@@ -81,7 +81,7 @@ def test_what_is_wrong_is_told_and_nothing_else(data: Json) -> None:
     with suppress(BlueprintError):
         blueprint = Blueprint.from_json(json.dumps(data), limits=LIMITS)
         made = blueprint.build(allow=ALLOW, environment=KEYS, limits=LIMITS)
-        assert built(Blueprint.of(made)).to_blueprint() == made.to_blueprint()
+        assert built(export_blueprint(made)).to_blueprint() == made.to_blueprint()
 
 
 @settings(max_examples=400, deadline=None)

@@ -33,9 +33,11 @@ from tactician.blueprint import (
     AgentBlueprint,
     BlueprintWarning,
     Builder,
-    Snapshot,
+    Exporter,
     blueprint_type,
     definition_of,
+    export_blueprint,
+    exports,
 )
 from tactician.conversation import ContextStrategy, SlidingWindow, TextCounter, TokenCounter, Window
 from tactician.errors import BlueprintError, DeclarationError
@@ -264,7 +266,7 @@ class TestPlannedAgents:
         }
 
     def test_an_instance_is_as_good_as_its_agent(self) -> None:
-        assert Blueprint.of(AgentNetwork("N", cast("list[Runnable]", [acme.Teller(), acme.Teller(3)]))).to_data()[
+        assert export_blueprint(AgentNetwork("N", cast("list[Runnable]", [acme.Teller(), acme.Teller(3)]))).to_data()[
             "peers"
         ] == [
             {"type": "planned", "className": "tests.blueprint.acme.Teller"},
@@ -324,19 +326,19 @@ class TestFunctions:
 
 class TestTypesOfOnesOwn:
     async def test_a_registered_type_is_one_of_them(self) -> None:
-        @blueprint_type("test_odd", Odd)
+        @blueprint_type("test_odd")
         class OddBlueprint(Blueprint):
             type: Literal["test_odd"] = "test_odd"
             name: str
 
-            def assembled(self, builder: Builder) -> Odd | None:
+            def build_with(self, builder: Builder) -> Odd | None:
                 if self.name == "wrong":
                     builder.problem("that is no name", "name")
-                return builder.tried(lambda: Odd(self.name))
+                return builder.attempt(lambda: Odd(self.name))
 
-            @classmethod
-            def taken_from(cls, runnable: Runnable, snapshot: Snapshot) -> Blueprint | None:
-                return snapshot.made(cls, {"name": runnable.name})
+        @exports(Odd)
+        def export_odd(odd: Odd, exporter: Exporter) -> OddBlueprint | None:
+            return exporter.make(OddBlueprint, {"name": odd.name})
 
         data = {"type": "parallel", "name": "P", "members": [{"type": "test_odd", "name": "O"}]}
         made = Blueprint.from_data(data).build()

@@ -135,7 +135,7 @@ class BaseRunnable(ABC, Generic[T_co]):
     def to_blueprint(self, *, strict: bool = False) -> BlueprintLike:
         """Return the blueprint of this Runnable and of all that it is made of.
 
-        The object is a `tactician.Blueprint`; `Blueprint.of(runnable)` is the same with that static type.
+        The object is a `tactician.Blueprint`; `tactician.blueprint.export_blueprint` is the same with that static type.
 
         Args:
             strict: refuse to leave out tools that no import would find again; else a `BlueprintWarning` names them.

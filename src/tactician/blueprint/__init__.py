@@ -4,19 +4,22 @@ from tactician.agents import BLUEPRINTS, DEFINITIONS
 from tactician.blueprint import definitions
 from tactician.blueprint.agents import AgentBlueprint, SupervisorBlueprint
 from tactician.blueprint.blueprint import Blueprint, Node, blueprint_type
-from tactician.blueprint.building import Builder
-from tactician.blueprint.constellations import NetworkBlueprint, ParallelBlueprint, RouterBlueprint
+from tactician.blueprint.builder import Builder
+from tactician.blueprint.constellations import (
+    HierarchicalBlueprint,
+    NetworkBlueprint,
+    ParallelBlueprint,
+    RouterBlueprint,
+)
 from tactician.blueprint.definitions import blueprint_of, definition_of
 from tactician.blueprint.differences import Difference, differences_between
-from tactician.blueprint.following import Followed, followed
-from tactician.blueprint.hierarchies import HierarchicalBlueprint
-from tactician.blueprint.limits import DEFAULT_LIMITS, Limits
+from tactician.blueprint.exporter import BlueprintWarning, Exporter, export_blueprint, exports
 from tactician.blueprint.named import FunctionBlueprint, PlannedBlueprint
+from tactician.blueprint.origin import DEFAULT_LIMITS, Limits
 from tactician.blueprint.outline import Outline, outline_of
-from tactician.blueprint.references import Reference
+from tactician.blueprint.references import BlueprintRef, ResolvedBlueprint, resolve_references
 from tactician.blueprint.registry import AgentRegistry
 from tactician.blueprint.schema import json_schema
-from tactician.blueprint.snapshot import BlueprintWarning, Snapshot
 
 __all__ = [
     "Blueprint",
@@ -28,11 +31,11 @@ __all__ = [
     "HierarchicalBlueprint",
     "PlannedBlueprint",
     "FunctionBlueprint",
-    "Reference",
+    "BlueprintRef",
     "AgentRegistry",
     "json_schema",
-    "followed",
-    "Followed",
+    "resolve_references",
+    "ResolvedBlueprint",
     "differences_between",
     "Difference",
     "outline_of",
@@ -42,12 +45,14 @@ __all__ = [
     "BlueprintWarning",
     "Limits",
     "DEFAULT_LIMITS",
+    "export_blueprint",
     "blueprint_type",
+    "exports",
     "Node",
     "Builder",
-    "Snapshot",
+    "Exporter",
 ]
 
 # Agents declare these ports, since no layer knows those above it.
-BLUEPRINTS.bind(Blueprint.of)
+BLUEPRINTS.bind(export_blueprint)
 DEFINITIONS.bind(definitions)

@@ -13,10 +13,9 @@ from pydantic import AfterValidator, ConfigDict, model_validator
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from tactician.blueprint.blueprint import Node
-from tactician.blueprint.building import Builder
-from tactician.blueprint.parts import Name, Part, ToolName, needing
-from tactician.blueprint.pending import LATER_IN_TEXT
-from tactician.blueprint.snapshot import Snapshot, is_plainly_made
+from tactician.blueprint.builder import Builder
+from tactician.blueprint.exporter import Exporter, is_plainly_made
+from tactician.blueprint.schema_base import DEFERRED_IN_TEXT, Name, Part, ToolName, require_field
 from tactician.blueprint.type_names import TypeName
 from tactician.documents import Data
 from tactician.guardrails import (
@@ -35,10 +34,10 @@ from tactician.guardrails import (
 from tactician.loop import Handoff, handoff, output_type
 from tactician.names import NameProblem, path_of
 from tactician.tools import FunctionTool, RunnableTool, Tool, ToolLike, as_tool
-from tactician.tools import tools_of as methods_of
+from tactician.tools import tools_of as tools_of_object
 
 G = TypeVar("G", bound=AnyGuardrail)
-TypeText: TypeAlias = Annotated[str, AfterValidator(lambda text: str(TypeName.of(text))), LATER_IN_TEXT]
+TypeText: TypeAlias = Annotated[str, AfterValidator(lambda text: str(TypeName.of(text))), DEFERRED_IN_TEXT]
 _GUARDRAILS: Mapping[str, tuple[type[AnyGuardrail], Callable[[GuardrailLike], AnyGuardrail]]] = {
     "inputGuardrails": (InputGuardrail, as_input_guardrail),
     "outputGuardrails": (OutputGuardrail, as_output_guardrail),
@@ -51,7 +50,7 @@ _AWARENESS = inspect.signature(Handoff).parameters["awareness"].default
 class GuardrailPart(Part):
     """A guardrail: the name by which it is registered, or that of its class or function."""
 
-    model_config = ConfigDict(json_schema_extra={"anyOf": [needing("registryId"), needing("className")]})
+    model_config = ConfigDict(json_schema_extra={"anyOf": [require_field("registryId"), require_field("className")]})
 
     registry_id: Name | None = None
     class_name: Name | None = None
@@ -85,35 +84,35 @@ class AgentToolPart(Part):
     target: Node
 
 
-def tools_of(names: Sequence[str], agents: Sequence[AgentToolPart], builder: Builder) -> list[ToolLike]:
+def build_tools(names: Sequence[str], agents: Sequence[AgentToolPart], builder: Builder) -> list[ToolLike]:
     """The tools that these names stand for, and these agents as tools."""
     tools: list[ToolLike] = []
     for place, name in enumerate(names):
-        tools += builder.tried(partial(_tools_named, name, builder), "toolClassNames", place) or ()
+        tools += builder.attempt(partial(_tools_named, name, builder), "toolClassNames", place) or ()
     for place, part in enumerate(agents):
         if (target := builder.node(part.target, "agentTools", place, "target")) is not None:
             tools.append(target.as_tool(part.name, part.description))
     return tools
 
 
-def tool_parts(tools: Iterable[Tool], snapshot: Snapshot) -> tuple[tuple[str, ...], tuple[AgentToolPart, ...]]:
+def export_tools(tools: Iterable[Tool], exporter: Exporter) -> tuple[tuple[str, ...], tuple[AgentToolPart, ...]]:
     """The names of tools, and the agents that are tools."""
     plain: list[Tool] = []
     agents: list[AgentToolPart] = []
     for tool in tools:
         if not isinstance(tool, RunnableTool):
             plain.append(tool)
-        elif (target := snapshot.node(tool.runnable, "agentTools", len(agents), "target")) is not None:
+        elif (target := exporter.node(tool.runnable, "agentTools", len(agents), "target")) is not None:
             agents.append(AgentToolPart(name=tool.name, description=tool.spec.description, target=target))
-    return tuple(_names_of(plain, snapshot)), tuple(agents)
+    return tuple(_names_of(plain, exporter)), tuple(agents)
 
 
-def handoffs_of(parts: Sequence[HandoffPart], builder: Builder) -> list[Handoff[object]]:
+def build_handoffs(parts: Sequence[HandoffPart], builder: Builder) -> list[Handoff[object]]:
     """The handoffs that parts describe."""
     made: list[Handoff[object]] = []
     for place, part in enumerate(parts):
         here = builder.at("handoffs", place)
-        wanted = type_of(part.propagated_output_type, here, "propagatedOutputType")
+        wanted = find_type(part.propagated_output_type, here, "propagatedOutputType")
         if (target := here.node(part.target, "target")) is not None:
             awareness = _AWARENESS if part.awareness is None else part.awareness or None
             one = handoff(target, part.name, part.description, propagated_output_type=wanted, awareness=awareness)
@@ -121,11 +120,11 @@ def handoffs_of(parts: Sequence[HandoffPart], builder: Builder) -> list[Handoff[
     return made
 
 
-def handoff_parts(handoffs: Iterable[Handoff[object]], snapshot: Snapshot) -> tuple[HandoffPart, ...]:
+def export_handoffs(handoffs: Iterable[Handoff[object]], exporter: Exporter) -> tuple[HandoffPart, ...]:
     """What is to be said of handoffs."""
     parts: list[HandoffPart] = []
     for place, one in enumerate(handoffs):
-        here = snapshot.at("handoffs", place)
+        here = exporter.at("handoffs", place)
         if one.history is not None:
             here.problem(f"{one.name}: a filter of the history has no place in a blueprint")
         if (target := here.node(one.target, "target")) is None:
@@ -141,7 +140,7 @@ def handoff_parts(handoffs: Iterable[Handoff[object]], snapshot: Snapshot) -> tu
     return tuple(parts)
 
 
-def guardrails_of(parts: Sequence[GuardrailPart] | None, builder: Builder, field: str) -> list[GuardrailLike]:
+def build_guardrails(parts: Sequence[GuardrailPart] | None, builder: Builder, field: str) -> list[GuardrailLike]:
     """The guardrails that the parts of this field name."""
     kind, as_guardrail = _GUARDRAILS[field]
 
@@ -150,24 +149,24 @@ def guardrails_of(parts: Sequence[GuardrailPart] | None, builder: Builder, field
             return registry.find(kind, part.registry_id)
         return as_guardrail(cast("GuardrailLike", builder.names.find(part.class_name or "")))
 
-    tried = (builder.tried(partial(found, part), field, place) for place, part in enumerate(parts or ()))
+    tried = (builder.attempt(partial(found, part), field, place) for place, part in enumerate(parts or ()))
     return [one for one in tried if one is not None]
 
 
-def guardrail_parts(used: Iterable[AnyGuardrail], snapshot: Snapshot, field: str) -> tuple[GuardrailPart, ...]:
+def export_guardrails(used: Iterable[AnyGuardrail], exporter: Exporter, field: str) -> tuple[GuardrailPart, ...]:
     """What is to be said of guardrails. One that nobody would find again is a problem: it may not be left out."""
     parts: list[GuardrailPart] = []
     for place, one in enumerate(used):
         named = None if one.registered is not None else _guardrail_name(one)
         if one.registered is None and named is None:
             give = f'give it a name, as in @guardrails.{one.kind}_guardrail("{one.name}")'
-            snapshot.problem(f"no name finds the guardrail {one.name!r}; {give}", field, place)
+            exporter.problem(f"no name finds the guardrail {one.name!r}; {give}", field, place)
         else:
             parts.append(GuardrailPart(registry_id=one.registered, class_name=named))
     return tuple(parts)
 
 
-def type_of(name: str | None, builder: Builder, field: str) -> type[object] | None:
+def find_type(name: str | None, builder: Builder, field: str) -> type[object] | None:
     """The type of that name."""
 
     def find(one: str) -> type[object]:
@@ -183,14 +182,14 @@ def type_of(name: str | None, builder: Builder, field: str) -> type[object] | No
             raise NameProblem(f"{text!r} has no JSON form: {str(error).splitlines()[0]}") from error
         return kind
 
-    return None if name is None else builder.tried(lambda: made(name), field)
+    return None if name is None else builder.attempt(lambda: made(name), field)
 
 
 def _tools_named(name: str, builder: Builder) -> Sequence[Tool]:
     found = builder.names.find(name)
     if isinstance(found, type):
         made = builder.names.made(name, found)
-        return (made,) if isinstance(made, Tool) else methods_of(made)
+        return (made,) if isinstance(made, Tool) else tools_of_object(made)
     return (_tool_of(found) if isinstance(found, FunctionType) else as_tool(cast("ToolLike", found)),)
 
 
@@ -200,7 +199,7 @@ def _tool_of(function: FunctionType) -> Tool:
     return as_tool(function)
 
 
-def _names_of(tools: Sequence[Tool], snapshot: Snapshot) -> Iterator[str]:
+def _names_of(tools: Sequence[Tool], exporter: Exporter) -> Iterator[str]:
     whole: set[int] = set()
     for tool in tools:
         owner = getattr(getattr(tool, "__wrapped__", None), "__self__", None)
@@ -213,12 +212,12 @@ def _names_of(tools: Sequence[Tool], snapshot: Snapshot) -> Iterator[str]:
             yield name
         else:
             why = "no import finds it, or it cannot be made without arguments"
-            snapshot.left_out(f"the tool {tool.name!r}: {why}", "toolClassNames")
+            exporter.left_out(f"the tool {tool.name!r}: {why}", "toolClassNames")
 
 
 def _has_all(owner: object, tools: Sequence[Tool]) -> bool:
     theirs = {one.name for one in tools if getattr(getattr(one, "__wrapped__", None), "__self__", None) is owner}
-    return {one.name for one in methods_of(owner)} == theirs
+    return {one.name for one in tools_of_object(owner)} == theirs
 
 
 def _tool_name(tool: Tool, owner: object) -> str | None:

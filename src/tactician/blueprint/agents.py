@@ -13,22 +13,30 @@ from tactician.blueprint.abilities import (
     GuardrailPart,
     HandoffPart,
     TypeText,
-    guardrail_parts,
-    guardrails_of,
-    handoff_parts,
-    handoffs_of,
-    tool_parts,
-    tools_of,
-    type_of,
+    build_guardrails,
+    build_handoffs,
+    build_tools,
+    export_guardrails,
+    export_handoffs,
+    export_tools,
+    find_type,
 )
 from tactician.blueprint.blueprint import Blueprint, Node, blueprint_type
-from tactician.blueprint.building import Builder
-from tactician.blueprint.contexts import autonomy_of, autonomy_part, context_part, strategy_of
-from tactician.blueprint.instructions import Instructions, instructions_of, instructions_part
-from tactician.blueprint.models import ModelParts, trace_part, traced
-from tactician.blueprint.parts import Flag, Name, Part, Positive, Seconds, Temperature
-from tactician.blueprint.settings import AutonomyPart, ContextPart, OptionsPart, ResponderPart, TracePart
-from tactician.blueprint.snapshot import Snapshot
+from tactician.blueprint.builder import Builder
+from tactician.blueprint.exporter import Exporter, exports
+from tactician.blueprint.models import ModelParts, OptionsPart, ResponderPart, TracePart, export_trace, set_trace
+from tactician.blueprint.schema_base import Flag, Name, Part, Positive, Seconds, Temperature
+from tactician.blueprint.turn_settings import (
+    AutonomyPart,
+    Instructions,
+    WindowPart,
+    build_autonomy,
+    build_instructions,
+    build_window,
+    export_autonomy,
+    export_instructions,
+    export_window,
+)
 from tactician.llm import TraceMetadata
 from tactician.runs import Runnable
 from tactician.tools import ToolGroup, snake_case
@@ -51,7 +59,7 @@ class AgentFields(Blueprint):
     output_guardrails: _Guardrails | None = None
     output_type: TypeText | None = None
     trace_metadata: TracePart | None = None
-    context_management: ContextPart | None = None
+    context_management: WindowPart | None = None
     # What agentle4j does not have.
     id: Name | None = None
     description: str | None = None
@@ -73,19 +81,19 @@ class AgentFields(Blueprint):
         settings = cast("AgentSettings", said)
         settings |= {
             "model": ModelParts(self.model, self.responder, self.temperature, self.options).built(builder),
-            "instructions": instructions_of(self.instructions, builder) or "",
-            "tools": tools_of(self.tool_class_names or (), self.agent_tools or (), builder),
-            "handoffs": handoffs_of(self.handoffs or (), builder),
+            "instructions": build_instructions(self.instructions, builder) or "",
+            "tools": build_tools(self.tool_class_names or (), self.agent_tools or (), builder),
+            "handoffs": build_handoffs(self.handoffs or (), builder),
             "tool_groups": self.tool_groups or (),
-            "input_guardrails": guardrails_of(self.input_guardrails, builder, "inputGuardrails"),
-            "output_guardrails": guardrails_of(self.output_guardrails, builder, "outputGuardrails"),
-            "tool_input_guardrails": guardrails_of(self.tool_input_guardrails, builder, "toolInputGuardrails"),
-            "tool_output_guardrails": guardrails_of(self.tool_output_guardrails, builder, "toolOutputGuardrails"),
+            "input_guardrails": build_guardrails(self.input_guardrails, builder, "inputGuardrails"),
+            "output_guardrails": build_guardrails(self.output_guardrails, builder, "outputGuardrails"),
+            "tool_input_guardrails": build_guardrails(self.tool_input_guardrails, builder, "toolInputGuardrails"),
+            "tool_output_guardrails": build_guardrails(self.tool_output_guardrails, builder, "toolOutputGuardrails"),
         }
         if self.context_management is not None:
-            settings["window"] = strategy_of(self.context_management, builder.at("contextManagement"))
+            settings["window"] = build_window(self.context_management, builder.at("contextManagement"))
         if (autonomy := self.autonomy) is not None:
-            settings["autonomy"] = builder.tried(lambda: autonomy_of(autonomy), "autonomy")
+            settings["autonomy"] = builder.attempt(lambda: build_autonomy(autonomy), "autonomy")
         return settings
 
 
@@ -99,11 +107,11 @@ PLAIN: Final = tuple(name for name in AgentFields.model_fields if name in AgentS
 """The settings of an agent that JSON has as they are."""
 
 
-def fields_of(agent: Agent[object], snapshot: Snapshot) -> dict[str, Any]:
+def export_fields(agent: Agent[object], exporter: Exporter) -> dict[str, Any]:
     """Return the fields of the blueprint of an agent."""
     spec, guards = agent.spec, agent.spec.guards
-    model, own = ModelParts.of(spec.model, snapshot), spec.source or spec.prompt
-    tool_names, agent_tools = tool_parts(spec.tools, snapshot)
+    model, own = ModelParts.of(spec.model, exporter), spec.source or spec.prompt
+    tool_names, agent_tools = export_tools(spec.tools, exporter)
     text = own if isinstance(own, str) else own.text
     window = spec.window
     plain = {name: value for name in PLAIN if (value := getattr(spec, name)) != getattr(AgentSpec, name)}
@@ -111,25 +119,25 @@ def fields_of(agent: Agent[object], snapshot: Snapshot) -> dict[str, Any]:
         **plain,
         "name": spec.name,
         "model": model.model,
-        "instructions": instructions_part(own, snapshot),
+        "instructions": export_instructions(own, exporter),
         "max_turns": spec.max_turns,
         "temperature": model.temperature,
         "responder": model.responder,
         "tool_class_names": tool_names,
-        "handoffs": handoff_parts(spec.handoffs, snapshot),
-        "input_guardrails": guardrail_parts(guards.input.all, snapshot, "inputGuardrails"),
-        "output_guardrails": guardrail_parts(guards.output, snapshot, "outputGuardrails"),
-        "output_type": snapshot.type_name(spec.output_type, "outputType"),
-        "trace_metadata": trace_part(_trace(agent.trace, model.trace)),
-        "context_management": None if window is None else context_part(window, snapshot.at("contextManagement")),
+        "handoffs": export_handoffs(spec.handoffs, exporter),
+        "input_guardrails": export_guardrails(guards.input.all, exporter, "inputGuardrails"),
+        "output_guardrails": export_guardrails(guards.output, exporter, "outputGuardrails"),
+        "output_type": exporter.type_name(spec.output_type, "outputType"),
+        "trace_metadata": export_trace(_trace(agent.trace, model.trace)),
+        "context_management": None if window is None else export_window(window, exporter.at("contextManagement")),
         "id": spec.id if spec.id != snake_case(spec.name) else None,
         "description": spec.description if spec.description != (text or spec.name) else None,
         "options": model.options,
-        "tool_groups": _group_names(spec.tool_groups, snapshot),
+        "tool_groups": _group_names(spec.tool_groups, exporter),
         "agent_tools": agent_tools or None,
-        "tool_input_guardrails": guardrail_parts(guards.tool_input, snapshot, "toolInputGuardrails") or None,
-        "tool_output_guardrails": guardrail_parts(guards.tool_output, snapshot, "toolOutputGuardrails") or None,
-        "autonomy": None if spec.autonomy is None else autonomy_part(spec.autonomy),
+        "tool_input_guardrails": export_guardrails(guards.tool_input, exporter, "toolInputGuardrails") or None,
+        "tool_output_guardrails": export_guardrails(guards.tool_output, exporter, "toolOutputGuardrails") or None,
+        "autonomy": None if spec.autonomy is None else export_autonomy(spec.autonomy),
     }
 
 
@@ -137,18 +145,18 @@ def _trace(agents: TraceMetadata | None, models: TraceMetadata | None) -> TraceM
     return agents if models is None else models if agents is None else models.over(agents)
 
 
-def _group_names(groups: Sequence[str | ToolGroup], snapshot: Snapshot) -> tuple[str, ...] | None:
+def _group_names(groups: Sequence[str | ToolGroup], exporter: Exporter) -> tuple[str, ...] | None:
     names: list[str] = []
     for place, group in enumerate(groups):
         if isinstance(group, str):
             names.append(group)
         else:
             how = "name it, and register it where the agent runs"
-            snapshot.left_out(f"the tool group {group.name!r}: {how}", "toolGroups", place)
+            exporter.left_out(f"the tool group {group.name!r}: {how}", "toolGroups", place)
     return tuple(names) or None
 
 
-@blueprint_type("agent", Agent)
+@blueprint_type("agent")
 class AgentBlueprint(AgentFields):
     """An agent."""
 
@@ -158,21 +166,21 @@ class AgentBlueprint(AgentFields):
     input_guardrails: _Guardrails = ()
     output_guardrails: _Guardrails = ()
 
-    def assembled(self, builder: Builder) -> Agent[object] | None:
+    def build_with(self, builder: Builder) -> Agent[object] | None:
         """The agent."""
         settings = self.settings_in(builder)
-        output = type_of(self.output_type, builder, "outputType")
+        output = find_type(self.output_type, builder, "outputType")
 
         def made() -> Agent[object]:
-            return traced(Agent(self.name, output_type=output, **settings), self.trace_metadata)
+            return set_trace(Agent(self.name, output_type=output, **settings), self.trace_metadata)
 
-        return builder.tried(made)
+        return builder.attempt(made)
 
-    @classmethod
-    def taken_from(cls, runnable: Runnable, snapshot: Snapshot) -> AgentBlueprint | None:
-        """The blueprint of an agent."""
-        assert isinstance(runnable, Agent)
-        return snapshot.made(cls, fields_of(runnable, snapshot))
+
+@exports(Agent)
+def export_agent(agent: Agent[object], exporter: Exporter) -> AgentBlueprint | None:
+    """Return the blueprint of an agent."""
+    return exporter.make(AgentBlueprint, export_fields(agent, exporter))
 
 
 class WorkerPart(Part):
@@ -182,34 +190,34 @@ class WorkerPart(Part):
     worker: Node
 
 
-@blueprint_type("supervisor", SupervisorAgent)
+@blueprint_type("supervisor")
 class SupervisorBlueprint(AgentFields):
     """An agent with workers."""
 
     type: Literal["supervisor"] = "supervisor"
     workers: Annotated[tuple[WorkerPart, ...], Field(min_length=1)]
 
-    def assembled(self, builder: Builder) -> SupervisorAgent[object] | None:
+    def build_with(self, builder: Builder) -> SupervisorAgent[object] | None:
         """The supervisor."""
         settings = self.settings_in(builder)
-        output = type_of(self.output_type, builder, "outputType")
+        output = find_type(self.output_type, builder, "outputType")
         workers = _workers_in(self.workers, builder)
 
         def made() -> SupervisorAgent[object]:
             supervisor = SupervisorAgent(self.name, workers=workers, output_type=output, **settings)
-            return traced(supervisor, self.trace_metadata)
+            return set_trace(supervisor, self.trace_metadata)
 
-        return builder.tried(made)
+        return builder.attempt(made)
 
-    @classmethod
-    def taken_from(cls, runnable: Runnable, snapshot: Snapshot) -> SupervisorBlueprint | None:
-        """The blueprint of a supervisor."""
-        assert isinstance(runnable, SupervisorAgent)
-        said = fields_of(runnable, snapshot)
-        lists = "tool_class_names", "handoffs", "input_guardrails", "output_guardrails"
-        said |= {name: said[name] or None for name in lists}
-        said["workers"] = tuple(_worker_parts(runnable, snapshot))
-        return snapshot.made(cls, said)
+
+@exports(SupervisorAgent)
+def export_supervisor(supervisor: SupervisorAgent[object], exporter: Exporter) -> SupervisorBlueprint | None:
+    """Return the blueprint of a supervisor."""
+    fields = export_fields(supervisor, exporter)
+    lists = "tool_class_names", "handoffs", "input_guardrails", "output_guardrails"
+    fields |= {name: fields[name] or None for name in lists}
+    fields["workers"] = tuple(_worker_parts(supervisor, exporter))
+    return exporter.make(SupervisorBlueprint, fields)
 
 
 def _workers_in(parts: Sequence[WorkerPart], builder: Builder) -> dict[str, Runnable]:
@@ -222,7 +230,7 @@ def _workers_in(parts: Sequence[WorkerPart], builder: Builder) -> dict[str, Runn
     return workers
 
 
-def _worker_parts(supervisor: SupervisorAgent[object], snapshot: Snapshot) -> Iterator[WorkerPart]:
+def _worker_parts(supervisor: SupervisorAgent[object], exporter: Exporter) -> Iterator[WorkerPart]:
     for place, (what, worker) in enumerate(supervisor.workers.items()):
-        if (found := snapshot.node(worker, "workers", place, "worker")) is not None:
+        if (found := exporter.node(worker, "workers", place, "worker")) is not None:
             yield WorkerPart(description=what, worker=found)

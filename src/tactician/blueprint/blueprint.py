@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Annotated, ClassVar, TypeAlias, TypeVar
+from typing import Annotated, TypeAlias, TypeVar
 
 from pydantic import Field, PrivateAttr, SerializeAsAny, TypeAdapter, ValidationError, WithJsonSchema
 
 from tactician.agents import BaseRunnable
-from tactician.blueprint.building import Builder
-from tactician.blueprint.checking import mended_from
-from tactician.blueprint.limits import DEFAULT_LIMITS, Limits
-from tactician.blueprint.origin import NOWHERE, Origin
-from tactician.blueprint.parts import Part, one_of
-from tactician.blueprint.snapshot import Snapshot
+from tactician.blueprint.builder import BlueprintNode, Builder
+from tactician.blueprint.origin import DEFAULT_LIMITS, NOWHERE, Limits, Origin
+from tactician.blueprint.recovery import recover_parse
+from tactician.blueprint.schema_base import Part, one_of
 from tactician.documents import Data, Problems, explain_validation, validate_document, write_yaml
 from tactician.errors import BlueprintError, Problem
 from tactician.names import NOTHING_REGISTERED, Names, allowed_by
-from tactician.runs import Runnable
 from tactician.tools import Tool
 
 K = TypeVar("K", bound="type[Blueprint]")
@@ -31,40 +27,15 @@ KINDS: dict[str, type[Part]] = {}
 """The kinds of blueprints, by their `type`."""
 
 
-class Blueprint(Part):
+class Blueprint(BlueprintNode):
     """An agent or a constellation as data.
 
     The keys, tools, types and guardrails that it names are looked up when it is built. A class of one's own, with its
-    own `type`, is registered with `blueprint_type`.
+    own `type`, is registered with `blueprint_type`, and a function that exports to the class with `exports`.
     """
-
-    builds: ClassVar[tuple[type, ...]] = ()
-    """Of what it is the blueprint."""
 
     schema_: Annotated[str | None, Field(alias="$schema", exclude=True)] = None
     _origin: Origin = PrivateAttr(default=NOWHERE)
-
-    @abstractmethod
-    def assembled(self, builder: Builder) -> BaseRunnable[object] | None:
-        """What it describes; `None` when the builder was told of a problem."""
-
-    @classmethod
-    @abstractmethod
-    def taken_from(cls, runnable: Runnable, snapshot: Snapshot) -> Blueprint | None:
-        """The blueprint of a Runnable, of a class that it `builds`; what it cannot say, the snapshot is told."""
-
-    @classmethod
-    def of(cls, runnable: Runnable, *, strict: bool = False) -> Blueprint:
-        """The blueprint of a Runnable and of all that it is made of. `runnable.to_blueprint()` is the same.
-
-        Args:
-            runnable: an agent, a constellation, a planned agent ...
-            strict: refuse to leave out tools that no import would find again; else a `BlueprintWarning` names them.
-
-        Raises:
-            BlueprintError: with everything that a blueprint cannot say.
-        """
-        return Snapshot.by(blueprint_class, strict=strict).whole(runnable)
 
     @classmethod
     def from_data(cls, data: Mapping[str, object]) -> Blueprint:
@@ -126,7 +97,7 @@ class Blueprint(Part):
         Raises:
             BlueprintError: with every mistake of its form, and with everything that is missing or not allowed.
         """
-        draft = Draft.of(Origin.of_file(Path(file), limits))
+        draft = ParsedBlueprint.of(Origin.of_file(Path(file), limits))
         more = BlueprintError(draft.origin.subject, ())
         if draft.blueprint is not None:
             try:
@@ -150,11 +121,6 @@ class Blueprint(Part):
     def origin(self) -> Origin:
         """The text that it was read from."""
         return self._origin
-
-    @property
-    def label(self) -> str:
-        """How it is called."""
-        return str(getattr(self, "name", type(self).__name__))
 
     def to_data(self) -> dict[str, Data]:
         """This as JSON has it: without what says nothing."""
@@ -228,7 +194,7 @@ def read_from(origin: Origin) -> Blueprint:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class ParsedBlueprint:
     """What could be read of a text.
 
     Attributes:
@@ -242,14 +208,14 @@ class Draft:
     problems: Problems
 
     @classmethod
-    def of(cls, origin: Origin) -> Draft:
+    def of(cls, origin: Origin) -> ParsedBlueprint:
         """That of a text."""
         validate, data, problems = _adapter().validate_python, origin.document.data, Problems()
         try:
             made = validate(data)
         except ValidationError as error:
             problems = explain_validation(origin.document, error)
-            if (left := mended_from(data, error, validate)) is None:
+            if (left := recover_parse(data, error, validate)) is None:
                 return cls(origin, None, problems)
             made, origin = left.value, Origin(origin.document, left.mending)
         made._origin = origin
@@ -261,29 +227,14 @@ def _adapter() -> TypeAdapter[Blueprint]:
     return TypeAdapter(Node)
 
 
-def blueprint_type(name: str, *builds: type) -> Callable[[K], K]:
-    """Registers a class of blueprints, for objects of the classes that it builds.
-
-    Args:
-        name: its `type` in JSON.
-        builds: the classes, subclasses included, of which it is the blueprint.
-    """
+def blueprint_type(name: str) -> Callable[[K], K]:
+    """Register a class of blueprints under a name: its `type` in JSON."""
 
     def register(kind: K) -> K:
         KINDS[name] = kind
-        kind.builds = builds
         return kind
 
     return register
-
-
-def blueprint_class(runnable: object) -> type[Blueprint] | None:
-    """The class of the blueprint of an object: that of its nearest class."""
-    for ancestor in type(runnable).__mro__:
-        for kind in KINDS.values():
-            if issubclass(kind, Blueprint) and ancestor in kind.builds:
-                return kind
-    return None
 
 
 Node: TypeAlias = Annotated[

@@ -1,4 +1,4 @@
-"""Blueprints of constellations: `router`, `network` and `parallel`."""
+"""Blueprints of constellations: `router`, `network`, `parallel` and `hierarchical`."""
 
 from __future__ import annotations
 
@@ -8,20 +8,23 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tactician.agents import (
+    Agent,
     AgentNetwork,
+    BaseRunnable,
     Broadcast,
+    Department,
     FirstOf,
+    HierarchicalAgents,
     ParallelAgents,
     RouterAgent,
     Synthesis,
 )
 from tactician.blueprint.blueprint import Blueprint, Node, blueprint_type
-from tactician.blueprint.building import Builder
-from tactician.blueprint.models import ModelParts, trace_part, traced
-from tactician.blueprint.parts import Flag, Name, Part, Positive, Temperature
-from tactician.blueprint.pending import LATER_IN_TEXT
-from tactician.blueprint.settings import OptionsPart, ResponderPart, TracePart
-from tactician.blueprint.snapshot import Snapshot
+from tactician.blueprint.builder import Builder
+from tactician.blueprint.exporter import Exporter, exports
+from tactician.blueprint.models import ModelParts, OptionsPart, ResponderPart, TracePart, export_trace, set_trace
+from tactician.blueprint.schema_base import DEFERRED_IN_TEXT, Flag, Name, Part, Positive, Temperature
+from tactician.llm import TraceMetadata
 from tactician.runs import Runnable
 
 
@@ -32,7 +35,7 @@ class RoutePart(Part):
     target: Node
 
 
-@blueprint_type("router", RouterAgent)
+@blueprint_type("router")
 class RouterBlueprint(Blueprint):
     """Sends its input to the one who can deal with it."""
 
@@ -49,7 +52,7 @@ class RouterBlueprint(Blueprint):
     temperature: Temperature | None = None
     options: OptionsPart | None = None
 
-    def assembled(self, builder: Builder) -> RouterAgent | None:
+    def build_with(self, builder: Builder) -> RouterAgent | None:
         """The router."""
         model = ModelParts(self.model, self.responder, self.temperature, self.options).built(builder)
         routes: dict[str, Runnable] = {}
@@ -69,33 +72,37 @@ class RouterBlueprint(Blueprint):
                 description=self.description,
                 instructions=self.instructions or "",
             )
-            return traced(router, self.trace_metadata)
+            return set_trace(router, self.trace_metadata)
 
-        return builder.tried(made)
-
-    @classmethod
-    def taken_from(cls, runnable: Runnable, snapshot: Snapshot) -> RouterBlueprint | None:
-        """The blueprint of a router."""
-        assert isinstance(runnable, RouterAgent)
-        model = ModelParts.of(runnable.classifier.model, snapshot)
-        fallback = runnable.fallback
-        usual = "; ".join(runnable.routes)
-        said = {
-            "name": runnable.name,
-            "model": model.model,
-            "responder": model.responder,
-            "routes": tuple(_route_parts(runnable, snapshot)),
-            "fallback": None if fallback is None else snapshot.node(fallback, "fallback"),
-            "trace_metadata": trace_part(runnable.trace),
-            "description": runnable.description if runnable.description != usual else None,
-            "instructions": runnable.classifier.instructions or None,
-            "temperature": model.temperature,
-            "options": model.options,
-        }
-        return snapshot.made(cls, said)
+        return builder.attempt(made)
 
 
-@blueprint_type("network", AgentNetwork, Broadcast)
+@exports(RouterAgent)
+def export_router(router: RouterAgent, exporter: Exporter) -> RouterBlueprint | None:
+    """Return the blueprint of a router."""
+    model = ModelParts.of(router.classifier.model, exporter)
+    fields = {
+        "name": router.name,
+        "model": model.model,
+        "responder": model.responder,
+        "routes": tuple(_route_parts(router, exporter)),
+        "fallback": None if router.fallback is None else exporter.node(router.fallback, "fallback"),
+        "trace_metadata": export_trace(router.trace),
+        "description": router.description if router.description != "; ".join(router.routes) else None,
+        "instructions": router.classifier.instructions or None,
+        "temperature": model.temperature,
+        "options": model.options,
+    }
+    return exporter.make(RouterBlueprint, fields)
+
+
+def _route_parts(router: RouterAgent, exporter: Exporter) -> Iterator[RoutePart]:
+    for place, (what, target) in enumerate(router.routes.items()):
+        if (found := exporter.node(target, "routes", place, "target")) is not None:
+            yield RoutePart(description=what, target=found)
+
+
+@blueprint_type("network")
 class NetworkBlueprint(Blueprint):
     """Peers that discuss something."""
 
@@ -108,9 +115,9 @@ class NetworkBlueprint(Blueprint):
     # What agentle4j does not have.
     description: str | None = None
     concurrent: Flag | None = None
-    mode: Annotated[Literal["discuss", "broadcast"], LATER_IN_TEXT] | None = None
+    mode: Annotated[Literal["discuss", "broadcast"], DEFERRED_IN_TEXT] | None = None
 
-    def assembled(self, builder: Builder) -> AgentNetwork | Broadcast | None:
+    def build_with(self, builder: Builder) -> AgentNetwork | Broadcast | None:
         """The network."""
         peers = builder.nodes_of(self.peers, "peers")
         synthesizer = None if self.synthesizer is None else builder.node(self.synthesizer, "synthesizer")
@@ -124,30 +131,42 @@ class NetworkBlueprint(Blueprint):
                 concurrent=self.concurrent is True,
                 description=self.description,
             )
-            return traced(network.everyone() if self.mode == "broadcast" else network, self.trace_metadata)
+            return set_trace(network.everyone() if self.mode == "broadcast" else network, self.trace_metadata)
 
-        return builder.tried(made)
-
-    @classmethod
-    def taken_from(cls, runnable: Runnable, snapshot: Snapshot) -> NetworkBlueprint | None:
-        """The blueprint of a network."""
-        assert isinstance(runnable, AgentNetwork | Broadcast)
-        network = runnable if isinstance(runnable, AgentNetwork) else runnable.network
-        usual = f"a discussion between {', '.join(peer.name for peer in network.peers)}"
-        said = {
-            "name": network.name,
-            "peers": snapshot.nodes_of(network.peers, "peers"),
-            "max_rounds": network.max_rounds,
-            "synthesizer": None if network.synthesizer is None else snapshot.node(network.synthesizer, "synthesizer"),
-            "trace_metadata": trace_part(runnable.trace),
-            "description": network.description if network.description != usual else None,
-            "concurrent": network.concurrent or None,
-            "mode": "broadcast" if isinstance(runnable, Broadcast) else None,
-        }
-        return snapshot.made(cls, said)
+        return builder.attempt(made)
 
 
-@blueprint_type("parallel", ParallelAgents, FirstOf, Synthesis)
+@exports(AgentNetwork)
+def export_network(network: AgentNetwork, exporter: Exporter) -> NetworkBlueprint | None:
+    """Return the blueprint of a network."""
+    return _network(network, network.trace, exporter)
+
+
+@exports(Broadcast)
+def export_broadcast(broadcast: Broadcast, exporter: Exporter) -> NetworkBlueprint | None:
+    """Return the blueprint of a network whose peers are asked once."""
+    return _network(broadcast.network, broadcast.trace, exporter, mode="broadcast")
+
+
+def _network(
+    network: AgentNetwork, trace: TraceMetadata | None, exporter: Exporter, *, mode: str | None = None
+) -> NetworkBlueprint | None:
+    synthesizer = network.synthesizer
+    default = f"a discussion between {', '.join(peer.name for peer in network.peers)}"
+    fields = {
+        "name": network.name,
+        "peers": exporter.nodes_of(network.peers, "peers"),
+        "max_rounds": network.max_rounds,
+        "synthesizer": None if synthesizer is None else exporter.node(synthesizer, "synthesizer"),
+        "trace_metadata": export_trace(trace),
+        "description": network.description if network.description != default else None,
+        "concurrent": network.concurrent or None,
+        "mode": mode,
+    }
+    return exporter.make(NetworkBlueprint, fields)
+
+
+@blueprint_type("parallel")
 class ParallelBlueprint(Blueprint):
     """Several that work on the same input at once."""
 
@@ -157,10 +176,10 @@ class ParallelBlueprint(Blueprint):
     trace_metadata: TracePart | None = None
     # What agentle4j does not have.
     description: str | None = None
-    mode: Annotated[Literal["all", "first"], LATER_IN_TEXT] | None = None
+    mode: Annotated[Literal["all", "first"], DEFERRED_IN_TEXT] | None = None
     synthesizer: Node | None = None
 
-    def assembled(self, builder: Builder) -> ParallelAgents | FirstOf | Synthesis | None:
+    def build_with(self, builder: Builder) -> ParallelAgents | FirstOf | Synthesis | None:
         """The group."""
         members = builder.nodes_of(self.members, "members")
         synthesizer = None if self.synthesizer is None else builder.node(self.synthesizer, "synthesizer")
@@ -170,30 +189,129 @@ class ParallelBlueprint(Blueprint):
         def made() -> ParallelAgents | FirstOf | Synthesis:
             group = ParallelAgents(self.name, members, description=self.description)
             if synthesizer is not None:
-                return traced(group.synthesized_by(synthesizer), self.trace_metadata)
-            return traced(group.first() if self.mode == "first" else group, self.trace_metadata)
+                return set_trace(group.synthesized_by(synthesizer), self.trace_metadata)
+            return set_trace(group.first() if self.mode == "first" else group, self.trace_metadata)
 
-        return builder.tried(made)
-
-    @classmethod
-    def taken_from(cls, runnable: Runnable, snapshot: Snapshot) -> ParallelBlueprint | None:
-        """The blueprint of a group."""
-        assert isinstance(runnable, ParallelAgents | FirstOf | Synthesis)
-        group = runnable if isinstance(runnable, ParallelAgents) else runnable.group
-        synthesizer = runnable.synthesizer if isinstance(runnable, Synthesis) else None
-        usual = f"{', '.join(member.name for member in group.members)}, all at once"
-        said = {
-            "name": group.name,
-            "members": snapshot.nodes_of(group.members, "members"),
-            "trace_metadata": trace_part(runnable.trace),
-            "description": group.description if group.description != usual else None,
-            "mode": "first" if isinstance(runnable, FirstOf) else None,
-            "synthesizer": None if synthesizer is None else snapshot.node(synthesizer, "synthesizer"),
-        }
-        return snapshot.made(cls, said)
+        return builder.attempt(made)
 
 
-def _route_parts(router: RouterAgent, snapshot: Snapshot) -> Iterator[RoutePart]:
-    for place, (what, target) in enumerate(router.routes.items()):
-        if (found := snapshot.node(target, "routes", place, "target")) is not None:
-            yield RoutePart(description=what, target=found)
+@exports(ParallelAgents)
+def export_group(group: ParallelAgents, exporter: Exporter) -> ParallelBlueprint | None:
+    """Return the blueprint of a group."""
+    return _group(group, group.trace, exporter)
+
+
+@exports(FirstOf)
+def export_first(first: FirstOf, exporter: Exporter) -> ParallelBlueprint | None:
+    """Return the blueprint of a group of which the first to succeed answers."""
+    return _group(first.group, first.trace, exporter, mode="first")
+
+
+@exports(Synthesis)
+def export_synthesis(synthesis: Synthesis, exporter: Exporter) -> ParallelBlueprint | None:
+    """Return the blueprint of a group with a synthesizer."""
+    return _group(synthesis.group, synthesis.trace, exporter, synthesizer=synthesis.synthesizer)
+
+
+def _group(
+    group: ParallelAgents,
+    trace: TraceMetadata | None,
+    exporter: Exporter,
+    *,
+    mode: str | None = None,
+    synthesizer: Runnable | None = None,
+) -> ParallelBlueprint | None:
+    default = f"{', '.join(member.name for member in group.members)}, all at once"
+    fields = {
+        "name": group.name,
+        "members": exporter.nodes_of(group.members, "members"),
+        "trace_metadata": export_trace(trace),
+        "description": group.description if group.description != default else None,
+        "mode": mode,
+        "synthesizer": None if synthesizer is None else exporter.node(synthesizer, "synthesizer"),
+    }
+    return exporter.make(ParallelBlueprint, fields)
+
+
+class DepartmentPart(Part):
+    """A manager, and those who work for them."""
+
+    manager: Node
+    workers: Annotated[tuple[Node, ...], Field(min_length=1)]
+
+
+@blueprint_type("hierarchical")
+class HierarchicalBlueprint(Blueprint):
+    """An executive over departments."""
+
+    type: Literal["hierarchical"] = "hierarchical"
+    executive: Node
+    departments: Annotated[dict[str, DepartmentPart], Field(min_length=1)]
+    max_turns: Positive
+    trace_metadata: TracePart | None = None
+    # What agentle4j does not have.
+    name: Name | None = None
+    description: str | None = None
+
+    def build_with(self, builder: Builder) -> HierarchicalAgents[object] | None:
+        """The hierarchy."""
+        executive = _agent(builder.node(self.executive, "executive"), builder, "executive")
+        departments: dict[str, Department] = {}
+        for label, part in self.departments.items():
+            here = builder.at("departments", label)
+            manager = _agent(here.node(part.manager, "manager"), here, "manager")
+            workers = here.nodes_of(part.workers, "workers")
+            if manager is not None:
+                departments[label] = Department(manager, workers)
+
+        def made() -> HierarchicalAgents[object]:
+            assert executive is not None
+            hierarchy: HierarchicalAgents[object] = HierarchicalAgents(
+                executive=executive,
+                departments=departments,
+                max_turns=self.max_turns,
+                name=self.name,
+                description=self.description,
+            )
+            return set_trace(hierarchy, self.trace_metadata)
+
+        return builder.attempt(made)
+
+    @property
+    def label(self) -> str:
+        """How it is called."""
+        return self.name or f"{self.executive.label}_Hierarchy"
+
+
+@exports(HierarchicalAgents)
+def export_hierarchy(hierarchy: HierarchicalAgents[object], exporter: Exporter) -> HierarchicalBlueprint | None:
+    """Return the blueprint of a hierarchy."""
+    executive = hierarchy.executive
+    departments = {
+        label: part
+        for label, one in hierarchy.departments.items()
+        if (part := _department_part(one, exporter.at("departments", label))) is not None
+    }
+    fields = {
+        "executive": exporter.node(executive, "executive"),
+        "departments": departments,
+        "max_turns": hierarchy.max_turns,
+        "trace_metadata": export_trace(hierarchy.trace),
+        "name": hierarchy.name if hierarchy.name != f"{executive.name}_Hierarchy" else None,
+        "description": hierarchy.description if hierarchy.description != executive.description else None,
+    }
+    return exporter.make(HierarchicalBlueprint, fields)
+
+
+def _agent(made: BaseRunnable[object] | None, builder: Builder, step: str) -> Agent[object] | None:
+    """What was made, if it is an agent: nobody else can lead."""
+    if made is None or isinstance(made, Agent):
+        return made
+    builder.problem("it has to be an agent", step)
+    return None
+
+
+def _department_part(department: Department, exporter: Exporter) -> DepartmentPart | None:
+    manager = exporter.node(department.manager, "manager")
+    workers = exporter.nodes_of(department.workers, "workers")
+    return exporter.make(DepartmentPart, {"manager": manager, "workers": workers})

@@ -8,14 +8,13 @@ from typing import TypeVar
 from pydantic.alias_generators import to_camel
 
 from tactician.agents import AgentDefinition, BlueprintLike, ContextDefinition, HandoffDefinition
-from tactician.blueprint.abilities import GuardrailPart, tool_parts
+from tactician.blueprint.abilities import GuardrailPart, export_tools
 from tactician.blueprint.agents import PLAIN, AgentBlueprint
-from tactician.blueprint.models import responder_part
-from tactician.blueprint.parts import Part
-from tactician.blueprint.pending import Pending
-from tactician.blueprint.references import Reference
-from tactician.blueprint.settings import ContextPart, ResponderPart, SlidingPart, SummarizationPart
-from tactician.blueprint.snapshot import Snapshot
+from tactician.blueprint.exporter import Exporter
+from tactician.blueprint.models import ResponderPart, export_responder
+from tactician.blueprint.references import BlueprintRef
+from tactician.blueprint.schema_base import Part, Pending
+from tactician.blueprint.turn_settings import SlidingPart, SummarizationPart, WindowPart
 from tactician.documents import Problems
 from tactician.errors import BlueprintError, Problem
 from tactician.llm import Responder
@@ -40,7 +39,7 @@ def blueprint_of(
     """
     blueprint = definition.build(model=model, tools=tools).to_blueprint(strict=True)
     assert isinstance(blueprint, AgentBlueprint)
-    return blueprint if responder is None else _reached(blueprint, responder_part(responder))
+    return blueprint if responder is None else _reached(blueprint, export_responder(responder))
 
 
 def definition_of(blueprint: BlueprintLike, tools: Sequence[ToolLike]) -> AgentDefinition:
@@ -67,7 +66,7 @@ def _reached(blueprint: AgentBlueprint, responder: ResponderPart) -> AgentBluepr
 
 
 def _paths(tool: ToolLike) -> Iterable[str]:
-    names, _ = tool_parts([as_tool(tool)], Snapshot.by(lambda _: None, strict=False))
+    names, _ = export_tools([as_tool(tool)], Exporter())
     return names
 
 
@@ -118,7 +117,9 @@ class _Reader:
         for place, one in enumerate(blueprint.handoffs):
             here = (*path, "handoffs", place, "target")
             if not isinstance(one.target, AgentBlueprint):
-                what = "build it, and take its blueprint whole" if isinstance(one.target, Reference) else "agents only"
+                what = (
+                    "build it, and take its blueprint whole" if isinstance(one.target, BlueprintRef) else "agents only"
+                )
                 self._problem(here, "", f"a definition hands over to agents that it holds: {what}")
                 continue
             target = self.definition(one.target, here)
@@ -137,7 +138,7 @@ class _Reader:
                 self._problem(path, place, "a definition can name registered guardrails only")
         return tuple(part.registry_id for part in parts if part.registry_id is not None)
 
-    def _context(self, part: ContextPart, path: tuple[str | int, ...]) -> ContextDefinition | None:
+    def _context(self, part: WindowPart, path: tuple[str | int, ...]) -> ContextDefinition | None:
         if isinstance(part, SlidingPart):
             preserve = part.preserve_developer_messages
             return ContextDefinition(

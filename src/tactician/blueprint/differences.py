@@ -10,7 +10,7 @@ from difflib import unified_diff
 from typing import Final, Literal, TypeAlias
 
 from tactician.blueprint.blueprint import Blueprint
-from tactician.blueprint.usual import without_usual
+from tactician.blueprint.defaults import without_defaults
 from tactician.documents import Data, format_path
 
 Change: TypeAlias = Literal["added", "removed", "changed", "moved"]
@@ -78,7 +78,7 @@ class _Said:
 
     @classmethod
     def by(cls, blueprint: Blueprint) -> _Said:
-        return cls(blueprint.to_data(), without_usual(blueprint).to_data())
+        return cls(blueprint.to_data(), without_defaults(blueprint).to_data())
 
     def field(self, name: str) -> _Said:
         assert isinstance(self.whole, dict)

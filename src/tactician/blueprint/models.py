@@ -1,15 +1,28 @@
-"""An agent's model: its name, how it is reached, and how it is called."""
+"""Models in blueprints: their names, how they are reached, and how they are called."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
 
+from pydantic import ConfigDict, Field, JsonValue, model_validator
 from pydantic.alias_generators import to_camel
 
 from tactician.agents import BaseRunnable, Tempered
-from tactician.blueprint.parts import Part
-from tactician.blueprint.settings import OptionsPart, ResponderPart, RetryPart, TracePart
+from tactician.blueprint.builder import Builder
+from tactician.blueprint.exporter import Exporter
+from tactician.blueprint.schema_base import (
+    DEFERRED,
+    DEFERRED_IN_TEXT,
+    Count,
+    Name,
+    Number,
+    Part,
+    Positive,
+    Seconds,
+    require_field,
+)
 from tactician.llm import (
     NO_OPTIONS,
     PROVIDERS,
@@ -23,9 +36,69 @@ from tactician.llm import (
     TraceMetadata,
 )
 
-if TYPE_CHECKING:
-    from tactician.blueprint.building import Builder
-    from tactician.blueprint.snapshot import Snapshot
+_ApiFormat: TypeAlias = Annotated[Literal["openai-responses", "openai-chat", "anthropic-messages"], DEFERRED_IN_TEXT]
+
+
+class TracePart(Part):
+    """Whose work a call is, for those who watch: sent to providers that take it."""
+
+    # agentle4j's own writer adds fields of no meaning here.
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore")
+
+    trace_id: str | None = None
+    trace_name: str | None = None
+    span_name: str | None = None
+    generation_name: str | None = None
+    parent_span_id: str | None = None
+    environment: str | None = None
+    metadata: Mapping[str, JsonValue] | None = None
+
+
+class RetryPart(Part):
+    """How often a call that fails is tried again, and after how long."""
+
+    max_retries: Count = 3
+    initial_delay_ms: Count = 1_000
+    max_delay_ms: Count = 30_000
+    multiplier: Annotated[float, Field(strict=True, ge=1), DEFERRED] = 2.0
+    retryable_status_codes: tuple[Annotated[int, Field(strict=True, ge=100, le=599), DEFERRED], ...] = (
+        *(429, 500, 502),
+        *(503, 504, 529),
+    )
+
+
+class ResponderPart(Part):
+    """Where a model is reached. It never holds a key: `apiKeyEnvVar` is the name of the variable that does."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [require_field("provider"), require_field("baseUrl")]})
+
+    provider: Name | None = None
+    base_url: Name | None = None
+    api_key_env_var: Name | None = None
+    api_format: _ApiFormat | None = None
+    retry_policy: RetryPart | None = None
+    trace_metadata: TracePart | None = None
+
+    @model_validator(mode="after")
+    def _has_one_place(self) -> Self:
+        if (self.provider is None) == (self.base_url is None):
+            raise ValueError("say either provider or baseUrl" if self.provider is None else "not provider and baseUrl")
+        return self
+
+
+class OptionsPart(Part):
+    """How a model is called, beside its temperature; see `LlmOptions`. Times are in seconds."""
+
+    top_p: Number | None = None
+    top_k: Positive | None = None
+    max_tokens: Positive | None = None
+    reasoning_effort: str | None = None
+    timeout: Seconds | None = None
+    native_tools: tuple[str, ...] | None = None
+    fallbacks: tuple[str, ...] | None = None
+    instances: tuple[str, ...] | None = None
+    session: str | None = None
+
 
 R = TypeVar("R", bound=BaseRunnable[object])
 _NAMES = {
@@ -52,29 +125,29 @@ class ModelParts:
         """The model. Without a responder it is found by its name wherever the agent runs."""
         options = self._options()
         if self.responder is not None:
-            responder, name = responder_of(self.responder), self.model
+            responder, name = build_responder(self.responder), self.model
             if problems := responder.problems(builder.environment):
                 for problem in problems:
                     _tell(problem, builder.at("responder"))
                 return None
-            return builder.tried(lambda: responder.model(name, options, builder.environment), "responder")
+            return builder.attempt(lambda: responder.model(name, options, builder.environment), "responder")
         if options == NO_OPTIONS:
             return None if self.model == DEFAULT else self.model
         return options if self.model == DEFAULT else replace(options, model=self.model)
 
     @classmethod
-    def of(cls, model: str | LlmOptions | LanguageModel | None, snapshot: Snapshot) -> ModelParts:
+    def of(cls, model: str | LlmOptions | LanguageModel | None, exporter: Exporter) -> ModelParts:
         """What is to be said of an agent's model."""
         if model is None or isinstance(model, str):
             return cls(model or DEFAULT)
         if isinstance(model, LlmOptions):
             return _with(cls(model.wanted or DEFAULT), model)
         if isinstance(model, Tempered):
-            return replace(cls.of(model.model, snapshot), temperature=model.temperature)
+            return replace(cls.of(model.model, exporter), temperature=model.temperature)
         if isinstance(model, RespondedModel):
-            return _with(cls(model.model, responder_part(model.responder)), model.options)
+            return _with(cls(model.model, export_responder(model.responder)), model.options)
         if (name := _known_name(model)) is None:
-            snapshot.problem(
+            exporter.problem(
                 f"a {type(model).__name__} has no place in a blueprint: give the agent the name of the model, or a "
                 "model of a Responder",
                 "model",
@@ -105,12 +178,12 @@ def said(part: Part | None) -> dict[str, Any]:
     return {} if part is None else {name: value for name, value in part if value is not None}
 
 
-def trace_of(part: TracePart | None) -> TraceMetadata | None:
+def build_trace(part: TracePart | None) -> TraceMetadata | None:
     """The metadata that a part describes."""
     return None if part is None else TraceMetadata(**said(part))
 
 
-def trace_part(trace: TraceMetadata | None) -> TracePart | None:
+def export_trace(trace: TraceMetadata | None) -> TracePart | None:
     """What is to be said of metadata."""
     if trace is None:
         return None
@@ -118,14 +191,14 @@ def trace_part(trace: TraceMetadata | None) -> TracePart | None:
     return TracePart.model_validate({**given, "metadata": trace.metadata or None})
 
 
-def traced(runnable: R, part: TracePart | None) -> R:
+def set_trace(runnable: R, part: TracePart | None) -> R:
     """The same Runnable, whose requests belong to what the part says."""
     if part is not None:
-        runnable.trace = trace_of(part)
+        runnable.trace = build_trace(part)
     return runnable
 
 
-def responder_of(part: ResponderPart) -> Responder:
+def build_responder(part: ResponderPart) -> Responder:
     """The responder that a part describes."""
     retry = part.retry_policy
     return Responder(
@@ -134,11 +207,11 @@ def responder_of(part: ResponderPart) -> Responder:
         api_key_env=part.api_key_env_var,
         api_format=part.api_format,
         retry=None if retry is None else RetrySettings(**said(retry)),
-        trace=trace_of(part.trace_metadata),
+        trace=build_trace(part.trace_metadata),
     )
 
 
-def responder_part(responder: Responder) -> ResponderPart:
+def export_responder(responder: Responder) -> ResponderPart:
     """What is to be said of a responder."""
     retry = responder.retry
     return ResponderPart(
@@ -147,7 +220,7 @@ def responder_part(responder: Responder) -> ResponderPart:
         api_key_env_var=responder.api_key_env,
         api_format=responder.api_format,
         retry_policy=None if retry is None else RetryPart.model_validate(asdict(retry)),
-        trace_metadata=trace_part(responder.trace),
+        trace_metadata=export_trace(responder.trace),
     )
 
 

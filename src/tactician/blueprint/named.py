@@ -12,13 +12,12 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from tactician.agents import FunctionRunnable, PlannedAgent, is_planned_class, runnable
 from tactician.blueprint.blueprint import Blueprint, blueprint_type
-from tactician.blueprint.building import Builder
-from tactician.blueprint.parts import Name
-from tactician.blueprint.secrecy import has_secret, is_secret_name
-from tactician.blueprint.snapshot import Snapshot
+from tactician.blueprint.builder import Builder
+from tactician.blueprint.exporter import Exporter, exports
+from tactician.blueprint.schema_base import Name
+from tactician.blueprint.variables import has_secret, is_secret_name
 from tactician.documents import find_closest
 from tactician.names import NameProblem, path_of
-from tactician.runs import Runnable
 from tactician.tools import problems_of, resolved_hints
 
 _MANY: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -28,7 +27,7 @@ _NO_SECRETS: Final = (
 )
 
 
-@blueprint_type("planned", PlannedAgent)
+@blueprint_type("planned")
 class PlannedBlueprint(Blueprint):
     """An object of a `@planned_agent` class, made with these arguments."""
 
@@ -41,25 +40,27 @@ class PlannedBlueprint(Blueprint):
         """How it is called."""
         return self.class_name.rpartition(".")[2]
 
-    def assembled(self, builder: Builder) -> PlannedAgent | None:
+    def build_with(self, builder: Builder) -> PlannedAgent | None:
         """The agent."""
-        kind = builder.tried(lambda: _planned_class(builder.names.find(self.class_name), self.class_name), "className")
+        kind = builder.attempt(
+            lambda: _planned_class(builder.names.find(self.class_name), self.class_name), "className"
+        )
         if kind is None:
             return None
         arguments = _arguments(kind, self.arguments or {}, builder.at("arguments"))
-        return builder.tried(lambda: PlannedAgent(kind(**arguments)))
-
-    @classmethod
-    def taken_from(cls, runnable: Runnable, snapshot: Snapshot) -> PlannedBlueprint | None:
-        """The blueprint of a planned agent. What it was made with is read from its attributes of the same names."""
-        assert isinstance(runnable, PlannedAgent)
-        kind = type(runnable.instance)
-        name = snapshot.import_path(kind, f"the class {kind.__name__}", "className")
-        arguments = dict(_said(runnable.instance, snapshot.at("arguments")))
-        return snapshot.made(cls, {"class_name": name or kind.__name__, "arguments": arguments or None})
+        return builder.attempt(lambda: PlannedAgent(kind(**arguments)))
 
 
-@blueprint_type("function", FunctionRunnable)
+@exports(PlannedAgent)
+def export_planned(agent: PlannedAgent, exporter: Exporter) -> PlannedBlueprint | None:
+    """Return the blueprint of a planned agent. The arguments of its object are its attributes of the same names."""
+    kind = type(agent.instance)
+    name = exporter.import_path(kind, f"the class {kind.__name__}", "className")
+    arguments = dict(_export_arguments(agent.instance, exporter.at("arguments")))
+    return exporter.make(PlannedBlueprint, {"class_name": name or kind.__name__, "arguments": arguments or None})
+
+
+@blueprint_type("function")
 class FunctionBlueprint(Blueprint):
     """A function that is a Runnable: `runnable(f)`, or `f` itself."""
 
@@ -73,9 +74,9 @@ class FunctionBlueprint(Blueprint):
         """How it is called."""
         return self.name or self.function_name.rpartition(".")[2]
 
-    def assembled(self, builder: Builder) -> FunctionRunnable[object] | None:
+    def build_with(self, builder: Builder) -> FunctionRunnable[object] | None:
         """The function as a Runnable."""
-        return builder.tried(lambda: self._of(builder.names.find(self.function_name)), "functionName")
+        return builder.attempt(lambda: self._of(builder.names.find(self.function_name)), "functionName")
 
     def _of(self, found: object) -> FunctionRunnable[object]:
         if isinstance(found, FunctionRunnable) and self.name is None and self.description is None:
@@ -85,20 +86,20 @@ class FunctionBlueprint(Blueprint):
             raise NameProblem(f"{self.function_name!r} is no async function")
         return runnable(function, name=self.name, description=self.description)
 
-    @classmethod
-    def taken_from(cls, runnable: Runnable, snapshot: Snapshot) -> FunctionBlueprint | None:
-        """The blueprint of a function."""
-        assert isinstance(runnable, FunctionRunnable)
-        if (path := path_of(runnable)) is None:
-            snapshot.problem(f"no import finds the function {runnable.name}; define it in a module")
-            return None
-        usual = FunctionRunnable.of(runnable.__wrapped__)
-        said = {
-            "function_name": path,
-            "name": runnable.name if runnable.name != usual.name else None,
-            "description": runnable.description if runnable.description != usual.description else None,
-        }
-        return snapshot.made(cls, said)
+
+@exports(FunctionRunnable)
+def export_function(function: FunctionRunnable[object], exporter: Exporter) -> FunctionBlueprint | None:
+    """Return the blueprint of a function."""
+    if (path := path_of(function)) is None:
+        exporter.problem(f"no import finds the function {function.name}; define it in a module")
+        return None
+    default = FunctionRunnable.of(function.__wrapped__)
+    fields = {
+        "function_name": path,
+        "name": function.name if function.name != default.name else None,
+        "description": function.description if function.description != default.description else None,
+    }
+    return exporter.make(FunctionBlueprint, fields)
 
 
 def _planned_class(found: object, name: str) -> type:
@@ -110,7 +111,7 @@ def _planned_class(found: object, name: str) -> type:
 def _arguments(kind: type, given: Mapping[str, JsonValue], builder: Builder) -> dict[str, object]:
     """The arguments of a class, as it declares them."""
     parameters = inspect.signature(kind).parameters
-    hints = builder.tried(lambda: resolved_hints(vars(kind).get("__init__", kind), {})) or {}
+    hints = builder.attempt(lambda: resolved_hints(vars(kind).get("__init__", kind), {})) or {}
     for name in given.keys() - parameters.keys():
         meant = find_closest(name, parameters)
         builder.problem(f"there is no such argument{f'; did you mean {meant!r}?' if meant else ''}", name)
@@ -136,20 +137,20 @@ def _read(hint: object, value: JsonValue, builder: Builder) -> object:
     return None
 
 
-def _said(instance: object, snapshot: Snapshot) -> Iterator[tuple[str, JsonValue]]:
-    """What an object was made with, where that is not the usual."""
+def _export_arguments(instance: object, exporter: Exporter) -> Iterator[tuple[str, JsonValue]]:
+    """What an object was made with, where that is not the defaults."""
     for name, parameter in inspect.signature(type(instance)).parameters.items():
         value = getattr(instance, name, getattr(instance, f"_{name}", parameter.empty))
         if value is parameter.empty:
-            snapshot.problem(f"no attribute {name!r} tells what it was made with", name)
+            exporter.problem(f"no attribute {name!r} tells what it was made with", name)
         elif parameter.default is parameter.empty or value != parameter.default:
             try:
                 said = to_jsonable_python(value)
             except PydanticSerializationError:
-                snapshot.problem(f"a {type(value).__name__} has no JSON form", name)
+                exporter.problem(f"a {type(value).__name__} has no JSON form", name)
                 continue
             if _may_be_secret(name, said, type(value)):
-                snapshot.problem(_NO_SECRETS, name)
+                exporter.problem(_NO_SECRETS, name)
             else:
                 yield name, said
 

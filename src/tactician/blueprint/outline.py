@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from tactician.blueprint.abilities import GuardrailPart
 from tactician.blueprint.blueprint import Blueprint
-from tactician.blueprint.parts import Part
-from tactician.blueprint.settings import ResponderPart
+from tactician.blueprint.models import ResponderPart
+from tactician.blueprint.schema_base import Part
 
 _FACTS: Final = {
     "className": "class_name",

@@ -1,27 +1,30 @@
-"""`$ref`: a blueprint in another file."""
+"""References to blueprints in other files: how they are built, and how they are resolved in place."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from pydantic import Field
 
 from tactician.agents import BaseRunnable
-from tactician.blueprint.blueprint import Blueprint, Draft, blueprint_type
-from tactician.blueprint.building import Builder
-from tactician.blueprint.limits import Limits
-from tactician.blueprint.origin import Origin
-from tactician.blueprint.parts import Name
-from tactician.blueprint.snapshot import Snapshot
+from tactician.blueprint.blueprint import Blueprint, ParsedBlueprint, blueprint_type
+from tactician.blueprint.builder import Builder
+from tactician.blueprint.origin import DEFAULT_LIMITS, Limits, Origin
+from tactician.blueprint.schema_base import Name, Part
+from tactician.blueprint.turn_settings import FilePart
+from tactician.blueprint.variables import expand_variables
 from tactician.documents import measure_data
-from tactician.errors import BlueprintError
-from tactician.runs import Runnable
+from tactician.errors import BlueprintError, Problem
+from tactician.names import Names
+from tactician.prompts import InstructionFile
 
 
 @dataclass(frozen=True, slots=True)
-class Other:
+class ReferencedFile:
     """A file that others name, as it was read.
 
     Attributes:
@@ -41,10 +44,10 @@ class Other:
     depth: int = 0
 
     @classmethod
-    def of(cls, file: Path, limits: Limits) -> Other:
+    def of(cls, file: Path, limits: Limits) -> ReferencedFile:
         """That of a file."""
         try:
-            draft = Draft.of(Origin.of_file(file, limits))
+            draft = ParsedBlueprint.of(Origin.of_file(file, limits))
         except BlueprintError as error:
             return cls(file, problems=tuple(map(str, error.problems)))
         values, depth = (0, 0) if draft.blueprint is None else measure_data(draft.blueprint.to_data())
@@ -62,8 +65,8 @@ class Other:
 
 
 @blueprint_type("$ref")
-class Reference(Blueprint):
-    """The blueprint in another file, beside the one that says this. A snapshot of what was built holds it whole."""
+class BlueprintRef(Blueprint):
+    """The blueprint in another file, beside the one that says this. What was built exports as a whole."""
 
     ref: Annotated[Name, Field(alias="$ref")]
 
@@ -72,21 +75,21 @@ class Reference(Blueprint):
         """How it is called."""
         return self.ref
 
-    def assembled(self, builder: Builder) -> BaseRunnable[object] | None:
+    def build_with(self, builder: Builder) -> BaseRunnable[object] | None:
         """What the other file describes; where its form is wrong the rest is built, to tell what else is."""
         other = self._read(builder)
         if other is None or other.blueprint is None:
             return None
         return builder.inside(other.blueprint.origin, other.file).whole(other.blueprint)
 
-    def followed(self, builder: Builder) -> tuple[Blueprint, Builder] | None:
+    def follow(self, builder: Builder) -> tuple[Blueprint, Builder] | None:
         """The blueprint in the other file, and the builder of that; `None` when it was told that there is none."""
         other = self._read(builder)
         if other is None or other.blueprint is None or other.problems:
             return None
         return other.blueprint, builder.inside(other.blueprint.origin, other.file)
 
-    def _read(self, builder: Builder) -> Other | None:
+    def _read(self, builder: Builder) -> ReferencedFile | None:
         """The other file; `None` when it was told that it cannot be there. What is wrong with its form is told once."""
         if (file := builder.file(self.ref, "$ref")) is None:
             return None
@@ -94,15 +97,118 @@ class Reference(Blueprint):
             names = [one.name for one in (*builder.files[builder.files.index(file) :], file)]
             builder.problem(f"the files go in a circle: {' -> '.join(names)}", "$ref")
             return None
-        known = builder.others.get(file)
-        other = builder.others[file] = known or Other.of(file, builder.limits)
-        problems = ["it is wrong, as was said where it is named first"] if known and known.problems else other.problems
+        other, is_known = builder.read_once(file, ReferencedFile.of)
+        is_known_wrong = is_known and bool(other.problems)
+        problems = ["it is wrong, as was said where it is named first"] if is_known_wrong else other.problems
         too_much = other.too_much(builder)
         for problem in (*problems, *too_much):
             builder.problem(f"{self.ref}: {problem}", "$ref")
-        return None if too_much or (known and known.problems) else other
+        return None if too_much or is_known_wrong else other
 
-    @classmethod
-    def taken_from(cls, runnable: Runnable, snapshot: Snapshot) -> None:
-        """Nothing is a reference."""
-        return
+
+P = TypeVar("P", bound=Part)
+K = TypeVar("K", str, int)
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedBlueprint:
+    """A blueprint with what it refers to in its place.
+
+    Attributes:
+        blueprint: that. What cannot be read is left as it was.
+        problems: why it cannot be read.
+        files: the other files that it names, whether or not they can be read.
+    """
+
+    blueprint: Blueprint
+    problems: tuple[Problem, ...]
+    files: tuple[Path, ...]
+
+
+def resolve_references(
+    blueprint: Blueprint,
+    *,
+    environment: Mapping[str, str] = os.environ,
+    root: str | Path | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    texts: bool = True,
+) -> ResolvedBlueprint:
+    """The blueprint with what it refers to in its place.
+
+    Args:
+        blueprint: one that was read from a file, else files are looked for in the working directory.
+        environment: what `${NAME}` in a `$ref` stands for.
+        root: the folder outside of which no file is read, as for `Blueprint.build`.
+        limits: how many blueprints are read.
+        texts: whether instructions take the place of the names of their files, too.
+    """
+    builder = Builder.over(Names(), environment, root, limits, blueprint.origin)
+    follower = _Follower(limits.nodes, texts)
+    whole = follower.node(blueprint, builder)
+    return ResolvedBlueprint(whole, tuple(builder.problems), tuple(follower.files))
+
+
+@dataclass(slots=True)
+class _Follower:
+    """Goes through a blueprint. What does not change stays the same object."""
+
+    left: int
+    texts: bool
+    files: dict[Path, None] = field(default_factory=dict)
+
+    def node(self, blueprint: Blueprint, builder: Builder) -> Blueprint:
+        """The blueprint with what it refers to in its place."""
+        if isinstance(blueprint, BlueprintRef):
+            return self._referred(blueprint, builder)
+        return self._part(blueprint, builder)
+
+    def _value(self, value: object, builder: Builder) -> object:
+        if isinstance(value, Blueprint):
+            return self.node(value, builder)
+        if isinstance(value, FilePart):
+            return self._text(value, builder) if self.texts else value
+        if isinstance(value, Part):
+            return self._part(value, builder)
+        if isinstance(value, Mapping):
+            return self._changed(value, builder) or value
+        if isinstance(value, Sequence) and not isinstance(value, str):
+            changed = self._changed(dict(enumerate(value)), builder)
+            return tuple(changed.values()) if changed else value
+        return value
+
+    def _part(self, part: P, builder: Builder) -> P:
+        names = {field.alias or name: name for name, field in type(part).model_fields.items()}
+        changed = self._changed({label: getattr(part, name) for label, name in names.items()}, builder)
+        return part.model_copy(update={names[label]: value for label, value in changed.items()}) if changed else part
+
+    def _changed(self, values: Mapping[K, object], builder: Builder) -> dict[K, object]:
+        """All values, as they are now; nothing, when none has changed."""
+        made = {step: self._value(value, builder.at(step)) for step, value in values.items()}
+        return made if any(made[step] is not values[step] for step in values) else {}
+
+    def _referred(self, reference: BlueprintRef, builder: Builder) -> Blueprint:
+        said, problems = expand_variables(reference, builder.environment)
+        for path, message in problems:
+            builder.problem(message, *path)
+        if problems or not self._may_read(builder):
+            return reference
+        self._note(said.ref, builder)
+        found = said.follow(builder)
+        return reference if found is None else self.node(*found)
+
+    def _may_read(self, builder: Builder) -> bool:
+        """Whether it is not too much: a few files can name each other very often."""
+        self.left -= 1
+        if self.left == -1:
+            builder.problem(f"more than {builder.limits.nodes:,} references are not followed")
+        return self.left >= 0
+
+    def _text(self, part: FilePart, builder: Builder) -> FilePart | str:
+        self._note(part.path, builder)
+        file = builder.file(part.path, "path")
+        source = None if file is None else builder.attempt(lambda: InstructionFile(part.path, file), "path")
+        return part if source is None else source.text
+
+    def _note(self, name: str, builder: Builder) -> None:
+        beside = builder.origin.file
+        self.files[(Path.cwd() if beside is None else beside.parent) / name] = None

@@ -12,9 +12,8 @@ from typing import Final, TypeAlias
 
 from tactician.agents import BaseRunnable
 from tactician.blueprint.blueprint import Blueprint
-from tactician.blueprint.following import followed
-from tactician.blueprint.limits import DEFAULT_LIMITS, Limits
-from tactician.blueprint.origin import FORMATS
+from tactician.blueprint.origin import DEFAULT_LIMITS, FORMATS, Limits
+from tactician.blueprint.references import resolve_references
 from tactician.documents import find_closest
 from tactician.errors import AgentNotFoundError, BlueprintError, ConfigurationError
 from tactician.names import NOTHING_REGISTERED
@@ -138,7 +137,7 @@ class AgentRegistry:
             blueprint = Blueprint.from_file(file, limits=self._limits)
         except BlueprintError:
             return ()
-        return followed(blueprint, environment=self._environment, root=self._root, limits=self._limits).files
+        return resolve_references(blueprint, environment=self._environment, root=self._root, limits=self._limits).files
 
     def _renew(self, name: str, kept: _Kept) -> None:
         """Builds the agent as its files say now; it stays as it was, when they are wrong."""

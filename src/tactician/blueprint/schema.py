@@ -8,14 +8,14 @@ from pydantic.json_schema import GenerateJsonSchema, JsonRef, JsonSchemaValue, m
 from pydantic_core import core_schema
 
 from tactician.blueprint.blueprint import KINDS
-from tactician.blueprint.pending import LATER, LATER_IN_TEXT
+from tactician.blueprint.schema_base import DEFERRED, DEFERRED_IN_TEXT
 from tactician.documents import Data
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 IDENTIFIER: Final = "urn:tactician:blueprint"
 _ANY: Final = "Blueprint"
 _NULL: Final = {"type": "null"}
-_LATER: Final = (LATER, LATER_IN_TEXT)
+_LATER: Final = (DEFERRED, DEFERRED_IN_TEXT)
 _WRITTEN_LAST: Final = frozenset(f"#/$defs/{name}" for name in (_ANY, *(one.name for one in _LATER)))
 
 

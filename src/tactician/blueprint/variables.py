@@ -1,16 +1,16 @@
-"""`${NAME}` in the texts of a blueprint: what the environment says, except for what is secret."""
+"""`${NAME}` in the texts of a blueprint: the value that the environment has, unless it may be a secret."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from pydantic import ValidationError
 
-from tactician.blueprint.parts import Part
-from tactician.blueprint.pending import FILLED, Pending
-from tactician.blueprint.secrecy import holds_secret, is_own_variable, is_secret_name
+from tactician.blueprint.schema_base import FILLED, Part, Pending
 from tactician.documents import (
     DEFAULT_DOCUMENT_LIMITS,
     DataPath,
@@ -22,11 +22,62 @@ from tactician.documents import (
 )
 from tactician.errors import DocumentError
 
+_NAMES: Final = re.compile(
+    r"KEY(?:S|_|$)|TOKEN(?:_|$)|SECRET|PASS|(?<!^)(?<!^OLD)PWD|CREDENTIAL"
+    r"|(?:^|_)(?:AUTH|PRIVATE|DSN|PAT|BEARER|COOKIES?|SESSION|CERT)(?:_|$)",
+    re.IGNORECASE,
+)
+_OUR_OWN: Final = re.compile(r"(?:LLM_INSTANCES|ENABLED_PROVIDERS|(?:TACTICIAN|LANGFUSE)_\w*)")
+_SHAPES: Final = re.compile(
+    r"(?<![\w-])(?:sk-[\w-]{6}|gh[a-z]_\w{6}|github_pat_\w{6}|glpat-[\w-]{6}|xox[a-z]-[\w-]{6}|AKIA[0-9A-Z]{12}"
+    r"|AIza[\w-]{20}|eyJ[\w-]+\.[\w-]+)"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY"
+    r"|://[^\s/?#:]*:[^\s/?#]*@"
+    r"|(?:^|[\s?&;,])[\w-]*(?i:key|token|secret|password|passwd|pwd)\s?=\s?[^\s;&]"
+    r"|^\*{10}$"  # how pydantic writes one
+)
+_SHORT: Final = 8
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether what is called so may be a secret."""
+    return _NAMES.search(name) is not None
+
+
+def is_own_variable(name: str) -> bool:
+    """Whether Tactician itself reads the variable: keys may be in what it says."""
+    return _OUR_OWN.fullmatch(name) is not None
+
+
+def has_secret(data: object) -> bool:
+    """Whether there may be a secret in JSON data, by the names and the texts in it."""
+    if isinstance(data, str):
+        return _SHAPES.search(data) is not None
+    if isinstance(data, Mapping):
+        named = (isinstance(one, str) and one and is_secret_name(str(name)) for name, one in data.items())
+        return any(named) or any(map(has_secret, data.values()))
+    return isinstance(data, list | tuple) and any(map(has_secret, data))
+
+
+def holds_secret(name: str, environment: Mapping[str, str]) -> bool:
+    """Whether there may be a secret in what a variable says: also that of another one."""
+    text = environment[name]
+    others = (one for other, one in environment.items() if other != name and is_secret_name(other))
+    return has_secret(text) or _is_json_with_one(text) or any(len(one) >= _SHORT and one in text for one in others)
+
+
+def _is_json_with_one(text: str) -> bool:
+    try:
+        return has_secret(json.loads(text))
+    except (ValueError, RecursionError):
+        return False
+
+
 P = TypeVar("P", bound=Part)
 _NAMES_A_VARIABLE = "api_key_env_var"
 
 
-def expanded(part: P, environment: Mapping[str, str]) -> tuple[P, Sequence[tuple[DataPath, str]]]:
+def expand_variables(part: P, environment: Mapping[str, str]) -> tuple[P, Sequence[tuple[DataPath, str]]]:
     """The same part with what `${NAME}` and `${NAME:-otherwise}` stand for, and what is wrong with them.
 
     `$${` is a plain `${`. The names of variables that hold secrets say what they say, and nothing stands for a secret:
@@ -88,9 +139,9 @@ class _Expansion:
         return value
 
 
-def checked(part: P, environment: Mapping[str, str]) -> tuple[P | None, Sequence[tuple[DataPath, str]]]:
-    """What `expanded` gives, where that may stand there: else nothing."""
-    said, problems = expanded(part, environment)
+def fill_variables(part: P, environment: Mapping[str, str]) -> tuple[P | None, Sequence[tuple[DataPath, str]]]:
+    """What `expand_variables` gives, where that may stand there: else nothing."""
+    said, problems = expand_variables(part, environment)
     if said is part:
         return part, problems
     try:
@@ -101,7 +152,7 @@ def checked(part: P, environment: Mapping[str, str]) -> tuple[P | None, Sequence
     return made, problems
 
 
-def escaped(part: P) -> P:
+def escape_part(part: P) -> P:
     """The same part, in whose texts every `${` is to be taken as it is."""
     return cast("P", _mapped(part, (), False, lambda text, path, is_name: escape_variables(text)))
 

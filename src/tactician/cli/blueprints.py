@@ -17,11 +17,16 @@ from rich.markup import escape
 from rich.tree import Tree
 
 from tactician.agents import BaseRunnable
-from tactician.blueprint import Blueprint
-from tactician.blueprint.differences import Difference, differences_between
-from tactician.blueprint.following import Followed, followed
-from tactician.blueprint.outline import Outline, outline_of
-from tactician.blueprint.schema import json_schema
+from tactician.blueprint import (
+    Blueprint,
+    Difference,
+    Outline,
+    ResolvedBlueprint,
+    differences_between,
+    json_schema,
+    outline_of,
+    resolve_references,
+)
 from tactician.cli.asking import Asker
 from tactician.cli.console import Debug, ModelName, NoInput, PersonalityName, Prompts, Responses, err, out
 from tactician.cli.outcomes import WAITING, Outcome, answered, begun, conclude, print_pending
@@ -119,7 +124,7 @@ def schema(modules: _Modules = None, debug: Debug = False) -> None:
 @blueprints.command()
 def show(file: _File, root: _Root = None, debug: Debug = False) -> None:
     """Draw a constellation: who is in it, their models, tools, guardrails and handoffs. Other files are followed."""
-    found = followed(Blueprint.from_file(file), root=root, texts=False)
+    found = resolve_references(Blueprint.from_file(file), root=root, texts=False)
     out.print(_drawn(outline_of(found.blueprint)))
     if found.problems:
         raise BlueprintError(f"{file} cannot be followed everywhere", _advised(found.problems))
@@ -201,7 +206,7 @@ async def _run(
 def _whole(file: Path, root: Path | None, *, follows: bool) -> Blueprint:
     """The blueprint in a file, with what is in the files that it names."""
     blueprint = Blueprint.from_file(file)
-    found = followed(blueprint, root=root) if follows else Followed(blueprint, (), ())
+    found = resolve_references(blueprint, root=root) if follows else ResolvedBlueprint(blueprint, (), ())
     if found.problems:
         raise BlueprintError(
             f"{file} names files that cannot be read; --no-follow leaves them out", _advised(found.problems)

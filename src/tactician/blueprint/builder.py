@@ -1,27 +1,37 @@
-"""Builds blueprints, and collects everything that stands in the way."""
+"""Builder of Runnables from blueprints, which collects everything that stands in the way."""
 
 from __future__ import annotations
 
 import os
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path as File
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar, cast
 
-from tactician.blueprint.limits import Limits, Taken
-from tactician.blueprint.origin import Origin
-from tactician.blueprint.variables import checked
+from tactician.agents import BaseRunnable
+from tactician.blueprint.origin import Limits, Origin, Taken
+from tactician.blueprint.schema_base import Part
+from tactician.blueprint.variables import fill_variables
 from tactician.documents import DataPath, Problems
 from tactician.errors import ConfigurationError, DeclarationError, Problem
 from tactician.names import NameProblem, Names
 
-if TYPE_CHECKING:
-    from tactician.agents import BaseRunnable
-    from tactician.blueprint.blueprint import Blueprint
-    from tactician.blueprint.references import Other
-
 T = TypeVar("T")
+
+
+class BlueprintNode(Part):
+    """A part of a blueprint that describes a Runnable."""
+
+    @property
+    def label(self) -> str:
+        """Name in messages."""
+        return str(getattr(self, "name", type(self).__name__))
+
+    @abstractmethod
+    def build_with(self, builder: Builder) -> BaseRunnable[object] | None:
+        """Return the Runnable; `None` when the builder was told of a problem."""
 
 
 @dataclass(slots=True)
@@ -36,7 +46,7 @@ class _Shared:
     count: int = 0
     """How often a mistake was found, also one that is known already."""
     nodes: int = 0
-    others: dict[File, Other] = field(default_factory=dict)
+    read: dict[File, object] = field(default_factory=dict)
     taken: Taken = field(default_factory=Taken)
 
 
@@ -89,11 +99,6 @@ class Builder:
         return self._shared.limits
 
     @property
-    def others(self) -> dict[File, Other]:
-        """The other files that were read, so that each is read once."""
-        return self._shared.others
-
-    @property
     def taken(self) -> Taken:
         """How much other files have taken of the limits."""
         return self._shared.taken
@@ -111,6 +116,13 @@ class Builder:
         """How much more is wrong."""
         return self._shared.found.left_out
 
+    def read_once(self, file: File, read: Callable[[File, Limits], T]) -> tuple[T, bool]:
+        """Return what `read` makes of a file, and whether an earlier call has read the file."""
+        is_known = file in self._shared.read
+        if not is_known:
+            self._shared.read[file] = read(file, self.limits)
+        return cast("T", self._shared.read[file]), is_known
+
     def at(self, *steps: str | int) -> Builder:
         """The builder of what is at a place inside this one."""
         return replace(self, path=(*self.path, *steps))
@@ -126,14 +138,14 @@ class Builder:
             file = None if self.origin.file is None else str(self.origin.file)
             self._shared.found.add(message, *path, document=self.origin.document, file=file)
 
-    def whole(self, blueprint: Blueprint) -> BaseRunnable[object] | None:
+    def whole(self, blueprint: BlueprintNode) -> BaseRunnable[object] | None:
         """What the blueprint of a whole text describes; `None` when something in it is wrong."""
-        said, problems = checked(blueprint, self.environment)
+        said, problems = fill_variables(blueprint, self.environment)
         for path, message in problems:
             self.problem(message, *path)
         return None if said is None else self.node(said)
 
-    def node(self, blueprint: Blueprint, *steps: str | int) -> BaseRunnable[object] | None:
+    def node(self, blueprint: BlueprintNode, *steps: str | int) -> BaseRunnable[object] | None:
         """What a blueprint describes; `None` when that was told to be wrong."""
         shared, here = self._shared, self.at(*steps) if steps else self
         shared.nodes += 1
@@ -142,16 +154,16 @@ class Builder:
                 here.problem(f"more than {shared.limits.nodes:,} agents and constellations are not built")
             return None
         before = shared.count
-        made = blueprint.assembled(replace(here, _before=before))
+        made = blueprint.build_with(replace(here, _before=before))
         return made if shared.count == before else None
 
-    def nodes_of(self, blueprints: Iterable[Blueprint], step: str) -> list[BaseRunnable[object]]:
+    def nodes_of(self, blueprints: Iterable[BlueprintNode], step: str) -> list[BaseRunnable[object]]:
         """What blueprints describe, those left out that were told to be wrong."""
         made = (self.node(one, step, place) for place, one in enumerate(blueprints))
         return [one for one in made if one is not None]
 
     def beside(self, file: File) -> str:
-        """How the file is named beside the outermost blueprint, where a snapshot will be."""
+        """How the file is named beside the outermost blueprint, where an exported blueprint will be."""
         outermost = self.files[0].parent if self.files else File.cwd()
         return os.path.relpath(file, outermost)
 
@@ -171,7 +183,7 @@ class Builder:
         self.problem(f"{name} is outside of {root}: no file is read there; build with another root", *steps)
         return None
 
-    def tried(self, make: Callable[[], T], *steps: str | int) -> T | None:
+    def attempt(self, make: Callable[[], T], *steps: str | int) -> T | None:
         """What is made; `None` when it cannot be made, or without steps when something else here is wrong already."""
         here = self.at(*steps) if steps else self
         shared = self._shared

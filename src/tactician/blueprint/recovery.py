@@ -1,4 +1,4 @@
-"""Mends a text of the wrong form, so that building it tells what else is wrong."""
+"""Recovery of a text of the wrong form: building what is right in it shows what else is wrong."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NODES: Final = frozenset({"peers", "members"})
 
 
 @dataclass(slots=True)
-class Mending:
+class Recovery:
     """What is left out of data, and what is put into it. All paths are those of the data as it was."""
 
     data: Data
@@ -39,7 +39,7 @@ class Mending:
         self.told.update(wrong)
         for path in wrong:
             if touched.isdisjoint(_prefixes(path)):
-                if (changed := self._mended(path)) is None:
+                if (changed := self._recover(path)) is None:
                     return False
                 touched.add(changed)
         return True
@@ -66,7 +66,7 @@ class Mending:
         """Whether something is wrong there already, or there is nothing of the text."""
         return any(one in self.told or one in self._removed or one in self._placed for one in _prefixes(path))
 
-    def _mended(self, path: Path) -> Path | None:
+    def _recover(self, path: Path) -> Path | None:
         """The path where something was changed, that or one above; `None` when it would have to be all."""
         placed = next((one for one in _prefixes(path) if one in self._placed), None)
         if placed is not None:
@@ -107,14 +107,14 @@ class Mending:
 
 
 @dataclass(frozen=True, slots=True)
-class Mended(Generic[T]):
+class Recovered(Generic[T]):
     """What could be read of data without its mistakes, and what was mended."""
 
     value: T
-    mending: Mending
+    mending: Recovery
 
 
-def mended_from(data: Data, error: ValidationError, validate: Callable[[Data], T]) -> Mended[T] | None:
+def recover_parse(data: Data, error: ValidationError, validate: Callable[[Data], T]) -> Recovered[T] | None:
     """What can be read of data when its mistakes are left out; `None` when nothing can be.
 
     Args:
@@ -122,14 +122,14 @@ def mended_from(data: Data, error: ValidationError, validate: Callable[[Data], T
         error: what is wrong with its form.
         validate: reads data.
     """
-    mending = Mending(data)
+    mending = Recovery(data)
     for _ in range(_ROUNDS):
         if error.error_count() > MOST_PROBLEMS:
             return None
         if not mending.mend(one["loc"] for one in error.errors(include_url=False, include_context=False)):
             return None
         try:
-            return Mended(validate(mending.now()), mending)
+            return Recovered(validate(mending.now()), mending)
         except ValidationError as again:
             error = again
     return None

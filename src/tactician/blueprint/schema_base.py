@@ -1,32 +1,88 @@
-"""What all parts of a blueprint have in common: names as in JSON, and help with names written wrongly."""
+"""Base of all parts of a blueprint: their fields, their form as data, and variables in the place of values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final, TypeAlias
 
 from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
     JsonValue,
     ValidationInfo,
+    ValidatorFunctionWrapHandler,
 )
 from pydantic.alias_generators import to_camel
-from pydantic_core import PydanticCustomError
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from tactician.blueprint.pending import LATER, LATER_IN_TEXT
-from tactician.documents import Data, DocumentModel, find_closest
+from tactician.documents import Data, DocumentModel, find_closest, find_variable, has_variables
+
+FILLED: Final = "filled"
+"""The context of validation in which variables were put in: nothing is let through any more."""
+_VARIABLE: Final = r"\$\{[A-Za-z_]\w*(:-[^}]*)?\}"
+_TEXT: Final = {"type": "string"}
+
+
+class Pending(str):
+    """A variable in the place of a number or a flag."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DeferredValue:
+    """Lets texts with a variable through until that is put in, and everything else to the validator inside."""
+
+    name: str
+    description: str
+    pattern: str
+    kind: type[str]
+    matches: Callable[[str], object]
+
+    @property
+    def schema(self) -> JsonSchemaValue:
+        """The JSON Schema of those texts."""
+        return {"title": self.name, "description": self.description, **_TEXT, "pattern": self.pattern}
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        def read(value: object, inner: ValidatorFunctionWrapHandler, info: ValidationInfo) -> object:
+            if info.context != FILLED and isinstance(value, str) and self.matches(value):
+                return self.kind(value)
+            return inner(value)
+
+        return core_schema.with_info_wrap_validator_function(read, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        said = handler(schema)
+        return said if said == _TEXT else {"anyOf": [said, {"$ref": f"#/$defs/{self.name}"}]}
+
+
+DEFERRED: Final = DeferredValue(
+    "Variable",
+    "`${NAME}` or `${NAME:-otherwise}`: what the environment says.",
+    f"^{_VARIABLE}$",
+    Pending,
+    find_variable,
+)
+DEFERRED_IN_TEXT: Final = DeferredValue(
+    "TextWithVariables", "A text with `${NAME}` in it.", f"(^|[^$]){_VARIABLE}", str, has_variables
+)
+
 
 _CLOSE = 0.7
 # A variable may be in the place of each of these. A further constraint would not let it through.
-Count: TypeAlias = Annotated[int, Field(strict=True, ge=0), LATER]
-Positive: TypeAlias = Annotated[int, Field(strict=True, gt=0), LATER]
-Number: TypeAlias = Annotated[float, Field(strict=True), LATER]
-Seconds: TypeAlias = Annotated[float, Field(strict=True, gt=0), LATER]
-Temperature: TypeAlias = Annotated[float, Field(strict=True, ge=0, le=2), LATER]
-Flag: TypeAlias = Annotated[bool, Field(strict=True), LATER]
-ToolName: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$"), LATER_IN_TEXT]
+Count: TypeAlias = Annotated[int, Field(strict=True, ge=0), DEFERRED]
+Positive: TypeAlias = Annotated[int, Field(strict=True, gt=0), DEFERRED]
+Number: TypeAlias = Annotated[float, Field(strict=True), DEFERRED]
+Seconds: TypeAlias = Annotated[float, Field(strict=True, gt=0), DEFERRED]
+Temperature: TypeAlias = Annotated[float, Field(strict=True, ge=0, le=2), DEFERRED]
+Flag: TypeAlias = Annotated[bool, Field(strict=True), DEFERRED]
+ToolName: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$"), DEFERRED_IN_TEXT]
 Name: TypeAlias = Annotated[str, Field(min_length=1)]
 
 
@@ -72,7 +128,7 @@ def _unlike(field: str, named: object, known: Iterable[str]) -> str:
     return f"cannot have the {field} {str(named)[:80]!r};{hint}"
 
 
-def needing(field: str) -> dict[str, JsonValue]:
+def require_field(field: str) -> dict[str, JsonValue]:
     """In a JSON Schema: this field has to be there. `null` is nothing."""
     return {"required": [field], "properties": {field: {"type": "string"}}}
 

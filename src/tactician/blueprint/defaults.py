@@ -1,4 +1,4 @@
-"""What a blueprint need not say, since it is so anyway."""
+"""Fields of a blueprint that are equal to their defaults."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from tactician.agents import AgentSpec
 from tactician.blueprint.abilities import HandoffPart
 from tactician.blueprint.agents import PLAIN, AgentFields
 from tactician.blueprint.blueprint import Blueprint
-from tactician.blueprint.constellations import NetworkBlueprint, ParallelBlueprint, RouterBlueprint
-from tactician.blueprint.hierarchies import HierarchicalBlueprint
-from tactician.blueprint.instructions import ProviderPart
+from tactician.blueprint.constellations import (
+    HierarchicalBlueprint,
+    NetworkBlueprint,
+    ParallelBlueprint,
+    RouterBlueprint,
+)
+from tactician.blueprint.models import OptionsPart, ResponderPart, TracePart
 from tactician.blueprint.named import PlannedBlueprint
-from tactician.blueprint.parts import Part
-from tactician.blueprint.settings import OptionsPart, ResponderPart, TracePart
+from tactician.blueprint.schema_base import Part
+from tactician.blueprint.turn_settings import ProviderPart
 from tactician.llm import PROVIDERS
 from tactician.loop import Handoff
 from tactician.tools import snake_case
@@ -24,17 +28,17 @@ P = TypeVar("P", bound=Part)
 _AWARENESS = inspect.signature(Handoff).parameters["awareness"].default
 
 
-def without_usual(part: P) -> P:
+def without_defaults(part: P) -> P:
     """The same behaviour in fewer words: to compare it, not to build it."""
     plain = part.model_copy(update={name: _without(getattr(part, name)) for name in type(part).model_fields})
-    usual = _usual(plain)
-    said_anyway = [name for name, value in usual.items() if getattr(plain, name) in (value, "")]
+    defaults = _defaults(plain)
+    said_anyway = [name for name, value in defaults.items() if getattr(plain, name) in (value, "")]
     return plain.model_copy(update=dict.fromkeys(said_anyway)) if said_anyway else plain
 
 
 def _without(value: object) -> object:
     if isinstance(value, Part):
-        plain = without_usual(value)
+        plain = without_defaults(value)
         return None if isinstance(plain, OptionsPart | TracePart) and not plain.to_data() else plain
     if isinstance(value, tuple):
         return tuple(map(_without, value))
@@ -43,11 +47,11 @@ def _without(value: object) -> object:
     return value
 
 
-def _usual(part: Part) -> Mapping[str, object]:
+def _defaults(part: Part) -> Mapping[str, object]:
     """What fields of the part mean when they are left out. No text is the same as none in them."""
     match part:
         case AgentFields():
-            return _usual_of_agents(part)
+            return _defaults_of_agent(part)
         case RouterBlueprint():
             return {"description": "; ".join(route.description for route in part.routes), "instructions": ""}
         case NetworkBlueprint():
@@ -68,11 +72,11 @@ def _usual(part: Part) -> Mapping[str, object]:
         case TracePart():
             return {"metadata": {}}
         case ResponderPart():
-            return _usual_of_responders(part)
+            return _defaults_of_responder(part)
     return {}
 
 
-def _usual_of_agents(part: AgentFields) -> Mapping[str, object]:
+def _defaults_of_agent(part: AgentFields) -> Mapping[str, object]:
     text = part.instructions if isinstance(part.instructions, str) else None
     optional = (name for name in PLAIN if not AgentFields.model_fields[name].is_required())
     return {
@@ -82,7 +86,7 @@ def _usual_of_agents(part: AgentFields) -> Mapping[str, object]:
     }
 
 
-def _usual_of_responders(part: ResponderPart) -> Mapping[str, object]:
+def _defaults_of_responder(part: ResponderPart) -> Mapping[str, object]:
     if part.provider is None:
         return {"api_format": "openai-responses"}
     provider = next((one for name, one in PROVIDERS.items() if _plain(name) == _plain(part.provider)), None)

@@ -1,4 +1,4 @@
-"""Takes blueprints of Runnables, and collects everything that a blueprint cannot say."""
+"""Exporter of Runnables to blueprints, which collects everything that a blueprint cannot express."""
 
 from __future__ import annotations
 
@@ -6,69 +6,85 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from pydantic import ValidationError
 from pydantic.alias_generators import to_camel
 
-from tactician.agents import PlannedAgent, is_planned
-from tactician.blueprint.parts import Part
+from tactician.agents import as_runnable
+from tactician.blueprint.blueprint import Blueprint
+from tactician.blueprint.schema_base import Part
 from tactician.blueprint.type_names import name_of_type
-from tactician.blueprint.variables import escaped
+from tactician.blueprint.variables import escape_part
 from tactician.documents import DataPath, Problems, format_path
 from tactician.errors import BlueprintError
 from tactician.names import path_of
 from tactician.runs import Runnable
 
-if TYPE_CHECKING:
-    from tactician.blueprint.blueprint import Blueprint
-
 _MANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 P = TypeVar("P", bound=Part)
+R = TypeVar("R")
+E = TypeVar("E", bound="Blueprint | None")
 
 
 class BlueprintWarning(UserWarning):
     """A blueprint leaves something out that no import would find again."""
 
 
+_EXPORTS: dict[type, Callable[..., Blueprint | None]] = {}
+
+
+def exports(kind: type[R]) -> Callable[[Callable[[R, Exporter], E]], Callable[[R, Exporter], E]]:
+    """Register the function that exports Runnables of a class, and of its subclasses, to a blueprint.
+
+    The function returns `None` when it has told the exporter of a problem.
+    """
+
+    def register(export: Callable[[R, Exporter], E]) -> Callable[[R, Exporter], E]:
+        _EXPORTS[kind] = export
+        return export
+
+    return register
+
+
+def export_blueprint(runnable: Runnable, *, strict: bool = False) -> Blueprint:
+    """Return the blueprint of a Runnable and of all that it is made of. `runnable.to_blueprint()` is the same.
+
+    Args:
+        runnable: an agent, a constellation, a planned agent ...
+        strict: refuse to leave out tools that no import would find again; else a `BlueprintWarning` names them.
+
+    Raises:
+        BlueprintError: with everything that a blueprint cannot say.
+    """
+    shared = _Shared(strict)
+    found, problems = Exporter(shared).node(runnable), shared.problems
+    if found is None or problems:
+        raise BlueprintError(f"{runnable.name} has no blueprint", problems, problems.left_out)
+    for one in shared.left_out:
+        warnings.warn(BlueprintWarning(f"The blueprint of {runnable.name} leaves out {one}"), stacklevel=3)
+    return escape_part(found)
+
+
 @dataclass(slots=True)
 class _Shared:
-    """What all parts of one snapshot share."""
+    """State that all parts of one export share."""
 
-    class_of: Callable[[object], type[Blueprint] | None]
-    is_strict: bool
+    is_strict: bool = False
     problems: Problems = field(default_factory=Problems)
     left_out: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
-    """Takes the blueprint of what is at one place of a constellation."""
+class Exporter:
+    """Exporter of what is at one place of a constellation."""
 
-    _shared: _Shared
+    _shared: _Shared = field(default_factory=_Shared)
     path: DataPath = ()
     above: tuple[object, ...] = ()
 
-    @classmethod
-    def by(cls, class_of: Callable[[object], type[Blueprint] | None], *, strict: bool) -> Snapshot:
-        """A snapshot with blueprints of the classes that `class_of` finds."""
-        return cls(_Shared(class_of, strict))
-
-    def whole(self, runnable: Runnable) -> Blueprint:
-        """The blueprint of a whole constellation.
-
-        Raises:
-            BlueprintError: with everything that it cannot say.
-        """
-        found, problems = self.node(runnable), self._shared.problems
-        if found is None or problems:
-            raise BlueprintError(f"{runnable.name} has no blueprint", problems, problems.left_out)
-        for one in self._shared.left_out:
-            warnings.warn(BlueprintWarning(f"The blueprint of {runnable.name} leaves out {one}"), stacklevel=4)
-        return escaped(found)
-
-    def at(self, *steps: str | int) -> Snapshot:
-        """The snapshot of what is at a place inside this one."""
+    def at(self, *steps: str | int) -> Exporter:
+        """The exporter of what is at a place inside this one."""
         return replace(self, path=(*self.path, *steps))
 
     def problem(self, message: str, *steps: str | int) -> None:
@@ -88,13 +104,13 @@ class Snapshot:
         if any(one is runnable for one in self.above):
             here.problem(f"it goes in a circle, back to {runnable.name}")
             return None
-        one = PlannedAgent(runnable) if is_planned(runnable) else runnable
-        if (kind := self._shared.class_of(one)) is None:
+        one = as_runnable(runnable) or runnable
+        if (export := next(filter(None, map(_EXPORTS.get, type(one).__mro__)), None)) is None:
             here.problem(f"{runnable.name}: a {type(runnable).__name__} has no blueprint")
             return None
-        return kind.taken_from(one, here)
+        return export(one, here)
 
-    def made(self, kind: type[P], fields: Mapping[str, object]) -> P | None:
+    def make(self, kind: type[P], fields: Mapping[str, object]) -> P | None:
         """A part that says this; `None` when it cannot be said."""
         try:
             return kind.model_validate(fields, by_name=True, by_alias=False)

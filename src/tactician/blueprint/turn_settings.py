@@ -1,0 +1,241 @@
+"""Settings of an agent's turns in blueprints: its instructions, its window on a conversation, and its autonomy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Annotated, Literal, TypeAlias, cast
+
+from pydantic import BeforeValidator, Field
+
+from tactician.blueprint.builder import Builder
+from tactician.blueprint.exporter import Exporter, is_plainly_made
+from tactician.blueprint.models import said
+from tactician.blueprint.schema_base import (
+    DEFERRED,
+    Count,
+    Flag,
+    Name,
+    Part,
+    Positive,
+    one_of,
+)
+from tactician.conversation import (
+    Chain,
+    CompactToolResults,
+    ContextStrategy,
+    SlidingWindow,
+    Summarization,
+    TokenCounter,
+)
+from tactician.loop import Autonomous
+from tactician.names import NameProblem
+from tactician.prompts import InstructionFile, InstructionSource, ProvidedInstructions
+
+
+class InlinePart(Part):
+    """The text itself; the same as the text alone."""
+
+    source: Literal["inline"]
+    text: str
+
+
+class FilePart(Part):
+    """A text file, beside the file of the blueprint."""
+
+    source: Literal["file"]
+    path: Name
+
+
+class ProviderPart(Part):
+    """A text that a registered provider of prompts has."""
+
+    source: Literal["provider"]
+    provider_id: Name
+    prompt_id: Name
+    filters: Mapping[str, str] | None = None
+
+
+_SOURCES: dict[str, type[Part]] = {"inline": InlinePart, "file": FilePart, "provider": ProviderPart}
+Instructions: TypeAlias = Annotated[
+    str | FilePart | ProviderPart,
+    BeforeValidator(
+        lambda value: value.text if isinstance(value, InlinePart) else value,
+        json_schema_input_type=str | InlinePart | FilePart | ProviderPart,
+    ),
+    one_of("source", _SOURCES, "instructions", or_text=True),
+]
+
+
+def build_instructions(part: str | FilePart | ProviderPart, builder: Builder) -> str | InstructionSource | None:
+    """The text that is meant, or where it is; `None` when it cannot be had."""
+    if isinstance(part, str):
+        return part
+    if isinstance(part, FilePart):
+        file = builder.file(part.path, "instructions", "path")
+        if file is None:
+            return None
+        name = part.path if len(builder.files) <= 1 else builder.beside(file)  # one that a $ref names is elsewhere
+        return builder.attempt(lambda: InstructionFile(name, file), "instructions")
+    source = ProvidedInstructions(part.provider_id, part.prompt_id, part.filters or {})
+    return None if builder.attempt(source.check, "instructions") is None else source
+
+
+def export_instructions(source: str | InstructionSource, exporter: Exporter) -> str | FilePart | ProviderPart:
+    """What is to be said of instructions."""
+    if isinstance(source, InstructionFile):
+        return FilePart(source="file", path=str(source.path))
+    if isinstance(source, ProvidedInstructions):
+        filters = source.filters or None
+        return ProviderPart(source="provider", provider_id=source.provider, prompt_id=source.prompt, filters=filters)
+    if not isinstance(source, str):
+        exporter.problem(f"a {type(source).__name__} has no place in a blueprint", "instructions")
+        return ""
+    return source
+
+
+class AutonomyPart(Part):
+    """How an agent works on its own; see `Autonomous`. Times are in seconds. `maxIterations: 0` is no limit."""
+
+    max_iterations: Count = 25
+    end_turn_on_plain_reply: Flag = False
+    enabled_tool_groups: tuple[str, ...] | None = None
+    max_tool_output_tokens: Positive | None = None
+    compact_after: Count | None = None
+    keep_last: Positive = 1
+    max_conversation_tokens: Positive | None = None
+    min_iteration_interval: Annotated[float, Field(strict=True, ge=0), DEFERRED] | None = None
+    infinite: Flag = False
+    retries: Count = 1
+
+
+class SlidingPart(Part):
+    """Shows the newest messages."""
+
+    strategy_type: Literal["sliding"]
+    preserve_developer_messages: Flag = True
+    max_tokens: Positive
+    token_counter_class_name: Name | None = None
+
+
+class SummarizationPart(Part):
+    """Sums up the old messages."""
+
+    strategy_type: Literal["summarization"]
+    summarization_model: Name | None = None
+    keep_recent_messages: Positive = 5
+    max_tokens: Positive
+    summarization_prompt: str | None = None
+    token_counter_class_name: Name | None = None
+
+
+class CompactionPart(Part):
+    """Leaves out what tools returned long ago."""
+
+    strategy_type: Literal["compaction"]
+    after: Count
+    keep_last: Positive = 1
+
+
+class ChainPart(Part):
+    """Several, each given what the one before shows."""
+
+    strategy_type: Literal["chain"]
+    strategies: Annotated[tuple[WindowPart, ...], Field(min_length=1)]
+
+
+_STRATEGIES: dict[str, type[Part]] = {
+    "sliding": SlidingPart,
+    "summarization": SummarizationPart,
+    "compaction": CompactionPart,
+    "chain": ChainPart,
+}
+WindowPart: TypeAlias = Annotated[
+    SlidingPart | SummarizationPart | CompactionPart | ChainPart,
+    one_of("strategyType", _STRATEGIES, "contextManagement"),
+]
+
+
+def build_window(part: WindowPart, builder: Builder) -> ContextStrategy | None:
+    """The strategy that a part describes."""
+    match part:
+        case SlidingPart():
+            counter = _counter(part, builder)
+            return SlidingWindow(part.max_tokens, part.preserve_developer_messages, counter)
+        case SummarizationPart():
+            model, prompt = part.summarization_model, part.summarization_prompt
+            return Summarization(part.max_tokens, part.keep_recent_messages, model, prompt, _counter(part, builder))
+        case CompactionPart():
+            return CompactToolResults(part.after, part.keep_last)
+    inner = [build_window(one, builder.at("strategies", place)) for place, one in enumerate(part.strategies)]
+    return Chain(tuple(one for one in inner if one is not None))
+
+
+def export_window(strategy: ContextStrategy, exporter: Exporter) -> WindowPart | None:
+    """What is to be said of a strategy; `None` when there are no words for it."""
+    match strategy:
+        case SlidingWindow():
+            return SlidingPart(
+                strategy_type="sliding",
+                preserve_developer_messages=strategy.preserve_system,
+                max_tokens=strategy.max_tokens,
+                token_counter_class_name=_counter_name(strategy.counter, exporter),
+            )
+        case Summarization():
+            return SummarizationPart(
+                strategy_type="summarization",
+                summarization_model=strategy.model,
+                keep_recent_messages=strategy.keep_recent,
+                max_tokens=strategy.max_tokens,
+                summarization_prompt=strategy.prompt,
+                token_counter_class_name=_counter_name(strategy.counter, exporter),
+            )
+        case CompactToolResults():
+            return CompactionPart(strategy_type="compaction", after=strategy.after, keep_last=strategy.keep_last)
+        case Chain():
+            inner = [export_window(one, exporter.at("strategies", n)) for n, one in enumerate(strategy.strategies)]
+            said_of = tuple(one for one in inner if one is not None)
+            return ChainPart(strategy_type="chain", strategies=said_of) if said_of else None
+    exporter.problem(f"a {type(strategy).__name__} has no place in a blueprint")
+    return None
+
+
+def build_autonomy(part: AutonomyPart) -> Autonomous:
+    """The autonomy that a part describes."""
+    given, groups = said(part), part.enabled_tool_groups
+    given["max_iterations"] = part.max_iterations or None
+    return Autonomous(**(given | {"enabled_tool_groups": None if groups is None else frozenset(groups)}))
+
+
+def export_autonomy(autonomy: Autonomous) -> AutonomyPart:
+    """What is to be said of an agent's autonomy."""
+    given = {field.name: getattr(autonomy, field.name) for field in fields(autonomy)}
+    groups = autonomy.enabled_tool_groups
+    given["max_iterations"] = autonomy.max_iterations or 0
+    return AutonomyPart.model_validate(given | {"enabled_tool_groups": None if groups is None else sorted(groups)})
+
+
+def _counter(part: SlidingPart | SummarizationPart, builder: Builder) -> TokenCounter | None:
+    if (name := part.token_counter_class_name) is None:
+        return None
+
+    def made() -> TokenCounter:
+        kind = builder.names.find(name)
+        if not isinstance(kind, type):
+            raise NameProblem(f"{name!r} is no class")
+        counter = builder.names.made(name, kind)
+        if not callable(getattr(counter, "count", None)):
+            raise NameProblem(f"{name!r} counts nothing: it has no method `count`")
+        return cast("TokenCounter", counter)
+
+    return builder.attempt(made, "tokenCounterClassName")
+
+
+def _counter_name(counter: TokenCounter | None, exporter: Exporter) -> str | None:
+    if counter is None:
+        return None
+    kind = type(counter)
+    if not is_plainly_made(counter):
+        exporter.problem(f"a {kind.__name__} was made with arguments, which no name tells", "tokenCounterClassName")
+        return None
+    return exporter.import_path(kind, f"the class {kind.__name__}", "tokenCounterClassName")
