@@ -9,7 +9,7 @@ from tactician.planning import (
     Explanation,
     Goal,
     HybridPlanner,
-    Planner,
+    PlanningAlgorithm,
     UtilityPlanner,
     Verdict,
     WorldState,
@@ -114,7 +114,9 @@ EARN = Action("earn", {}, {"hasMoney": True}, cost=1)
 WORLD = WorldState({"hasMoney": False, "hasGun": False})
 
 
-def about(action: Action, actions: list[Action], goal: Goal = ARMED, planner: Planner | None = None) -> Verdict:
+def about(
+    action: Action, actions: list[Action], goal: Goal = ARMED, planner: PlanningAlgorithm | None = None
+) -> Verdict:
     explanation = (planner or AStarPlanner()).explain(WORLD, actions, goal, about=action)
     assert explanation.about is not None
     assert str(explanation).endswith(f" {explanation.about}")
@@ -218,7 +220,7 @@ class TestUtility:
     SPEND = Action("spend", {"hasMoney": True, "awake": True}, {"seen": True})
 
     @pytest.mark.parametrize("planner", [UtilityPlanner(), HybridPlanner()])
-    def test_best_action_and_why_not_another(self, planner: Planner) -> None:
+    def test_best_action_and_why_not_another(self, planner: PlanningAlgorithm) -> None:
         actions = [self.SING, self.DANCE, self.SPEND]
 
         explanation = planner.explain(WORLD, actions, NIRVANA, about=self.DANCE)
@@ -230,7 +232,7 @@ class TestUtility:
         assert about(self.SING, actions, NIRVANA, planner).reason == "in the plan"
 
     @pytest.mark.parametrize("planner", [UtilityPlanner(), HybridPlanner()])
-    def test_nothing_can_run(self, planner: Planner) -> None:
+    def test_nothing_can_run(self, planner: PlanningAlgorithm) -> None:
         assert str(planner.explain(WORLD, [self.SPEND, BUY], NIRVANA)) == (
             "No action can run now; the nearest action is 'buy gun', which needs 'hasMoney'."
         )

@@ -17,14 +17,14 @@ from tactician.planning import (
     Goal,
     HybridPlanner,
     Plan,
-    Planner,
+    PlanningAlgorithm,
     Unknown,
     UtilityPlanner,
     WorldState,
 )
 from tests.planning.random_problems import Choice, Truth, secrets, told
 
-PLANNERS: list[Planner] = [AStarPlanner(), UtilityPlanner(), HybridPlanner()]
+PLANNERS: list[PlanningAlgorithm] = [AStarPlanner(), UtilityPlanner(), HybridPlanner()]
 
 
 def each_planner() -> pytest.MarkDecorator:
@@ -41,7 +41,7 @@ def answered(consultation: Consultation, truth: Truth) -> list[str]:
     return asked
 
 
-def outcome(planner: Planner, plan: Plan | None) -> tuple[str, str, float] | None:
+def outcome(planner: PlanningAlgorithm, plan: Plan | None) -> tuple[str, str, float] | None:
     """What was chosen; of cheapest plans only the number of steps, as equally good ones may differ."""
     if plan is None:
         return None
@@ -49,7 +49,7 @@ def outcome(planner: Planner, plan: Plan | None) -> tuple[str, str, float] | Non
     return plan.goal.name, str(plan) if exact else str(len(plan.actions)), round(plan.cost, 6)
 
 
-def determinate(planner: Planner, choice: Choice) -> Choice:
+def determinate(planner: PlanningAlgorithm, choice: Choice) -> Choice:
     """Without values by which plans that cost the same would differ."""
     world, actions, goals = choice
     if isinstance(planner, UtilityPlanner):
@@ -76,7 +76,9 @@ def wanted_one_way(choice: Choice) -> Choice:
 @each_planner()
 @settings(max_examples=1000, deadline=None)
 @given(secrets())
-def test_choice_is_that_of_a_world_in_which_everything_is_known(planner: Planner, secret: tuple[Choice, Truth]) -> None:
+def test_choice_is_that_of_a_world_in_which_everything_is_known(
+    planner: PlanningAlgorithm, secret: tuple[Choice, Truth]
+) -> None:
     (world, actions, goals), truth = determinate(planner, secret[0]), secret[1]
 
     consultation = planner.consult(world, actions, goals)
@@ -90,7 +92,9 @@ def test_choice_is_that_of_a_world_in_which_everything_is_known(planner: Planner
 @each_planner()
 @settings(max_examples=700, deadline=None)
 @given(secrets())
-def test_no_question_is_asked_once_the_answers_cannot_matter(planner: Planner, secret: tuple[Choice, Truth]) -> None:
+def test_no_question_is_asked_once_the_answers_cannot_matter(
+    planner: PlanningAlgorithm, secret: tuple[Choice, Truth]
+) -> None:
     (world, actions, goals), truth = wanted_one_way(secret[0]), secret[1]
 
     consultation = planner.consult(world, actions, goals)

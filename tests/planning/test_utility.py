@@ -12,7 +12,7 @@ from tactician.planning import (
     Goal,
     HybridPlanner,
     Plan,
-    Planner,
+    PlanningAlgorithm,
     UtilityPlanner,
     WorldState,
 )
@@ -214,7 +214,7 @@ def test_hybrid_planner_chooses_like_a_simple_oracle(choice: Choice) -> None:
 
 
 @pytest.mark.parametrize("planner", [AStarPlanner(), UtilityPlanner(), HybridPlanner()])
-def test_functions_are_called_at_most_once_in_a_call_of_any_planner(planner: Planner) -> None:
+def test_functions_are_called_at_most_once_in_a_call_of_any_planner(planner: PlanningAlgorithm) -> None:
     calls: list[str] = []
 
     def amount(owner: str) -> Callable[[WorldState], float]:
@@ -241,7 +241,7 @@ def test_functions_are_called_at_most_once_in_a_call_of_any_planner(planner: Pla
 
 
 @pytest.mark.parametrize("planner", [UtilityPlanner(), HybridPlanner()])
-def test_planners_are_interchangeable(planner: Planner) -> None:
+def test_planners_are_interchangeable(planner: PlanningAlgorithm) -> None:
     consultation = planner.consult(WorldState(), [Action("tan", {"sunny": True}, value=1)], [NIRVANA])
 
     assert consultation.question == "sunny"

@@ -12,9 +12,9 @@ from tactician.guardrails.guardrail import (
     AnyGuardrail,
     Guardrail,
     GuardrailKind,
+    GuardrailSettings,
     InputGuardrail,
     OutputGuardrail,
-    Settings,
     ToolInputGuardrail,
     ToolOutputGuardrail,
     in_words,
@@ -23,9 +23,9 @@ from tactician.guardrails.registry import registry
 
 F = TypeVar("F", bound=GuardrailLike)
 G = TypeVar("G", bound=AnyGuardrail)
-_Mark: TypeAlias = tuple[object, str | None, Settings]
+_Mark: TypeAlias = tuple[object, str | None, GuardrailSettings]
 _MARK = "__guardrails__"
-_DEFAULT = Settings()
+_DEFAULT = GuardrailSettings()
 
 
 @overload
@@ -52,7 +52,9 @@ def input_guardrail(
         DeclarationError: when it cannot be called so.
         ConfigurationError: when another one is registered by this name.
     """
-    return _decorator(InputGuardrail, name, Settings(concurrent=concurrent, whole_conversation=whole_conversation))
+    return _decorator(
+        InputGuardrail, name, GuardrailSettings(concurrent=concurrent, whole_conversation=whole_conversation)
+    )
 
 
 @overload
@@ -146,11 +148,11 @@ def as_tool_output_guardrail(thing: GuardrailLike) -> ToolOutputGuardrail:
     return _made(ToolOutputGuardrail, thing)
 
 
-def _for_tools(tools: Iterable[str] | None) -> Settings:
-    return Settings(tools=None if tools is None else frozenset((tools,) if isinstance(tools, str) else tools))
+def _for_tools(tools: Iterable[str] | None) -> GuardrailSettings:
+    return GuardrailSettings(tools=None if tools is None else frozenset((tools,) if isinstance(tools, str) else tools))
 
 
-def _decorator(kind: type[G], name: F | str | None, settings: Settings) -> F | Callable[[F], F]:
+def _decorator(kind: type[G], name: F | str | None, settings: GuardrailSettings) -> F | Callable[[F], F]:
     if name is not None and not isinstance(name, str):
         return _declared(kind, name, None, settings)
 
@@ -160,7 +162,7 @@ def _decorator(kind: type[G], name: F | str | None, settings: Settings) -> F | C
     return declare
 
 
-def _declared(kind: type[G], thing: F, name: str | None, settings: Settings) -> F:
+def _declared(kind: type[G], thing: F, name: str | None, settings: GuardrailSettings) -> F:
     if not isinstance(thing, FunctionType | type):
         problem = "only functions and classes can be decorated; use guardrails.registry.register for an object"
         raise DeclarationError(_label(kind, thing), [problem])
@@ -190,7 +192,7 @@ def _marks_of(thing: object) -> Mapping[GuardrailKind, _Mark]:
     return marks
 
 
-def _built(kind: type[G], thing: object, settings: Settings, registered: str | None = None) -> G:
+def _built(kind: type[G], thing: object, settings: GuardrailSettings, registered: str | None = None) -> G:
     call = call_of(_instance(kind, thing) if isinstance(thing, type) else thing)
     if call is None:
         raise DeclarationError(

@@ -47,7 +47,7 @@ class CheckedToolOutput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class GuardrailSettings:
     """How a guardrail is declared to be used; see the decorators."""
 
     concurrent: bool = False
@@ -73,7 +73,7 @@ class Guardrail(ABC, Generic[V]):
     registered: str | None
     source: object
     call: Call = field(repr=False, compare=False)
-    settings: Settings = field(repr=False)
+    settings: GuardrailSettings = field(repr=False)
 
     def applies_to(self, value: V) -> bool:
         """Whether this value is to be checked at all."""

@@ -19,7 +19,7 @@ from tactician.planning.errors import SearchLimitExceeded
 from tactician.planning.explanation import Explanation, Obstacle
 from tactician.planning.hybrid import HybridPlanner
 from tactician.planning.model import NIRVANA, Action, Amount, Goal, Plan
-from tactician.planning.planner import Planner
+from tactician.planning.planner import PlanningAlgorithm
 from tactician.planning.utility import UtilityPlanner
 from tactician.planning.verdict import Reason, Verdict
 from tactician.planning.world import UNKNOWN, ConditionValue, Unknown, WorldState
@@ -38,7 +38,7 @@ __all__ = [
     "HybridPlanner",
     "Obstacle",
     "Plan",
-    "Planner",
+    "PlanningAlgorithm",
     "Reason",
     "SearchLimitExceeded",
     "Unknown",

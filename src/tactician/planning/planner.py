@@ -16,7 +16,7 @@ from tactician.planning.verdict import Verdict
 from tactician.planning.world import WorldState
 
 
-class Planner(Protocol):
+class PlanningAlgorithm(Protocol):
     """Chooses what to do: `AStarPlanner`, `UtilityPlanner` and `HybridPlanner` are planners."""
 
     def plan(self, world: WorldState, actions: Iterable[Action], goal: Goal) -> Plan | None:

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from tactician.planning import Action, AStarPlanner, Goal
+from tactician.planning import Action, AStarPlanner, Goal, PlanningAlgorithm
 from tactician.process.blackboard import Blackboard
 from tactician.process.retrying import ActionRetryPolicy
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from tactician.planning import Planner
     from tactician.process.context import OperationContext
     from tactician.process.process import AgentProcess
 
@@ -146,7 +145,7 @@ class PlannedAgentSpec:
     goals: tuple[GoalSpec, ...]
     observations: Mapping[str, Look]
     instance: object = None
-    planner: Planner = field(default_factory=AStarPlanner)
+    planner: PlanningAlgorithm = field(default_factory=AStarPlanner)
     conditions: Mapping[str, Observe] = field(default_factory=dict)
     prices: Mapping[str, Price] = field(default_factory=dict)
     types: Mapping[str, type] = field(default_factory=dict)

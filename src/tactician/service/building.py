@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from tactician.agents import Agent
+from tactician.agents import Agent, AgentSettings
 from tactician.documents import DataPath, Document, Problems
 from tactician.llm import JsonSchema, LlmOptions
-from tactician.loop import DEFAULT_MAX_ATTEMPTS, TASK_OVER, Autonomous
+from tactician.loop import TASK_OVER, Autonomous
 from tactician.names import NameProblem
 from tactician.service.entries import SUBJECT, AgentEntry, FunctionEntry, read_entry
 from tactician.service.names import AgentFileNames
@@ -42,19 +42,8 @@ class _Builder:
     def agent(self, entry: AgentEntry) -> Agent[object]:
         tools = [self._tool(function, ("functions", place)) for place, function in enumerate(entry.functions)]
         output = self._named(("resultClass",), self._names.kind, entry.result_class)
-        attempts = entry.retry_config.deserialization_retries
         _warn_of_retries(entry)
-        return Agent(
-            entry.name,
-            id=entry.id,
-            model=_options(entry),
-            instructions=entry.instructions,
-            description=entry.description,
-            output_type=output,
-            tools=tools,
-            autonomy=_autonomy(entry) if entry.autonomous else None,
-            max_attempts=DEFAULT_MAX_ATTEMPTS if attempts is None else attempts + 1,
-        )
+        return Agent(entry.name, output_type=output, **_settings(entry, tools))
 
     def _tool(self, entry: FunctionEntry, path: DataPath) -> DeclaredTool:
         execute, own_schema = self._executor(entry, path)
@@ -84,6 +73,21 @@ class _Builder:
         except NameProblem as problem:
             self.problems.add(str(problem), *path)
             return None
+
+
+def _settings(entry: AgentEntry, tools: Sequence[DeclaredTool]) -> AgentSettings:
+    settings: AgentSettings = {
+        "id": entry.id,
+        "description": entry.description,
+        "instructions": entry.instructions,
+        "model": _options(entry),
+        "tools": tools,
+    }
+    if entry.autonomous:
+        settings["autonomy"] = _autonomy(entry)
+    if (retries := entry.retry_config.deserialization_retries) is not None:
+        settings["max_attempts"] = retries + 1
+    return settings
 
 
 def _warn_of_retries(entry: AgentEntry) -> None:

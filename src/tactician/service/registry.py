@@ -18,7 +18,7 @@ from tactician.tools import snake_case
 _SUFFIXES = {"-websearch": "web_search", "-codeinterpreter": "code_interpreter"}
 
 
-class Registry:
+class ServiceRegistry:
     """Agents by id.
 
     Args:

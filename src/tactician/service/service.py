@@ -30,7 +30,7 @@ from tactician.service.answering import Answering
 from tactician.service.conversations import Conversations, Role, message_from
 from tactician.service.media import MediaService
 from tactician.service.names import AgentFileNames
-from tactician.service.registry import Registry
+from tactician.service.registry import ServiceRegistry
 from tactician.service.requests import AgentOptions, ModelOptions, model_options, request_for
 from tactician.service.waiting import WaitingRuns
 from tactician.tools import ToolExecutor, ToolGroup, ToolGroups, ToolLike
@@ -70,7 +70,7 @@ class AgentService(MediaService):
         tool_groups: Iterable[ToolGroup] = (),
     ) -> None:
         super().__init__(default_models() if models is None else source_of(models))
-        self._registry = Registry(
+        self._registry = ServiceRegistry(
             self._models, None if folder is None else Path(folder), AgentFileNames(names, packages)
         )
         self._conversations = Conversations(MemoryConversations() if conversations is None else conversations)

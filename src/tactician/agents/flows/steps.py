@@ -65,7 +65,7 @@ def plain(input: Input) -> Input:
     return text_of(messages_of(only)) if is_text else input
 
 
-class Kept:
+class StepOutput:
     """What a step has returned, so that it need not run again."""
 
     def __init__(self, output: object, wanted: object) -> None:
@@ -145,7 +145,7 @@ class FunctionStep(BaseRunnable[T], Generic[T]):
         else:
             with asking_for(context):
                 output = self._checked(await self._called(input, context), context)
-        frame.progress = Kept(output, self._wanted)
+        frame.progress = StepOutput(output, self._wanted)
         return RunResult(output, tally=context.tally, run_id=context.run_id)
 
     async def _called(self, given: Given, context: RunContext) -> object:

@@ -8,8 +8,7 @@ from enum import StrEnum
 from typing import Final, TypeGuard, TypeVar, overload
 
 from tactician.errors import DeclarationError
-from tactician.planning import AStarPlanner, HybridPlanner, UtilityPlanner
-from tactician.planning import Planner as PlannerProtocol
+from tactician.planning import AStarPlanner, HybridPlanner, PlanningAlgorithm, UtilityPlanner
 from tactician.process import DEFAULT_BINDING, STATE, ActionRetryPolicy, Export, OperationContext, StateDeclaration
 
 
@@ -25,7 +24,7 @@ class Planner(StrEnum):
     SUPERVISOR = "supervisor"
     """Lets a model choose."""
 
-    def build(self) -> PlannerProtocol:
+    def build(self) -> PlanningAlgorithm:
         """A planner that works like this."""
         if self is Planner.UTILITY:
             return UtilityPlanner()
