@@ -2,7 +2,7 @@
 
 from tactician import Platform, ProcessOptions
 from tactician.events import EventListener
-from tactician.process import AgentProcess, ProcessOutcome
+from tactician.process import AgentProcess, ProcessHandle
 from tactician.testing import ScriptedModel
 
 
@@ -18,6 +18,6 @@ async def started(
     return await platform.start(agent, *objects, options=options)
 
 
-def steps(process: ProcessOutcome) -> list[str]:
+def steps(process: ProcessHandle) -> list[str]:
     """The actions that were run, in order."""
     return [run.action for run in process.history]

@@ -151,7 +151,7 @@ def test_a_component_is_recognised() -> None:
 
 
 async def test_a_component_can_have_resolvers() -> None:
-    @component(resolvers={Label: lambda context: Label(context.process.agent.name)})
+    @component(resolvers={Label: lambda context: Label(context.process.name)})
     class Resolving:
         @action
         def name(self, issue: Issue, label: Label) -> Answer:

@@ -152,7 +152,7 @@ async def test_an_agent_is_checked_for_late_classes_once_for_a_start() -> None:
         def write(self, topic: UserInput) -> Outcome:
             return Outcome(topic.content)
 
-    agent = PlannedAgent.of(replace(combined_spec([Writer()], name="Writer"), renewal=refresh))
+    agent = PlannedAgent.of(replace(combined_spec([Writer()], name="Writer"), refresher=refresh))
     platform = Platform(models=ScriptedModel()).register(agent)
     for start in (platform.invoke(Outcome, "x"), platform.start("Writer", "x"), platform.start(agent, "x")):
         checked.clear()

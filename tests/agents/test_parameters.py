@@ -265,7 +265,7 @@ async def test_a_condition_takes_the_same_parameters() -> None:
 
 
 def session(context: OperationContext) -> Style:
-    return Style(f"of {context.process.agent.name}")
+    return Style(f"of {context.process.name}")
 
 
 async def test_a_parameter_can_take_what_a_function_gives() -> None:
@@ -334,7 +334,7 @@ async def test_a_resolver_may_be_async() -> None:
     asked: list[str] = []
 
     async def look_up(context: OperationContext) -> Style:
-        asked.append(context.process.agent.name)
+        asked.append(context.process.name)
         return Style("looked up")
 
     @planned_agent(description="waits for its session", resolvers={Style: look_up})

@@ -102,12 +102,12 @@ async def test_a_process_goes_on_in_its_state_somewhere_else() -> None:
     process = PlannedAgent(Writer()).process("a knight", context=RunContext.over(ScriptedModel("first")))
     await process.run()
     elsewhere = RunContext.over(ScriptedModel("second"))
-    restored = AgentProcess.restored(PlannedAgent(Writer()).spec, process.snapshot(), elsewhere)
+    restored = AgentProcess.restore(PlannedAgent(Writer()).spec, process.snapshot(), elsewhere)
     assert restored.blackboard.objects == (Assess(Story("first")),)
     (request,) = restored.pending
     await restored.respond(request.id, Feedback("dull"))
     assert [one.prompt for one in restored.pending] == ["Please comment on: second"]
-    again = AgentProcess.restored(PlannedAgent(Writer()).spec, restored.snapshot(), elsewhere)
+    again = AgentProcess.restore(PlannedAgent(Writer()).spec, restored.snapshot(), elsewhere)
     (request,) = again.pending
     await again.respond(request.id, Feedback("good"))
     assert again.result == Reviewed(Story("second"))

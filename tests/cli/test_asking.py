@@ -15,7 +15,7 @@ from rich.console import Console
 from tactician.cli.answers import text_answer
 from tactician.cli.asking import Asker
 from tactician.errors import ResponseError
-from tactician.process.forms import answer_to, form_of
+from tactician.process import build_form, parse_answer
 from tactician.runs import PendingKind, PendingRequest, approve, reject
 
 
@@ -89,11 +89,11 @@ class Person:
 
 
 def form(wanted: type, **more: object) -> PendingRequest:
-    return PendingRequest("r", "form", "Well?", schema=form_of(wanted))
+    return PendingRequest("r", "form", "Well?", schema=build_form(wanted))
 
 
 def filled_in(wanted: type, *lines: str) -> object:
-    return answer_to(wanted, Person(*lines).answers(form(wanted)))
+    return parse_answer(wanted, Person(*lines).answers(form(wanted)))
 
 
 def test_every_kind_of_field_is_asked_for_in_its_own_way() -> None:
@@ -112,7 +112,7 @@ def test_every_kind_of_field_is_asked_for_in_its_own_way() -> None:
         "review",
     )
     request = form(Review)
-    review = answer_to(Review, person.answers(request))
+    review = parse_answer(Review, person.answers(request))
     assert review == Review(
         mood=Mood.bad,
         weight=2.5,
@@ -145,7 +145,7 @@ def test_every_kind_of_field_is_asked_for_in_its_own_way() -> None:
 
 def test_what_is_too_deep_for_lines_is_asked_for_as_json() -> None:
     person = Person("1, 2", "[1, 2]", "", "text", "[1]", "")
-    matrix = answer_to(Matrix, person.answers(form(Matrix)))
+    matrix = parse_answer(Matrix, person.answers(form(Matrix)))
     assert matrix == Matrix(rows=[[1, 2]], anything=["text", [1]])
     assert "Rows has to be JSON, such as [...]" in person.heard
 
@@ -173,7 +173,7 @@ class Guest(BaseModel):
 def test_what_has_a_default_may_be_left_out() -> None:
     assert filled_in(Guest, "", "", "", "n") == Guest()
     person = Person("Eve", "8", "Joe", "", "y", "Elm Street", "1")
-    guest = answer_to(Guest, person.answers(form(Guest)))
+    guest = parse_answer(Guest, person.answers(form(Guest)))
     assert guest == Guest(name="Eve", age=8, friends=["Joe"], where=Address(street="Elm Street", number=1))
     assert "What are you called?: " in person.prompts
 
@@ -246,7 +246,7 @@ def test_a_text_is_an_answer_too(kind: PendingKind, text: str, expected: object)
     ],
 )
 def test_the_text_of_a_form_is_json_or_its_only_value(wanted: type, text: str, expected: object) -> None:
-    assert answer_to(wanted, text_answer(text, form(wanted))) == expected
+    assert parse_answer(wanted, text_answer(text, form(wanted))) == expected
 
 
 @pytest.mark.parametrize(

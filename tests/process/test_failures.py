@@ -21,7 +21,7 @@ from tactician import (
 )
 from tactician.agents import PlannedAgent
 from tactician.errors import ModelServerError, PermanentError, Replan, TransientError
-from tactician.process import ActionRetryPolicy, AgentProcess, OperationContext
+from tactician.process import ActionRetryPolicy, AgentProcess, OperationContext, ProcessHandle
 from tactician.testing import FakeClock, ScriptedModel
 
 
@@ -200,7 +200,7 @@ class TestReplanning:
         for _ in range(20):
             process.pause()
             await process.run()
-            process = AgentProcess.restored(agent.spec, process.snapshot(), context)
+            process = AgentProcess.restore(agent.spec, process.snapshot(), context)
             if process.status is not ProcessStatus.PAUSED:
                 break
         assert process.status is status
@@ -218,7 +218,7 @@ class TestReplanning:
         process = agent.process("x", context=context)
         process.pause()
         await process.run()
-        process = AgentProcess.restored(agent.spec, process.snapshot(), context)
+        process = AgentProcess.restore(agent.spec, process.snapshot(), context)
         assert (await process.run()).result == Result("cake")
         assert [entry.action for entry in process.history] == ["buy", "bake", "eat"]
 
@@ -302,8 +302,8 @@ class TestEndingFromOutside:
         assert (await process.run()).status is ProcessStatus.COMPLETED
 
     async def test_terminate_when(self) -> None:
-        def at_once(process: AgentProcess) -> str | None:
-            return f"{process.agent.name} is not wanted"
+        def at_once(process: ProcessHandle) -> str | None:
+            return f"{process.name} is not wanted"
 
         process, _ = await run(Flaky(), ProcessOptions(terminate_when=at_once))
 
@@ -315,7 +315,7 @@ class TestEndingFromOutside:
         assert process.status is ProcessStatus.COMPLETED
 
     async def test_terminate_when_may_take_its_time(self) -> None:
-        async def after_one(process: AgentProcess) -> str | None:
+        async def after_one(process: ProcessHandle) -> str | None:
             await asyncio.sleep(0)
             return "that is enough" if process.history else None
 
@@ -324,7 +324,7 @@ class TestEndingFromOutside:
         assert len(process.history) == 1
 
     async def test_a_function_that_raises_is_named(self) -> None:
-        def broken(process: AgentProcess) -> str | None:
+        def broken(process: ProcessHandle) -> str | None:
             raise ValueError("boo")
 
         process, _ = await run(Flaky(), ProcessOptions(terminate_when=broken))

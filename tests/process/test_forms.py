@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tactician import Platform, ProcessStatus, UserInput, achieves_goal, action, ask_human, planned_agent
 from tactician.loop import InvalidOutput
-from tactician.process.forms import answer_to, form_of
+from tactician.process import build_form, parse_answer
 from tactician.testing import ScriptedModel
 
 
@@ -79,30 +79,30 @@ SINGLE = [
 
 @pytest.mark.parametrize(("wanted", "answer"), SINGLE)
 def test_what_is_no_object_is_answered_by_itself_or_in_the_shape_of_the_form(wanted: type, answer: object) -> None:
-    form = form_of(wanted)
+    form = build_form(wanted)
 
     assert (form["type"], form["required"], form["additionalProperties"]) == ("object", ["value"], False)
     assert list(cast("dict[str, object]", form["properties"])) == ["value"]
-    assert answer_to(wanted, {"value": answer}) == answer_to(wanted, answer)
+    assert parse_answer(wanted, {"value": answer}) == parse_answer(wanted, answer)
 
 
 @pytest.mark.parametrize("answer", [{"value": "many"}, "many", {"value": 3, "more": 1}, {}, {"values": 3}])
 def test_what_is_neither_is_refused(answer: object) -> None:
     with pytest.raises(InvalidOutput):
-        answer_to(int, answer)
+        parse_answer(int, answer)
 
 
 def test_a_union_with_an_object_that_looks_like_the_form() -> None:
     wanted = union(Value | str)
 
-    assert answer_to(wanted, {"value": "x"}) == "x"
-    assert answer_to(wanted, {"value": 3}) == Value(value=3)
-    assert answer_to(wanted, {"value": {"value": 3}}) == Value(value=3)
-    assert answer_to(Value, {"value": 3}) == Value(value=3)
+    assert parse_answer(wanted, {"value": "x"}) == "x"
+    assert parse_answer(wanted, {"value": 3}) == Value(value=3)
+    assert parse_answer(wanted, {"value": {"value": 3}}) == Value(value=3)
+    assert parse_answer(Value, {"value": 3}) == Value(value=3)
 
 
 def test_an_object_keeps_its_titles_descriptions_defaults_and_what_may_be_left_out() -> None:
-    form = form_of(Guest)
+    form = build_form(Guest)
 
     assert form["required"] == ["table_number"]
     assert "additionalProperties" not in form
@@ -120,26 +120,26 @@ def test_an_object_keeps_its_titles_descriptions_defaults_and_what_may_be_left_o
 
 
 def test_what_a_form_says_is_what_is_accepted() -> None:
-    assert answer_to(Guest, {"table_number": 1, "more": "of it"}) == Guest(table_number=1)
-    assert form_of(Place)["required"] == ["street"]
-    assert answer_to(Place, {"street": "x"}) == Place("x")
-    assert form_of(Closed)["additionalProperties"] is False
+    assert parse_answer(Guest, {"table_number": 1, "more": "of it"}) == Guest(table_number=1)
+    assert build_form(Place)["required"] == ["street"]
+    assert parse_answer(Place, {"street": "x"}) == Place("x")
+    assert build_form(Closed)["additionalProperties"] is False
     with pytest.raises(InvalidOutput, match="more"):
-        answer_to(Closed, {"day": "2024-02-29", "more": 1})
+        parse_answer(Closed, {"day": "2024-02-29", "more": 1})
 
 
 def test_json_answers_a_type_that_is_strict_in_python() -> None:
-    assert answer_to(Closed, {"day": "2024-02-29"}) == Closed(day=date(2024, 2, 29))
+    assert parse_answer(Closed, {"day": "2024-02-29"}) == Closed(day=date(2024, 2, 29))
     with pytest.raises(InvalidOutput, match="day"):
-        answer_to(Closed, {"day": object()})
+        parse_answer(Closed, {"day": object()})
 
 
 def test_a_type_that_contains_itself() -> None:
-    form = form_of(Tree)
+    form = build_form(Tree)
 
     assert form["required"] == ["name"]
     assert field_of(form, "below")["x-form"] == {"widget": "group", "label": "Below", "order": 1, "optional": True}
-    assert answer_to(Tree, {"name": "a", "below": {"name": "b"}}) == Tree(name="a", below=Tree(name="b"))
+    assert parse_answer(Tree, {"name": "a", "below": {"name": "b"}}) == Tree(name="a", below=Tree(name="b"))
 
 
 @pytest.mark.parametrize("response", [3, {"value": 3}, "3", '{"value": 3}'])

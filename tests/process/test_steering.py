@@ -206,7 +206,7 @@ async def test_a_process_that_is_restored_and_waits_is_finished() -> None:
             return await ask_human(str, "Well?")
 
     process = await process_of(Asker()).run()
-    same = AgentProcess.restored(process.agent, process.snapshot(), RunContext.over(ScriptedModel()))
+    same = AgentProcess.restore(process.agent, process.snapshot(), RunContext.over(ScriptedModel()))
     assert (await same.finished()).status is ProcessStatus.WAITING
 
 

@@ -359,7 +359,7 @@ class TestMissingGroups:
         everywhere = [ToolGroup(name, []) for name in ("web", "maps", "mail")]
         rich, poor = Platform(ScriptedModel(), tool_groups=everywhere), Platform(ScriptedModel())
         text = PlannedAgent(Needy()).process("go", context=rich.context()).snapshot()
-        process = AgentProcess.restored(spec, text, poor.context())
+        process = AgentProcess.restore(spec, text, poor.context())
         with pytest.raises(ConfigurationError, match="Needy cannot start"):
             await process.run()
         assert process.status is ProcessStatus.NOT_STARTED

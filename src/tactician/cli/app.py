@@ -24,7 +24,7 @@ from tactician.cli.working import worker
 from tactician.errors import TacticianError
 from tactician.llm import ModelCatalog
 from tactician.planning import SearchLimitExceeded
-from tactician.process import agent_flowchart
+from tactician.process import draw_agent
 
 app = typer.Typer(name="tactician", help="Agents that plan.", no_args_is_help=True, pretty_exceptions_enable=False)
 for command in (run, ps, show, respond, resume, kill, worker):
@@ -79,7 +79,7 @@ def plan(
         raise TacticianError(f"{file}: there is no planned agent in this file, only {', '.join(agents)}.")
     for spec in [choose(planned, agent, file)] if agent else planned.values():
         if as_mermaid:
-            print(agent_flowchart(spec))
+            print(draw_agent(spec))
         else:
             out.print(agent_tree(spec))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from tactician.process.forms import HINTS, label_of
+from tactician.process import HINTS, build_label
 
 Schema = Mapping[str, object]
 _KINDS = {"boolean": "checkbox", "integer": "number", "number": "number", "array": "list", "object": "group"}
@@ -72,7 +72,7 @@ def _field(
     items = plain.get("items")
     return Field(
         name,
-        label_of(name, schema),
+        build_label(name, schema),
         widget,
         str(hints.get("help") or schema.get("description") or ""),
         [plain["const"]] if "const" in plain else cast("Sequence[object]", plain.get("enum", ())),

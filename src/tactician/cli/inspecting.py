@@ -21,9 +21,7 @@ from tactician.cli.words import moment, short, spent
 from tactician.errors import ConfigurationError
 from tactician.llm import ModelCatalog, Usage, UsageTally
 from tactician.platform import Platform
-from tactician.process import DEFAULT_BINDING, ProcessStatus
-from tactician.process.blackboard import GAVE_NOTHING
-from tactician.process.snapshot import Snapshot
+from tactician.process import DEFAULT_BINDING, GAVE_NOTHING, ProcessStatus, Snapshot
 
 _OPEN = [status.value for status in ProcessStatus if not status.is_terminal]
 _COLOURS = {"completed": "green", "waiting": "yellow", "running": "cyan", "failed": "red", "stuck": "red"}

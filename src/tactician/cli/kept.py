@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from tactician.errors import RunNotFoundError, StoredStateError
 from tactician.llm import ModelCatalog
-from tactician.process import ProcessStatus
-from tactician.process.snapshot import Snapshot, read
+from tactician.process import ProcessStatus, Snapshot, read_snapshot
 from tactician.runs import PendingRequest, RunContext, RunRecord, RunStatus, RunStore, Services, pending_of
 
 
@@ -64,7 +63,7 @@ async def found(store: RunStore, run_id: str) -> Kept:
 
 
 def _process(record: RunRecord) -> Kept:
-    snapshot = read(record.state)
+    snapshot = read_snapshot(record.state)
     is_waiting = record.status == ProcessStatus.WAITING.value
     pending = (request for one in snapshot["waiting"].values() for request in one["pending"])
     return Kept(record, snapshot, tuple(pending) if is_waiting else ())

@@ -23,8 +23,9 @@ from tactician.process import (
     ProcessEnded,
     ProcessStarted,
     ProcessStatus,
+    format_new_messages,
+    format_response,
 )
-from tactician.process.telling import said_by, said_to
 
 
 @dataclass(slots=True)
@@ -63,9 +64,11 @@ class ProgressView:
             case ProcessEnded():
                 self._process_ended(event)
             case TurnStarted() if self.prompts:
-                self._panel(said_to(event.request), f"prompt to {event.model}", "blue")
+                self._panel(format_new_messages(event.request), f"prompt to {event.model}", "blue")
             case TurnCompleted() if self.responses:
-                self._panel(said_by(event.response), f"response of {event.response.model or 'the model'}", "magenta")
+                self._panel(
+                    format_response(event.response), f"response of {event.response.model or 'the model'}", "magenta"
+                )
             case ToolCalled():
                 self._line(event, f"  [dim]· {escape(event.call.name)}({escape(short(event.call.arguments))})[/dim]")
             case ToolReturned():

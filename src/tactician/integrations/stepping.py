@@ -19,8 +19,9 @@ from tactician.process import (
     ProcessOptions,
     ProcessPersister,
     ProcessStatus,
+    Snapshot,
+    read_snapshot,
 )
-from tactician.process.snapshot import Snapshot, read
 from tactician.runs import Lease, PendingRequest, Response, RunRecord
 
 
@@ -92,7 +93,7 @@ class Stepper:
             raise ResponseError(f"The process {process_id} is {status}: it waits for nothing.")
         record, lease = await self._claimed(process_id)
         try:
-            saved = read(record.state)
+            saved = read_snapshot(record.state)
             known = [request.id for request in _pending(saved)]
             if request_id not in known:
                 raise ResponseError(f"{record.name} does not wait for {request_id!r}; it waits for {known}")
@@ -146,7 +147,7 @@ class Stepper:
         agent = self._planned(record.name)
         context = self._platform.context().child(agent.name)
         context = replace(context, run_id=record.run_id, process_id=record.parent_id)
-        return AgentProcess.restored(agent, record.state, context, self._options, persister)
+        return AgentProcess.restore(agent, record.state, context, self._options, persister)
 
     def _planned(self, name: str) -> PlannedAgentSpec:
         found = self._platform.agents.get(name)
@@ -188,7 +189,7 @@ def _told(saved: Snapshot, responses: Mapping[str, Response]) -> str:
 
 def _with_defaults(state: str, now: float) -> str:
     """The snapshot with the default answers of requests that nobody has answered, or not rightly, in time."""
-    saved = read(state)
+    saved = read_snapshot(state)
     overdue = {
         request.id: request.default
         for request in _pending(saved)

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Sequence
 
 from tactician.process import AgentProcess, PlannedAgentSpec, ProcessOptions, ProcessStatus, ProcessStuckError
-from tactician.process.stuck import why_all_stuck
 from tactician.runs import RunContext
 
 _logger = logging.getLogger(__name__)
@@ -46,7 +45,7 @@ async def raise_if_none_can(
 
 async def _lack(process: AgentProcess) -> str:
     try:
-        return f"{process.agent.name}: {why_all_stuck(process, await process.observe())}"
+        return f"{process.agent.name}: {await process.explain_stuck()}"
     except Exception as error:  # a condition that raises
         return f"{process.agent.name}: {type(error).__name__}: {error}."
 

@@ -13,8 +13,7 @@ from tactician.agents import PlannedAgent, Planner, combined_spec, is_component,
 from tactician.errors import AgentNotFoundError, StoredStateError
 from tactician.llm import LanguageModel, LlmOptions
 from tactician.planning import Goal
-from tactician.process import GoalSpec, PlannedAgentSpec, type_name
-from tactician.process.snapshot import read
+from tactician.process import GoalSpec, PlannedAgentSpec, read_snapshot, type_name
 from tactician.runs import Runnable, RunRecord
 
 _PREFIX: Final = "led towards "
@@ -124,7 +123,7 @@ def _given(agents: Iterable[PlannedAgentSpec]) -> dict[str, type]:
 
 
 def _recipe_of(record: RunRecord) -> Recipe:
-    kept = read(record.state).get("recipe")
+    kept = read_snapshot(record.state).get("recipe")
     try:
         return _adapter().validate_python(kept)
     except ValidationError as error:

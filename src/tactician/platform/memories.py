@@ -15,8 +15,8 @@ from tactician.process import (
     Rejection,
     SavedObject,
     UserInput,
-    restored_board,
-    saved_objects,
+    restore_blackboard,
+    save_objects,
 )
 from tactician.runs import RunStore
 
@@ -34,7 +34,7 @@ async def recall(store: RunStore, memory_id: str, agent: PlannedAgentSpec, board
     stored = await store.load_context(memory_id)
     saved = [] if stored is None else _read(memory_id, stored[0])
     known = [one for one in saved if one["type"] in agent.types]
-    recalled, results = restored_board(known, {}, agent), tuple(_result_types(agent))
+    recalled, results = restore_blackboard(known, {}, agent), tuple(_result_types(agent))
     entries = (entry for entry in recalled.entries if not isinstance(entry.value, results))
     return Blackboard.of((*entries, *board.entries), board.conditions)
 
@@ -50,7 +50,7 @@ async def remember(store: RunStore, memory_id: str, process: AgentProcess) -> No
     result = process.result
     typed = UserInput | Rejection
     findings = [e for e in process.blackboard.entries if e.value is not result and not isinstance(e.value, typed)]
-    fresh = [one for one in saved_objects(Blackboard.of(findings, {})) if not one["hidden"]]
+    fresh = [one for one in save_objects(Blackboard.of(findings, {})) if not one["hidden"]]
     for attempt in range(_ATTEMPTS):
         stored = await store.load_context(memory_id)
         text, version = ("[]", 0) if stored is None else stored

@@ -18,11 +18,12 @@ from tactician.platform.running import Runner
 from tactician.process import (
     DEFAULT_LEASE,
     AgentProcess,
+    Named,
     ProcessFailedError,
     ProcessOptions,
     ProcessStatus,
+    with_named,
 )
-from tactician.process.inputs import Named, with_named
 from tactician.runs import (
     Lease,
     MemoryRuns,

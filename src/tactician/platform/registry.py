@@ -100,7 +100,7 @@ class Registry:
         if record.name not in self._agents and is_led(record.name):
             return led_again(record, self._agents)
         if record.name not in self._agents and record.name in self._met:
-            return self._met[record.name].renewed()
+            return self._met[record.name].refresh()
         return self.planned(record.name)
 
     def yielding(self, wanted: type) -> list[PlannedAgentSpec]:

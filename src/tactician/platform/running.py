@@ -22,13 +22,13 @@ from tactician.process import (
     ProcessOptions,
     ProcessPersister,
     ProcessStatus,
-    board_to_begin_with,
+    add_inputs,
+    check_objects,
+    check_options,
+    check_tool_groups,
+    create_blackboard,
     kill_run,
-    need_tool_groups,
 )
-from tactician.process.inputs import add_inputs
-from tactician.process.saved_options import check_can_be_kept
-from tactician.process.snapshot import check_objects
 from tactician.runs import Lease, Response, RunContext, RunRecord, RunStore
 
 Objects = tuple[object, ...]
@@ -59,12 +59,12 @@ class Runner:
 
     async def start(self, agent: PlannedAgentSpec, objects: Objects, options: ProcessOptions | None) -> AgentProcess:
         """A new process, run as far as it can go."""
-        need_tool_groups(agent, self._context())
+        check_tool_groups(agent, self._context())
         return await self._run(*await self._made(agent, objects, options))
 
     async def spawn(self, agent: PlannedAgentSpec, objects: Objects, options: ProcessOptions | None) -> AgentProcess:
         """A new process, which runs beside."""
-        need_tool_groups(agent, self._context())
+        check_tool_groups(agent, self._context())
         process, persister = await self._made(agent, objects, options)
         task = process.spawned = asyncio.create_task(self._run(process, persister))
         self._spawned.add(task)
@@ -181,10 +181,10 @@ class Runner:
         self, agent: PlannedAgentSpec, objects: Objects, options: ProcessOptions | None
     ) -> tuple[AgentProcess, ProcessPersister | None]:
         """A process, which is not started yet, with what its context knows."""
-        known = board_to_begin_with(options)
+        known = create_blackboard(options)
         context, persister = self._context().child(agent.name), None
         if self._is_durable:
-            check_can_be_kept(options or ProcessOptions())
+            check_options(options or ProcessOptions())
             record = RunRecord(context.run_id, agent.name, "not started", "", 0, "process", context.process_id)
             persister = ProcessPersister(self._store, record, self._owner)
         if options is not None and options.memory_id is not None:
@@ -251,10 +251,10 @@ class Runner:
     def _restored(self, record: RunRecord, persister: ProcessPersister | None = None) -> AgentProcess:
         """What is kept of a process. Its persister lets it be gone on with only by one at a time."""
         here = self.processes.find(record.run_id)
-        agent = self._registry.of_record(record) if here is None else here.agent.renewed()
+        agent = self._registry.of_record(record) if here is None else here.agent.refresh()
         persister = persister or ProcessPersister(self._store, record, self._owner)
         context = replace(self._context().child(agent.name), run_id=record.run_id, process_id=record.parent_id)
-        return AgentProcess.restored(agent, record.state, context, persister=persister)
+        return AgentProcess.restore(agent, record.state, context, persister=persister)
 
 
 def _has_ended(process_id: str, status: ProcessStatus) -> RunConflictError:

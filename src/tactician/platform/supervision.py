@@ -12,8 +12,7 @@ from tactician.errors import ConfigurationError
 from tactician.llm import LanguageModel, LlmOptions
 from tactician.platform.leading import led
 from tactician.platform.platform import Platform
-from tactician.process import AgentProcess, ProcessFailedError, ProcessOptions
-from tactician.process.inputs import Named
+from tactician.process import AgentProcess, Named, ProcessFailedError, ProcessOptions
 from tactician.runs import run_blocking
 
 T = TypeVar("T", default=object)

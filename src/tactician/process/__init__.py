@@ -1,108 +1,132 @@
 """Every multi-step run: a blackboard, a plan, and a tick that replans after each action."""
 
-from tactician.process.blackboard import DEFAULT_BINDING, Blackboard, Rejection, UserInput
-from tactician.process.context import OperationContext, ai_in, operation_in
-from tactician.process.diagram import agent_flowchart
-from tactician.process.driving import Persister
-from tactician.process.errors import (
-    ProcessError,
-    ProcessFailedError,
-    ProcessOutcome,
-    ProcessStuckError,
-    ProcessWaitingError,
-)
+from tactician.process.blackboard import GAVE_NOTHING, Blackboard
+from tactician.process.decision import lookup_price
+from tactician.process.diagram import draw_agent
+from tactician.process.driver import Persister
+from tactician.process.errors import ProcessError, ProcessFailedError, ProcessStuckError, ProcessWaitingError
 from tactician.process.events import ActionCompleted, ActionStarted, MessageSent, PlanMade, ProcessEnded, ProcessStarted
-from tactician.process.history import ActionRun, ChildRun
-from tactician.process.inputs import Bound, Named, with_named
-from tactician.process.names import type_name
-from tactician.process.needs import need_tool_groups
-from tactician.process.nesting import TOWARDS
-from tactician.process.options import DEFAULT_BUDGET, ProcessOptions, Verbosity, board_to_begin_with
-from tactician.process.people import ask_human, asking_for, confirm
+from tactician.process.forms import HINTS, build_form, build_label, parse_answer
+from tactician.process.goals import Export, GoalSpec
+from tactician.process.handle import ProcessHandle
+from tactician.process.log_sink import format_new_messages, format_response
+from tactician.process.objects import (
+    DEFAULT_BINDING,
+    STATE,
+    Bound,
+    Named,
+    Rejection,
+    SomeOf,
+    StateDeclaration,
+    UserInput,
+    get_field_names,
+    get_state_declaration,
+    preserves_blackboard,
+    with_named,
+)
+from tactician.process.operation import TOWARDS, OperationContext, get_ai, get_operation
+from tactician.process.options import DEFAULT_BUDGET, ActionRetryPolicy, ProcessOptions, Verbosity, create_blackboard
+from tactician.process.people import allow_questions, ask_human, confirm
 from tactician.process.persistence import DEFAULT_LEASE, ProcessPersister, kill_run
-from tactician.process.phases import STATE, StateDeclaration, keeps_all, state_of
-from tactician.process.pricing import price_in
 from tactician.process.process import AgentProcess
-from tactician.process.retrying import ActionRetryPolicy
-from tactician.process.snapshot import SavedObject, restored_board, saved_objects
-from tactician.process.some_of import SomeOf, field_names
+from tactician.process.saved_parts import check_options
+from tactician.process.snapshot import (
+    SavedObject,
+    Snapshot,
+    check_objects,
+    read_snapshot,
+    restore_blackboard,
+    save_objects,
+)
 from tactician.process.spec import (
     ActionSpec,
-    Export,
-    GoalSpec,
     Look,
     Observe,
     Perform,
     PlannedAgentSpec,
     Price,
     StuckHandler,
+    add_inputs,
+    check_tool_groups,
 )
-from tactician.process.status import TERMINAL, ProcessStatus
-from tactician.process.stuck import rejection_behind
-from tactician.process.upgrading import formerly, stored_names, upgrades
+from tactician.process.state import TERMINAL, ActionRun, ChildRun, ProcessStatus
+from tactician.process.stored_types import formerly, stored_names, type_name, upgrades
+from tactician.process.stuck import find_rejection
 
 __all__ = [
     "AgentProcess",
+    "ProcessHandle",
     "ProcessStatus",
     "TERMINAL",
     "ProcessOptions",
     "Verbosity",
-    "board_to_begin_with",
     "DEFAULT_BUDGET",
+    "ActionRetryPolicy",
     "ActionRun",
     "ChildRun",
-    "ActionRetryPolicy",
-    "Persister",
-    "ProcessPersister",
-    "DEFAULT_LEASE",
-    "SavedObject",
-    "saved_objects",
-    "restored_board",
-    "type_name",
-    "stored_names",
-    "upgrades",
-    "formerly",
-    "kill_run",
-    "ask_human",
-    "confirm",
     "Blackboard",
+    "create_blackboard",
+    "add_inputs",
+    "GAVE_NOTHING",
+    "DEFAULT_BINDING",
     "UserInput",
     "Rejection",
-    "DEFAULT_BINDING",
-    "OperationContext",
+    "SomeOf",
+    "get_field_names",
+    "STATE",
+    "StateDeclaration",
+    "get_state_declaration",
+    "preserves_blackboard",
+    "Bound",
+    "Named",
+    "with_named",
     "PlannedAgentSpec",
     "ActionSpec",
     "GoalSpec",
+    "Export",
     "Look",
     "Observe",
     "Perform",
     "Price",
+    "lookup_price",
     "StuckHandler",
-    "Export",
-    "need_tool_groups",
-    "SomeOf",
-    "agent_flowchart",
-    "STATE",
-    "StateDeclaration",
-    "state_of",
-    "keeps_all",
-    "price_in",
-    "field_names",
-    "Bound",
-    "Named",
-    "with_named",
+    "check_tool_groups",
+    "OperationContext",
+    "get_operation",
+    "get_ai",
     "TOWARDS",
-    "rejection_behind",
-    "ai_in",
-    "operation_in",
-    "asking_for",
+    "ask_human",
+    "confirm",
+    "allow_questions",
+    "build_form",
+    "parse_answer",
+    "build_label",
+    "HINTS",
+    "find_rejection",
+    "draw_agent",
+    "Persister",
+    "ProcessPersister",
+    "DEFAULT_LEASE",
+    "kill_run",
+    "Snapshot",
+    "read_snapshot",
+    "SavedObject",
+    "save_objects",
+    "restore_blackboard",
+    "check_objects",
+    "check_options",
+    "type_name",
+    "stored_names",
+    "upgrades",
+    "formerly",
+    "format_new_messages",
+    "format_response",
     "ProcessStarted",
     "PlanMade",
     "ActionStarted",
     "ActionCompleted",
     "MessageSent",
     "ProcessEnded",
-    "ProcessOutcome",
     "ProcessError",
     "ProcessFailedError",
     "ProcessWaitingError",

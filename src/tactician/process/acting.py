@@ -1,114 +1,124 @@
-"""Runs actions of a process, and takes in what they gave."""
+"""The actions of a process: they are run, and their results recorded on the blackboard."""
 
 from __future__ import annotations
 
 import asyncio
 from asyncio import CancelledError
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from time import perf_counter, time
-from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ValidationError
 
 from tactician.errors import Rejected
-from tactician.process.announcing import Announcer
+from tactician.process.blackboard import GAVE_NOTHING, Blackboard
 from tactician.process.errors import ProcessError
-from tactician.process.groups import errors_in
-from tactician.process.history import ActionRun
-from tactician.process.performing import Outcome, operation_for, perform
-from tactician.process.recording import record, record_nothing, record_rejection
-from tactician.process.some_of import parts_of
-from tactician.process.spec import ActionSpec
-from tactician.process.state import ProcessState
-from tactician.process.status import ProcessStatus
-from tactician.runs import BudgetError, BudgetMeter, OutputError, Paused, RunContext
+from tactician.process.events import ActionCompleted, ActionStarted
+from tactician.process.handle import ProcessHandle
+from tactician.process.objects import DEFAULT_BINDING, Rejection, get_parts, get_state_declaration
+from tactician.process.options import ProcessOptions
+from tactician.process.performing import Outcome, create_operation, iterate_errors, perform
+from tactician.process.spec import ActionSpec, PlannedAgentSpec
+from tactician.process.state import ActionRun, ProcessState, ProcessStatus
+from tactician.runs import BudgetError, BudgetMeter, OutputError, Paused, RunContext, RunPaused
 
-if TYPE_CHECKING:
-    from tactician.process.process import AgentProcess
+
+@dataclass(slots=True, kw_only=True)
+class Execution:
+    """Everything that the steps of one process work with.
+
+    Attributes:
+        process: the process, for its actions.
+        agent: description of the agent; refreshed when an action gives objects of classes that it has loaded.
+        state: state of the process.
+        options: settings of the process.
+        context: context of all that runs inside the process.
+        meter: meter of its budget.
+    """
+
+    process: ProcessHandle
+    agent: PlannedAgentSpec
+    state: ProcessState
+    options: ProcessOptions
+    context: RunContext
+    meter: BudgetMeter
 
 
 class Actor:
-    """Runs the actions of one process.
+    """Runner of the actions of one process.
 
     Attributes:
-        error: what an action raised that ended the process.
-        unanswered: the last action that got no valid answer of a model, and why, unless another has given something.
+        error: exception of an action that ended the process.
+        unanswered: the last action that got no valid answer of a model, with the error, unless another gave something.
     """
 
-    __slots__ = ("_announce", "_context", "_meter", "_process", "_state", "error", "unanswered")
+    __slots__ = ("_execution", "_state", "error", "unanswered")
 
-    def __init__(
-        self,
-        process: AgentProcess,
-        state: ProcessState,
-        context: RunContext,
-        meter: BudgetMeter,
-        announce: Announcer,
-    ) -> None:
+    def __init__(self, execution: Execution) -> None:
         self.error: Exception | None = None
         self.unanswered: tuple[ActionSpec, OutputError] | None = None
-        self._process = process
-        self._state = state
-        self._context = context
-        self._meter = meter
-        self._announce = announce
+        self._execution = execution
+        self._state = execution.state
 
     async def act(self, actions: Sequence[ActionSpec]) -> None:
-        """Runs actions, all at once, and records what they gave, in their order."""
-        state = self._state
+        """Run actions, all at once, and record their results, in the order of the actions."""
+        state, execution = self._state, self._execution
         state.declined = None
-        with self._meter.acting(sum(not action.leads for action in actions)):
-            for outcome in await self._outcomes(actions):
-                self._take_in(outcome)
+        with execution.meter.acting(sum(not action.leads for action in actions)):
+            for outcome in await self._perform_all(actions):
+                self._record(outcome)
         if state.waiting and state.status is ProcessStatus.RUNNING:
             state.end(ProcessStatus.WAITING if state.pending else ProcessStatus.PAUSED)
             if state.pending:
-                self._announce.paused(state.pending)
+                execution.context.emit(RunPaused, pending=state.pending)
 
     async def act_inside(self, action: ActionSpec, context: RunContext) -> tuple[ActionRun, object]:
-        """Runs an action as a part of the one that runs; how it ended, and what it gave.
+        """Run an action as a part of the one that runs; return how it ended, and its output.
 
-        It is recorded like any other, but its failure is left to the one that runs it.
+        The action is recorded like any other, but its failure is left to the one that runs it.
 
         Args:
-            action: it.
-            context: inside that of the one that runs.
+            action: the action.
+            context: context inside that of the action that runs.
 
         Raises:
-            Paused: when it has to wait.
+            Paused: when the action has to wait.
         """
-        self._announce.acting(action)
-        operation = operation_for(self._process, action, context)
-        with self._meter.acting(1):
-            outcome = await perform(operation, action, action.retry or self._process.options.retry)
+        execution = self._execution
+        execution.context.emit(ActionStarted, action=action.name, description=action.description)
+        operation = create_operation(execution.process, action, context)
+        with execution.meter.acting(1):
+            outcome = await perform(operation, action, action.retry or execution.options.retry)
         if outcome.waiting is not None:
             raise Paused(*outcome.waiting.pending)
         error = outcome.replan or outcome.error
-        outputs, error = self._recorded(outcome) if error is None else ((), error)
-        run = outcome.run(outputs, error)
-        self._remember(run)
+        outputs, error = self._try_record_output(outcome) if error is None else ((), error)
+        run = outcome.to_run(outputs, error)
+        self._append(run)
         return run, outcome.output
 
-    async def _outcomes(self, actions: Sequence[ActionSpec]) -> list[Outcome]:
+    async def _perform_all(self, actions: Sequence[ActionSpec]) -> list[Outcome]:
         if len(actions) == 1:
-            return [await self._outcome(actions[0])]
+            return [await self._perform(actions[0])]
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._outcome(action)) for action in actions]
+            tasks = [group.create_task(self._perform(action)) for action in actions]
         return [task.result() for task in tasks]
 
-    async def _outcome(self, action: ActionSpec) -> Outcome:
-        state, waited = self._state, self._state.waiting.get(action.name)
+    async def _perform(self, action: ActionSpec) -> Outcome:
+        execution, waited = self._execution, self._state.waiting.get(action.name)
         if waited is None:
-            self._announce.acting(action)
+            execution.context.emit(ActionStarted, action=action.name, description=action.description)
         started_at, started = time(), perf_counter()
-        operation = operation_for(self._process, action, self._context, waited, state.responses)
+        operation = create_operation(execution.process, action, execution.context, waited, self._state.responses)
         try:
-            return await perform(operation, action, action.retry or self._process.options.retry)
+            return await perform(operation, action, action.retry or execution.options.retry)
         except CancelledError:
             seconds, tally, inside = perf_counter() - started, operation.run.tally, operation.children
-            self._remember(ActionRun(action.name, started_at, seconds, tally, error="cancelled", children=inside))
+            self._append(ActionRun(action.name, started_at, seconds, tally, error="cancelled", children=inside))
             raise
 
-    def _take_in(self, outcome: Outcome) -> None:
-        """Records how an action ended."""
+    def _record(self, outcome: Outcome) -> None:
+        """Record how an action ended."""
         action, error, state = outcome.action, outcome.error, self._state
         if outcome.waiting is not None:
             state.wait(action.name, outcome.waiting)
@@ -120,58 +130,158 @@ class Actor:
         if outcome.replan is not None:
             state.declined = action.plan
         elif isinstance(error, Rejected):
-            outputs = record_rejection(state.blackboard, action, error)
+            outputs = _record_rejection(state.blackboard, action, error)
             state.declined = action.plan
         elif isinstance(error, OutputError):
-            record_nothing(state.blackboard, action)
+            _record_nothing(state.blackboard, action)
             state.declined, self.unanswered = action.plan, (action, error)
         elif error is None:
-            outputs, error = self._recorded(outcome)
+            outputs, error = self._try_record_output(outcome)
             self.unanswered = None if outputs else self.unanswered
         state.order.take(action.name, state.blackboard, before)
         if error is not None and not isinstance(error, Rejected | OutputError):
             self.fail(action, error)
-        self._remember(outcome.run(outputs, error))
+        self._append(outcome.to_run(outputs, error))
 
-    def _recorded(self, outcome: Outcome) -> tuple[tuple[str, ...], Exception | None]:
-        """The names of what an action gave, which is on the blackboard then, or why that is not possible."""
+    def _try_record_output(self, outcome: Outcome) -> tuple[tuple[str, ...], Exception | None]:
+        """Record the output of an action; return the names of its types, or why it cannot be recorded."""
         try:
-            return self._record(outcome), None
+            return self._record_output(outcome), None
         except TypeError as mismatch:
             return (), mismatch
 
-    def _record(self, outcome: Outcome) -> tuple[str, ...]:
-        """Puts onto the blackboard what an action gave. Giving nothing means: plan again without it."""
-        process, action, output = self._process, outcome.action, outcome.output
-        given = record(self._state.blackboard, process.agent, action, output, outcome.set_by_hand)
-        if output is not None and not all(map(process.agent.knows, (output, *parts_of(output)))):
-            process.agent = process.agent.renewed()  # an action may load modules, and give what they declare
+    def _record_output(self, outcome: Outcome) -> tuple[str, ...]:
+        """Put the output of an action onto the blackboard. No output means: plan again without the action."""
+        execution, action, output = self._execution, outcome.action, outcome.output
+        agent = execution.agent
+        given = _record_output(self._state.blackboard, agent, action, output, outcome.set_by_hand)
+        if output is not None and not all(map(agent.knows, (output, *get_parts(output)))):
+            execution.agent = agent.refresh()  # an action may load modules, and give what they declare
         if output is None and action.output_types:
             self._state.declined = action.plan
         return given
 
     def fail(self, action: ActionSpec, error: Exception) -> None:
-        """Ends the process because of what an action raised."""
+        """End the process because of the exception of an action."""
         self.error = self.error or error
-        if (limit := self._limit_in(error)) is not None:
+        if (limit := self._find_limit(error)) is not None:
             self._state.end(ProcessStatus.TERMINATED, limit)
             return
         notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
         self._state.end(ProcessStatus.FAILED, f"{action.name} raised {type(error).__name__}: {error}{notes}")
 
-    def _limit_in(self, error: Exception) -> str | None:
-        """Which limit an action has met; also one of this process that has ended a process inside the action."""
+    def _find_limit(self, error: Exception) -> str | None:
+        """Return the limit that an action has met; also one of this process that has ended a process inside."""
         if isinstance(error, BudgetError):
             return str(error)
-        return self._meter.exceeded(acting=True) if all(map(_is_early_end, errors_in(error))) else None
+        return self._execution.meter.exceeded(acting=True) if all(map(_is_early_end, iterate_errors(error))) else None
 
-    def _remember(self, run: ActionRun) -> None:
+    def _append(self, run: ActionRun) -> None:
         self._state.history.append(run)
-        self._meter.count_action()
-        self._announce.acted(run)
+        self._execution.meter.count_action()
+        self._execution.context.emit(
+            ActionCompleted,
+            action=run.action,
+            seconds=run.seconds,
+            tally=run.tally,
+            outputs=run.outputs,
+            error=run.error,
+        )
 
 
 def _is_early_end(error: BaseException) -> bool:
-    """Whether a limit has ended what ran inside an action."""
+    """Return whether a limit has ended what ran inside an action."""
     is_of_process = isinstance(error, ProcessError) and error.process.status is ProcessStatus.TERMINATED
     return is_of_process or isinstance(error, BudgetError)
+
+
+def _record_output(
+    blackboard: Blackboard, agent: PlannedAgentSpec, action: ActionSpec, output: object, set_by_hand: Mapping[str, bool]
+) -> tuple[str, ...]:
+    """Put the output of an action onto the blackboard, and that it has run; return the names of its types.
+
+    Of the conditions that the action declares, those that it set itself stay as it set them.
+
+    Raises:
+        TypeError: when the output is not of a type that the action declares.
+    """
+    output = _convert_output(output, action)
+    if output is None and action.output_types:
+        _record_nothing(blackboard, action)
+        return ()
+    parts = get_parts(output)
+    _make_room(blackboard, agent, action, (output, *parts))
+    for name in action.sets:
+        blackboard.set_condition(name, set_by_hand.get(name, True))
+    if output is None:
+        blackboard.set_condition(GAVE_NOTHING, True)
+        return ()
+    blackboard.add(output, action.output_binding)
+    for part in parts:
+        blackboard.add(part, DEFAULT_BINDING)
+    return tuple(type(value).__name__ for value in (output, *parts))
+
+
+def _record_nothing(blackboard: Blackboard, action: ActionSpec) -> None:
+    """Note on the blackboard that an action gave nothing, and that it has run, if it should have given something."""
+    if action.output_types:
+        blackboard.set_condition(action.condition_ran, True)
+    blackboard.set_condition(GAVE_NOTHING, True)
+
+
+def _convert_output(output: object, action: ActionSpec) -> object:
+    """Return the output; a `Box` that fits as the `Box[Story]` that was declared.
+
+    Raises:
+        TypeError: when the output is not of a declared type.
+    """
+    if output is None or isinstance(output, action.output_types):
+        return output
+    expected = " or ".join(kind.__name__ for kind in action.output_types) or "None"
+    mismatch = f"it declares {expected} and returned {type(output).__name__}"
+    for kind in action.output_types:
+        if issubclass(kind, BaseModel) and kind.__pydantic_generic_metadata__["origin"] is type(output):
+            try:
+                return kind.model_validate(output)
+            except ValidationError as error:
+                mismatch = f"{mismatch}, which is no {kind.__name__}: {error}"
+    raise TypeError(mismatch)
+
+
+def _record_rejection(blackboard: Blackboard, action: ActionSpec, rejected: Rejected) -> tuple[str, ...]:
+    """Put onto the blackboard that an action has run, and that what it asked was rejected."""
+    blackboard.set_condition(action.condition_ran, True)
+    blackboard.add(Rejection(action.name, rejected.prompt, rejected.reason))
+    return (Rejection.__name__,)
+
+
+def _make_room(blackboard: Blackboard, agent: PlannedAgentSpec, action: ActionSpec, given: tuple[object, ...]) -> None:
+    """Remove what a new state, or an action that clears the blackboard, leaves behind."""
+    entered = [declared for value in given if (declared := get_state_declaration(type(value))) is not None]
+    clears = action.clear_blackboard or any(not state.preserve for state in entered)
+    if clears:
+        _clear(blackboard, agent)
+    elif entered:
+        _leave_states(blackboard, agent)
+    runs_again = bool(action.input_types) if clears else action.state is not None
+    if not (entered and runs_again):
+        blackboard.set_condition(action.condition_ran, True)
+
+
+def _clear(blackboard: Blackboard, agent: PlannedAgentSpec) -> None:
+    """Remove all, and that actions have run: not of those that need nothing, as they could always run again."""
+    ran = [action.condition_ran for action in agent.actions if not action.input_types]
+    kept = [name for name in ran if blackboard.condition(name)]
+    blackboard.clear()
+    for name in kept:
+        blackboard.set_condition(name, True)
+
+
+def _leave_states(blackboard: Blackboard, agent: PlannedAgentSpec) -> None:
+    """Remove the states, and that their actions have run."""
+    for value in blackboard.objects:
+        if get_state_declaration(type(value)) is not None:
+            blackboard.hide(value)
+    for action in agent.actions:
+        if action.state is not None:
+            blackboard.set_condition(action.condition_ran, False)

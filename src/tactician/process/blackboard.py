@@ -5,38 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from tactician.errors import ConfigurationError
+from tactician.process.objects import DEFAULT_BINDING
 
 T = TypeVar("T")
-DEFAULT_BINDING = "it"
 GAVE_NOTHING: Final = "the last action gave nothing"
-
-
-@dataclass(frozen=True, slots=True)
-class UserInput:
-    """What a person typed, and when."""
-
-    content: str
-    timestamp: datetime = field(default_factory=lambda: datetime.now(UTC), compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Rejection:
-    """Somebody has rejected what an action asked. What takes one as a parameter is another way to go on.
-
-    Attributes:
-        action: which action asked.
-        prompt: what it asked.
-        reason: why not; may be empty.
-    """
-
-    action: str
-    prompt: str
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +31,7 @@ class Entry:
 
 
 class Blackboard:
-    """What is known so far. Objects are added and hidden, never changed; they go only when all is cleared.
+    """Memory of all that is known so far. Objects are added and hidden, never changed; only `clear` removes them.
 
     Lookup is by type, where the newest object wins, or by the name that an object was bound to.
     """
@@ -69,10 +45,10 @@ class Blackboard:
             self.add(value)
 
     def add(self, value: object, binding: str = DEFAULT_BINDING) -> None:
-        """Adds an object, under a name if it is not simply the newest of its type. One that was hidden is shown again.
+        """Add an object, under a name if it is not simply the newest of its type. Show one again that was hidden.
 
         Raises:
-            ConfigurationError: when it is `None`.
+            ConfigurationError: when the object is `None`.
         """
         if value is None:
             raise ConfigurationError("None is no object for a blackboard: add what there is, or nothing.")
@@ -83,7 +59,7 @@ class Blackboard:
         self._newest.update((kind, value) for kind in self._newest if isinstance(value, kind))
 
     def move(self, start: int, place: int) -> None:
-        """Moves the entries from a number on to an earlier place, as if they had been added there."""
+        """Move the entries from a number on to an earlier place, as if they had been added there."""
         if place < start < len(self._entries):
             self._entries[place:] = self._entries[start:] + self._entries[place:start]
             self._newest.clear()
@@ -101,7 +77,7 @@ class Blackboard:
         return any(entry.binding == binding for entry in self._visible())
 
     def last(self, wanted: type[T]) -> T | None:
-        """The newest object of a type, or `None`."""
+        """Return the newest object of a type, or `None`."""
         try:
             found = self._newest[wanted]
         except KeyError:
@@ -110,18 +86,18 @@ class Blackboard:
         return found if isinstance(found, wanted) else None
 
     def named(self, binding: str, wanted: type[T]) -> T | None:
-        """The newest object of a type that was bound to a name, or `None`."""
+        """Return the newest object of a type that was bound to a name, or `None`."""
         entries = (e for e in self._visible() if e.binding == binding and isinstance(e.value, wanted))
         found = next((e.value for e in entries), None)
         return found if isinstance(found, wanted) else None
 
     def all(self, wanted: type[T]) -> list[T]:
-        """All objects of a type, oldest first."""
+        """Return all objects of a type, oldest first."""
         return [value for value in self.objects if isinstance(value, wanted)]
 
     @property
     def newest(self) -> object | None:
-        """What was added last; `None` when that is hidden, or an action has given nothing since."""
+        """The object added last; `None` when it is hidden, or an action has given nothing since."""
         if not self._entries or self.condition(GAVE_NOTHING):
             return None
         value = self._entries[-1].value
@@ -134,12 +110,12 @@ class Blackboard:
 
     @property
     def size(self) -> int:
-        """How many entries there are, with what is hidden."""
+        """The number of entries, hidden ones included."""
         return len(self._entries)
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """All that was ever added, oldest first, with what is hidden."""
+        """All that was ever added, oldest first, hidden objects included."""
         return tuple(Entry(e.value, e.binding, id(e.value) in self._hidden) for e in self._entries)
 
     @property
@@ -149,7 +125,7 @@ class Blackboard:
 
     @classmethod
     def of(cls, entries: Iterable[Entry], conditions: Mapping[str, bool]) -> Blackboard:
-        """A blackboard with these entries, as another one had them."""
+        """Create a blackboard with the entries and conditions of another one."""
         board = cls()
         for entry in entries:
             board.add(entry.value, entry.binding)
@@ -160,7 +136,7 @@ class Blackboard:
         return board
 
     def hide(self, value: object) -> None:
-        """Keeps this very object out of all look-ups, until it is shown or added again.
+        """Hide this very object from all look-ups, until it is shown or added again.
 
         An object that is not there, though an equal one may be, is not hidden.
         """
@@ -169,17 +145,17 @@ class Blackboard:
             self._newest.clear()
 
     def show(self, value: object) -> None:
-        """Takes back that this very object is hidden."""
+        """Show this very object again."""
         self._hidden.pop(id(value), None)
         self._newest.clear()
 
     def clear(self) -> None:
-        """Takes everything away: all objects, and all conditions that were set."""
+        """Remove all objects, and all conditions that were set."""
         for memory in (self._entries, self._hidden, self._newest, self._conditions):
             memory.clear()
 
     def set_condition(self, name: str, value: bool) -> None:
-        """Sets a condition that no `@condition` method computes."""
+        """Set a condition that no `@condition` method computes."""
         self._conditions[name] = holds = bool(value)
         board, noted = _noting.get()
         if board is self:
@@ -187,7 +163,7 @@ class Blackboard:
 
     @contextmanager
     def noting(self) -> Iterator[Mapping[str, bool]]:
-        """Notes the conditions that are set inside: not those that others set meanwhile."""
+        """Note the conditions that are set inside the `with` block: not those that others set meanwhile."""
         noted: dict[str, bool] = {}
         token = _noting.set((self, noted))
         try:
@@ -196,7 +172,7 @@ class Blackboard:
             _noting.reset(token)
 
     def condition(self, name: str) -> bool:
-        """A condition that was set; `False` when it never was."""
+        """Return a condition that was set; `False` when it never was."""
         return self._conditions.get(name, False)
 
     def __len__(self) -> int:
@@ -206,7 +182,7 @@ class Blackboard:
         return f"Blackboard({', '.join(type(value).__name__ for value in self.objects)})"
 
     def _visible(self) -> Iterator[_Entry]:
-        """Newest first. What is hidden is kept alive, so its id is never used again."""
+        """Yield visible entries, newest first. Hidden objects are kept alive: their ids are never used again."""
         return (entry for entry in reversed(self._entries) if id(entry.value) not in self._hidden)
 
 

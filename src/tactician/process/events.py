@@ -1,4 +1,4 @@
-"""The events of processes."""
+"""Events of processes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tactician.events import Event, encode
 from tactician.llm import AssistantMessage, UsageTally
 from tactician.planning import Action, Plan
-from tactician.process.status import ProcessStatus
+from tactician.process.state import ProcessStatus
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

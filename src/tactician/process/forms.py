@@ -1,4 +1,4 @@
-"""Forms for people: the JSON schema of a type, with hints on how to show each field, and what an answer means."""
+"""Forms for people: the JSON schema of a type, with hints on how to show each field, and the meaning of an answer."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _FORMATS = {
 }
 
 
-def form_of(wanted: type) -> JsonSchema:
-    """The schema of a type, in which each field has hints under `x-form`: `widget`, `label`, `help` and `order`, and
-    `optional` where it may be left out.
+def build_form(wanted: type) -> JsonSchema:
+    """Build the form of a type: its schema, in which each field has hints under `x-form`.
 
-    The widgets: `text`, `textarea`, `number`, `checkbox`, `select`, `list`, `group`, and those of formats such as
-    `date`. What is no object is a form with one field, `value`.
+    The hints are `widget`, `label`, `help` and `order`, and `optional` where the field may be left out. The widgets are
+    `text`, `textarea`, `number`, `checkbox`, `select`, `list`, `group`, and those of formats such as `date`. A type
+    that is not an object has a form with one field, `value`.
     """
     schema = _schema_of(cast(Hashable, wanted))
     definitions = cast("Mapping[str, object]", schema.get("$defs", {}))
@@ -45,26 +45,28 @@ def form_of(wanted: type) -> JsonSchema:
     hinted = {
         name: {
             **field,
-            HINTS: _hints(name, field, definitions, order) | ({} if name in required else {"optional": True}),
+            HINTS: _build_hints(name, field, definitions, order) | ({} if name in required else {"optional": True}),
         }
         for order, (name, field) in enumerate(properties.items())
     }
     return {**schema, "properties": hinted}
 
 
-def answer_to(wanted: type[T], response: object) -> T:
-    """The object that an answer to the form of a type means: it has the shape of the form, or is the object itself.
+def parse_answer(wanted: type[T], response: object) -> T:
+    """Return the object that an answer to the form of a type means.
+
+    The answer has the shape of the form, or is the object itself.
 
     Raises:
-        InvalidOutput: when it is neither.
+        InvalidOutput: when the answer is neither.
     """
     # Without an output type this is typed as text, and T is str then.
     expected = cast("OutputType[T]", output_type(wanted))
     filled_in = isinstance(response, Mapping) and response.keys() == {_ONLY}
     if not filled_in or not _has_one_field(_schema_of(cast(Hashable, wanted))):
-        return _accepted(expected, response)
+        return _accept(expected, response)
     try:
-        return _accepted(expected, cast("Mapping[str, object]", response)[_ONLY])
+        return _accept(expected, cast("Mapping[str, object]", response)[_ONLY])
     except InvalidOutput as error:
         try:
             return expected.accept(response)  # a union may have a part with just this field
@@ -72,14 +74,14 @@ def answer_to(wanted: type[T], response: object) -> T:
             raise error from None
 
 
-def label_of(name: str, field: Mapping[str, object]) -> str:
-    """What a field is called: its title, if it was given one."""
+def build_label(name: str, field: Mapping[str, object]) -> str:
+    """Return the label of a field: its title, if it was given one."""
     plain = name.replace("_", " ").capitalize()
     title = str(field.get("title") or plain)
     return plain if title.lower() == plain.lower() else title  # without one, pydantic makes it of the name
 
 
-def _accepted(expected: OutputType[T], response: object) -> T:
+def _accept(expected: OutputType[T], response: object) -> T:
     try:
         return expected.accept(response)
     except InvalidOutput as error:
@@ -98,33 +100,35 @@ def _schema_of(wanted: Hashable) -> JsonSchema:
     if not isinstance(schema.get("$ref"), str):
         return schema
     definitions = cast("Mapping[str, Mapping[str, object]]", schema["$defs"])  # the type contains itself
-    return {**_resolved(schema, definitions), "$defs": definitions}
+    return {**_resolve(schema, definitions), "$defs": definitions}
 
 
 def _has_one_field(schema: JsonSchema) -> bool:
     return schema.get("type") != "object"
 
 
-def _hints(name: str, field: Mapping[str, object], definitions: Mapping[str, object], order: int) -> dict[str, object]:
+def _build_hints(
+    name: str, field: Mapping[str, object], definitions: Mapping[str, object], order: int
+) -> dict[str, object]:
     hints: dict[str, object] = {
-        "widget": _widget(_resolved(field, definitions)),
-        "label": label_of(name, field),
+        "widget": _choose_widget(_resolve(field, definitions)),
+        "label": build_label(name, field),
         "order": order,
     }
     return {**hints, "help": field["description"]} if "description" in field else hints
 
 
-def _resolved(field: Mapping[str, object], definitions: Mapping[str, object]) -> Mapping[str, object]:
-    """The field itself, without references, and without the null that it may be instead."""
+def _resolve(field: Mapping[str, object], definitions: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the field without references, and without the null that it may be instead."""
     if isinstance(reference := field.get("$ref"), str):
         return cast("Mapping[str, object]", definitions.get(reference.removeprefix("#/$defs/"), {}))
     if isinstance(choices := field.get("anyOf") or field.get("oneOf"), list):
         others = [choice for choice in choices if choice.get("type") != "null"]
-        return _resolved(others[0], definitions) if len(others) == 1 else field
+        return _resolve(others[0], definitions) if len(others) == 1 else field
     return field
 
 
-def _widget(field: Mapping[str, object]) -> str:
+def _choose_widget(field: Mapping[str, object]) -> str:
     if "enum" in field or "const" in field:
         return "select"
     kind = field.get("type")

@@ -1,35 +1,120 @@
-"""How a process is run."""
+"""Settings of a process: budget, retries of actions, concurrency, pace, and what the log and listeners get."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from types import UnionType
-from typing import TYPE_CHECKING
+from typing import Final, TypeVar
 
 from tactician.amounts import need_amount
-from tactician.errors import ConfigurationError
+from tactician.clock import Clock
+from tactician.errors import (
+    ConfigurationError,
+    ModelConnectionError,
+    ModelServerError,
+    ModelTimeoutError,
+    PermanentError,
+    RateLimitError,
+    TransientError,
+)
 from tactician.events import EventListener
 from tactician.process.blackboard import Blackboard
-from tactician.process.retrying import DEFAULT_RETRIES, ActionRetryPolicy
+from tactician.process.handle import ProcessHandle
 from tactician.runs import Budget
 
-if TYPE_CHECKING:
-    from tactician.process.process import AgentProcess
+T = TypeVar("T")
+_PASSING = (TransientError, RateLimitError, ModelServerError, ModelTimeoutError, ModelConnectionError, ConnectionError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionRetryPolicy:
+    """Number of attempts of an action, and the pauses between them.
+
+    Retried are a `TransientError`, failures of models and connections that pass, and the exceptions named here. A
+    `PermanentError` is never retried, nor are mistakes in the code of an action.
+
+    Attributes:
+        attempts: number of attempts in all.
+        delay: seconds before the second attempt.
+        factor: factor by which each further pause is longer.
+        max_delay: seconds, the longest pause.
+        on: other exceptions that are worth another attempt.
+
+    Raises:
+        ConfigurationError: when a value is out of range or of the wrong type.
+    """
+
+    attempts: int = 3
+    delay: float = 1.0
+    factor: float = 2.0
+    max_delay: float = 60.0
+    on: tuple[type[Exception], ...] = ()
+
+    def __post_init__(self) -> None:
+        need_amount("ActionRetryPolicy.attempts", self.attempts, least=1, whole=True)
+        for name in ("delay", "factor", "max_delay"):
+            need_amount(f"ActionRetryPolicy.{name}", getattr(self, name))
+        if not _is_of_exceptions(self.on):
+            raise ConfigurationError(
+                f"ActionRetryPolicy.on is {self.on!r}; write a tuple of exceptions: on=(KeyError,)"
+            )
+
+    def pause_after(self, attempt: int, error: Exception) -> float | None:
+        """Return the seconds to wait after an attempt, counted from 1; `None` when it was the last."""
+        if attempt >= self.attempts or not self._passes(error):
+            return None
+        return min(self.delay * self.factor ** (attempt - 1), self.max_delay)
+
+    def _passes(self, error: BaseException) -> bool:
+        """Return whether the error is worth another attempt; a group is, when each error in it is."""
+        if isinstance(error, PermanentError):
+            return False
+        if isinstance(error, BaseExceptionGroup) and all(map(self._passes, error.exceptions)):
+            return True
+        return isinstance(error, (*_PASSING, *self.on))
+
+
+def _is_of_exceptions(kinds: object) -> bool:
+    return isinstance(kinds, tuple) and all(isinstance(kind, type) and issubclass(kind, Exception) for kind in kinds)
+
+
+DEFAULT_RETRIES: Final = ActionRetryPolicy()
+
+
+async def run_with_retries(attempt: Callable[[int], Awaitable[T]], policy: ActionRetryPolicy, clock: Clock) -> T:
+    """Return what an action gives. Each attempt gets its number, from 1.
+
+    Raises:
+        Exception: the exception of the last attempt.
+    """
+    number = 1
+    while True:
+        try:
+            return await attempt(number)
+        except Exception as error:
+            pause = policy.pause_after(number, error)
+            if pause is None:
+                if number > 1:
+                    error.add_note(f"after {number} attempts")
+                raise
+        await clock.sleep(pause)
+        number += 1
+
 
 # A process that a model steers should not be able to spend without an end.
-DEFAULT_BUDGET = Budget(actions=50, tokens=1_000_000, cost=2.0)
+DEFAULT_BUDGET: Final = Budget(actions=50, tokens=1_000_000, cost=2.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verbosity:
-    """What the log is told of a process, besides that it starts, runs an action, and ends.
+    """Content of the log of a process, besides that it starts, runs an action, and ends.
 
     Attributes:
-        prompts: what models are sent.
-        responses: what models answer.
+        prompts: the requests to models.
+        responses: the responses of models.
         plans: each plan that is not simply the rest of the last one.
-        debug: every other event too: the calls of tools, answers that were refused, what a router did ...
+        debug: every other event too: calls of tools, refused answers, decisions of a router ...
     """
 
     prompts: bool = False
@@ -40,24 +125,24 @@ class Verbosity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessOptions:
-    """How to run a process.
+    """Settings of a process.
 
     Attributes:
-        budget: how far it may go, with all that runs inside it: 50 actions, a million tokens and 2 US dollars, by
+        budget: limits of the process, with all that runs inside it: 50 actions, a million tokens and 2 US dollars, by
             default.
         memory_id: id of the memory that the process recalls at its start and adds its findings to; none, when `None`.
-        blackboard: what it begins with, besides what it is started with; it has a copy.
-        max_parallel: how many actions may run at once, where their order does not matter.
-        retry: how often an action is tried that does not say so itself.
-        delay: seconds between two actions, at least.
-        tool_delay: seconds from one call of a tool to the next, at least, in all that runs inside it.
-        terminate_when: asked before each action, plain or `async`; a text that it returns is why the process is
-            terminated.
-        verbosity: what the log is told, by the logger `tactician.process` at the level INFO; nothing, when `None`.
-        on_event: called with every event of the process, and of what runs inside it.
+        blackboard: objects to begin with, besides those that the process is started with; the process has a copy.
+        max_parallel: number of actions that may run at once, where their order does not matter.
+        retry: policy for actions that have none of their own.
+        delay: least number of seconds between two actions.
+        tool_delay: least number of seconds from one call of a tool to the next, in all that runs inside the process.
+        terminate_when: function that is called before each action, plain or `async`; the text that it returns is why
+            the process is terminated.
+        verbosity: content of the log, by the logger `tactician.process` at the level INFO; no log, when `None`.
+        on_event: function that is called with every event of the process, and of what runs inside it.
 
     Raises:
-        ConfigurationError: when one of them is not what it has to be.
+        ConfigurationError: when a value is out of range or of the wrong type.
     """
 
     budget: Budget = DEFAULT_BUDGET
@@ -67,7 +152,7 @@ class ProcessOptions:
     retry: ActionRetryPolicy = DEFAULT_RETRIES
     delay: float = 0.0
     tool_delay: float = 0.0
-    terminate_when: Callable[[AgentProcess], str | Awaitable[str | None] | None] | None = None
+    terminate_when: Callable[[ProcessHandle], str | Awaitable[str | None] | None] | None = None
     verbosity: Verbosity | None = None
     on_event: EventListener | None = None
 
@@ -99,11 +184,11 @@ def _need_function(name: str, value: object, example: str) -> None:
         raise ConfigurationError(f"ProcessOptions.{name} is {value!r}; write a function, as in {name}={example}")
 
 
-def board_to_begin_with(options: ProcessOptions | None) -> Blackboard:
-    """A blackboard of its own for a process, with what the options say.
+def create_blackboard(options: ProcessOptions | None) -> Blackboard:
+    """Create the blackboard of a process, with the objects in its options.
 
     Raises:
-        ConfigurationError: when they are no options.
+        ConfigurationError: when `options` is not a `ProcessOptions`.
     """
     if not isinstance(options, ProcessOptions | None):
         raise ConfigurationError(f"The options are {options!r}; write options=ProcessOptions(...)")

@@ -1,4 +1,4 @@
-"""Asking people from inside an action: the process waits, for days if need be, and takes no memory meanwhile."""
+"""Questions to people from inside an action: the process waits, for days if need be, and takes no memory meanwhile."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pydantic_core import to_jsonable_python
 from tactician.errors import ConfigurationError, Rejected
 from tactician.llm import JsonSchema
 from tactician.loop import InvalidOutput
-from tactician.process.forms import answer_to, form_of
+from tactician.process.forms import build_form, parse_answer
 from tactician.runs import Approval, Frame, Paused, PendingKind, PendingRequest, RunContext, reject
 
 T = TypeVar("T")
@@ -28,12 +28,12 @@ _DECISION: Final = {field.name for field in fields(Approval)}
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """Who asks.
+    """Run that may ask people.
 
     Attributes:
-        run: whose frame has the answers.
-        task: that of the run itself; inside, it may begin others.
-        open: what was asked and not answered yet.
+        run: the run, whose frame has the answers.
+        task: task of the run itself; it may begin others.
+        open: questions that are not answered yet.
     """
 
     run: RunContext
@@ -41,7 +41,7 @@ class _Asking:
     open: list[PendingRequest] = field(default_factory=list)
 
     def frame(self, kind: PendingKind, prompt: str) -> Frame:
-        """That of a question: the next one, or, of several tasks, that of the same question, whoever asks first."""
+        """Return the frame of a question: the next one, or, of several tasks, that of the same question."""
         assert self.run.frame is not None
         is_next = asyncio.current_task() is self.task
         return self.run.frame.child("asked" if is_next else f"asked-{crc32(f'{kind} {prompt}'.encode()):08x}")
@@ -51,8 +51,8 @@ _current: ContextVar[_Asking] = ContextVar("the run that may ask people")
 
 
 @contextmanager
-def asking_for(run: RunContext) -> Iterator[list[PendingRequest]]:
-    """Lets `ask_human` and `confirm` know whose run it is that asks. What has no answer yet is in the list."""
+def allow_questions(run: RunContext) -> Iterator[list[PendingRequest]]:
+    """Allow `ask_human` and `confirm` inside the `with` block; yield the list of questions without an answer."""
     asking = _Asking(run, asyncio.current_task())
     token = _current.set(asking)
     try:
@@ -64,14 +64,14 @@ def asking_for(run: RunContext) -> Iterator[list[PendingRequest]]:
 async def ask_human(
     wanted: type[T], prompt: str, *, deadline: timedelta | None = None, default: T | object = _NO_DEFAULT
 ) -> T:
-    """What a person answers, as an object of the wanted type. Call it in an action.
+    """Ask a person, and return the answer as an object of the wanted type. Call it in an action.
 
     The process waits, with a form that is made of the type, until somebody responds. Then the action is run again from
     its beginning, and gets the answer here.
 
     Args:
-        wanted: what the answer has to be: a pydantic model, a dataclass, an enum, text ...
-        prompt: what the person is asked.
+        wanted: type of the answer: a pydantic model, a dataclass, an enum, text ...
+        prompt: the question.
         deadline: how long to wait; without an end, when `None`.
         default: the answer when nobody has responded in time; needed with a deadline.
 
@@ -79,18 +79,18 @@ async def ask_human(
         Rejected: when somebody rejects it: `platform.respond(id, request_id, reject("why"))`.
         ConfigurationError: outside of actions, or for a deadline without a default, or one that is no time from 0 up.
     """
-    return await _ask("form", wanted, prompt, form_of(wanted), deadline, default)
+    return await _ask("form", wanted, prompt, build_form(wanted), deadline, default)
 
 
 async def confirm(subject: object, prompt: str, *, deadline: timedelta | None = None, default: bool = False) -> bool:
-    """Whether a person agrees. Call it in an action; `subject` is what it is about, and is shown with the prompt.
+    """Ask a person for agreement. Call it in an action; `subject` is shown with the prompt.
 
     `True` and `False` answer it, and so do `approve()` and `reject("why")`.
 
     Raises:
         ConfigurationError: outside of actions, or for a deadline that is no time from 0 up.
     """
-    shown = f"{prompt}\n\n{_shown(subject)}" if subject is not None else prompt
+    shown = f"{prompt}\n\n{_format_subject(subject)}" if subject is not None else prompt
     given = default if deadline is not None else _NO_DEFAULT
     return await _ask("confirmation", bool, shown, {"type": "boolean"}, deadline, given)
 
@@ -116,39 +116,39 @@ async def _ask(
     problem = None
     if asked.path in run.responses:
         try:
-            return _answered(asked, kind, wanted, prompt, run.responses[asked.path])
+            return _accept_answer(asked, kind, wanted, prompt, run.responses[asked.path])
         except InvalidOutput as error:
             problem = str(error)
     elif isinstance(saved := asked.saved, dict) and saved.keys() & {"answer", "rejected"}:
         response = reject(str(saved["rejected"])) if "rejected" in saved else saved["answer"]
-        return _answered(asked, kind, wanted, prompt, response)
-    request = _request(asked, kind, run, prompt, schema, deadline, default, problem)
+        return _accept_answer(asked, kind, wanted, prompt, response)
+    request = _create_request(asked, kind, run, prompt, schema, deadline, default, problem)
     asking.open.append(request)
     raise Paused(request)
 
 
-def _answered(asked: Frame, kind: PendingKind, wanted: type[T], prompt: str, response: object) -> T:
-    """What a response means. It is kept: the action may be run again because of another question.
+def _accept_answer(asked: Frame, kind: PendingKind, wanted: type[T], prompt: str, response: object) -> T:
+    """Return the meaning of a response, and keep it: the action may be run again because of another question.
 
     Raises:
-        Rejected: when it says so.
-        InvalidOutput: when it is no answer.
+        Rejected: when the response is a rejection.
+        InvalidOutput: when the response is not a valid answer.
     """
-    decision = _decision_in(response)
+    decision = _parse_decision(response)
     if decision is not None and kind == "confirmation":
         response = decision.granted
     elif decision is not None and decision.granted:
         raise InvalidOutput("it is approved, but what is asked for is missing")
     elif decision is not None:
-        asked.progress = _Told({"rejected": decision.reason})
+        asked.progress = _Progress({"rejected": decision.reason})
         raise Rejected(prompt, decision.reason)
-    answer = answer_to(wanted, response)
-    asked.progress = _Told({"answer": to_jsonable_python(answer)})
+    answer = parse_answer(wanted, response)
+    asked.progress = _Progress({"answer": to_jsonable_python(answer)})
     return answer
 
 
-def _decision_in(response: object) -> Approval | None:
-    """The decision that a response is, also when it was stored as JSON; `None` for any other answer."""
+def _parse_decision(response: object) -> Approval | None:
+    """Return the response if it is a decision, also when it was stored as JSON; `None` for any other answer."""
     if isinstance(response, dict) and response.keys() == _DECISION:
         return Approval(response["granted"] is True, str(response["reason"]))
     return response if isinstance(response, Approval) else None
@@ -167,12 +167,12 @@ def _check_deadline(prompt: str, deadline: object, default: object) -> None:
 
 def _check_default(wanted: type[T], prompt: str, default: object) -> None:
     try:
-        answer_to(wanted, default)
+        parse_answer(wanted, default)
     except InvalidOutput as error:
         raise ConfigurationError(f"{prompt!r}: the default is no valid answer: {error}") from error
 
 
-def _request(
+def _create_request(
     asked: Frame,
     kind: PendingKind,
     run: RunContext,
@@ -186,23 +186,23 @@ def _request(
     if deadline is not None:
         known = asked.saved.get("deadline") if isinstance(asked.saved, dict) else None
         until = float(known) if isinstance(known, int | float) else time() + deadline.total_seconds()
-        asked.progress = _Told({"deadline": until})  # it stays when the action is run again
+        asked.progress = _Progress({"deadline": until})  # it stays when the action is run again
     answer: JsonValue = None if default is _NO_DEFAULT else to_jsonable_python(default)
     return PendingRequest(asked.path, kind, prompt, None, run.path, schema, until, answer, problem)
 
 
-def _shown(subject: object) -> str:
+def _format_subject(subject: object) -> str:
     if isinstance(subject, str):
         return subject
     return str(to_jsonable_python(subject, fallback=str))
 
 
-class _Told:
-    """What is known of a question, as JSON."""
+class _Progress:
+    """Progress of a question: its answer, rejection or deadline."""
 
     def __init__(self, known: dict[str, JsonValue]) -> None:
         self._known = known
 
     def saved(self) -> JsonValue:
-        """It, as JSON."""
+        """Return the progress as JSON."""
         return self._known

@@ -1,49 +1,37 @@
-"""One action on its way: tried, tried again, ended, or waiting for somebody."""
+"""One run of an action: attempts, retries, and its outcome."""
 
 from __future__ import annotations
 
 from asyncio import CancelledError
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter, time
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tactician.errors import PermanentError, Replan
-from tactician.process.context import OperationContext, operating
+from tactician.errors import PermanentError, Rejected, Replan
 from tactician.process.errors import ProcessStuckError
-from tactician.process.groups import plain
-from tactician.process.history import ActionRun
-from tactician.process.people import asking_for
-from tactician.process.retrying import ActionRetryPolicy, retried
+from tactician.process.handle import ProcessHandle
+from tactician.process.operation import OperationContext, enter_operation
+from tactician.process.options import ActionRetryPolicy, run_with_retries
+from tactician.process.people import allow_questions
 from tactician.process.spec import ActionSpec
-from tactician.runs import Frame, PendingRequest, RunContext, SavedFrame, pause_in
-
-if TYPE_CHECKING:
-    from tactician.process.process import AgentProcess
-
+from tactician.process.state import ActionRun, WaitingAction
+from tactician.runs import BudgetError, Frame, OutputError, Paused, RunContext, pause_in
 
 _FOR_PEOPLE: Final = ("asked", "sent")
-"""What the keys of frames begin with that hold what people have answered, and what they were told."""
-
-
-@dataclass(frozen=True, slots=True)
-class WaitingAction:
-    """An action that waits: what it has done, and what it waits for."""
-
-    frame: SavedFrame
-    pending: tuple[PendingRequest, ...]
+"""Beginnings of the keys of frames that hold the answers of people, and the messages to them."""
 
 
 @dataclass(slots=True)
 class Outcome:
-    """How an action ended.
+    """Outcome of one run of an action.
 
     Attributes:
-        operation: what it could reach.
-        output: what it returned.
-        error: what it raised in the end.
+        operation: context of the action.
+        output: the object that it returned.
+        error: exception of its last attempt.
         waiting: set when it has not ended, and waits.
         replan: set when it asked to plan again without it.
         set_by_hand: the conditions that it set itself.
@@ -60,27 +48,29 @@ class Outcome:
     attempts: int = 1
     set_by_hand: Mapping[str, bool] = field(default_factory=dict)
 
-    def run(self, outputs: tuple[str, ...], error: Exception | None) -> ActionRun:
-        """It as an entry of the history: what it gave, and what was wrong with it in the end."""
+    def to_run(self, outputs: tuple[str, ...], error: Exception | None) -> ActionRun:
+        """Return the entry of the history, with the names of its results, and the error in the end."""
         error = error or self.replan
         text = None if error is None else f"{type(error).__name__}: {error}".removesuffix(": ")
         tally, children = self.operation.run.tally, self.operation.children
         return ActionRun(self.action.name, self.started_at, self.seconds, tally, outputs, text, self.attempts, children)
 
 
-def operation_for(
-    process: AgentProcess,
+def create_operation(
+    process: ProcessHandle,
     action: ActionSpec,
     context: RunContext,
     waited: WaitingAction | None = None,
     responses: Mapping[str, object] = MappingProxyType({}),
 ) -> OperationContext:
-    """What an action can reach in one of its runs.
+    """Create the context of one run of an action.
 
     Args:
-        context: that of the process.
-        waited: what is known of it, when it has waited.
-        responses: what it is told.
+        process: the process that the action is part of.
+        action: the action.
+        context: context of the process.
+        waited: what the action has done, when it has waited.
+        responses: the answers to its requests.
     """
     run = _run_context(context, action, waited, responses)
     key = f"{process.id}/{action.name}/{process.times_run(action.name) + 1}"
@@ -88,18 +78,22 @@ def operation_for(
 
 
 async def perform(operation: OperationContext, action: ActionSpec, policy: ActionRetryPolicy) -> Outcome:
-    """Runs an action. What it raises is in the outcome; only a cancellation passes."""
+    """Run an action. Its exception is in the outcome; only a cancellation passes."""
     run = operation.run
     started_at, started = time(), perf_counter()
     outcome = Outcome(action, operation, started_at)
     try:
-        with asking_for(run) as asked, operating(operation), operation.blackboard.noting() as outcome.set_by_hand:
-            outcome.output = await retried(partial(_attempt, outcome), policy, run.clock)
+        with (
+            allow_questions(run) as asked,
+            enter_operation(operation),
+            operation.blackboard.noting() as outcome.set_by_hand,
+        ):
+            outcome.output = await run_with_retries(partial(_attempt, outcome), policy, run.clock)
     except Replan as replan:
         outcome.replan = replan
     except BaseException as error:
         if (paused := pause_in(error)) is None:
-            outcome.error = failure_in(error)
+            outcome.error = to_failure(error)
         else:
             assert run.frame is not None
             pending = {request.id: request for request in (*asked, *paused.pending)}  # of `gather`, one is raised
@@ -109,24 +103,24 @@ async def perform(operation: OperationContext, action: ActionSpec, policy: Actio
 
 
 async def _attempt(outcome: Outcome, number: int) -> object:
-    """Runs the action. Another attempt does all anew, but neither asks nor tells people the same once more."""
+    """Run the action. Another attempt does all anew, but neither asks nor tells people the same once more."""
     outcome.attempts, operation = number, outcome.operation
     if number > 1 and (frame := operation.run.frame) is not None:
         frame.begin_again(_FOR_PEOPLE)
     try:
         return await outcome.action.perform(operation)
     except (BaseExceptionGroup, ProcessStuckError) as raised:
-        error = plain(raised)
+        error = simplify_error(raised)
         raise error from error.__cause__
 
 
-def failure_in(error: BaseException) -> Exception:
-    """What a process fails with: nothing that is raised in one may end those beside it, as `SystemExit` would.
+def to_failure(error: BaseException) -> Exception:
+    """Return the exception that a process fails with: none may end the processes beside it, as `SystemExit` would.
 
     Raises:
         BaseException: the error itself, when it is a cancellation, or somebody at the keyboard ends the program.
     """
-    error = plain(error)
+    error = simplify_error(error)
     if isinstance(error, Exception):
         return error
     if isinstance(error, CancelledError | KeyboardInterrupt | GeneratorExit):
@@ -143,3 +137,32 @@ def _run_context(
     if waited is None:
         return run
     return replace(run, frame=Frame.from_json(action.name, waited.frame), responses=responses)
+
+
+_OF_ONE_MEANING: Final = (Replan, Rejected, OutputError, BudgetError)
+
+
+def simplify_error(error: BaseException) -> BaseException:
+    """Return the one error that a group amounts to: its only one, or the first where all mean the same; else the group.
+
+    Where something failed, what else had to wait does not count. A rejection because of which a process inside is stuck
+    is one of the action around it.
+    """
+    failed = error.split(Paused)[1] or error if isinstance(error, BaseExceptionGroup) else error
+    first, *others = map(_get_meaning, iterate_errors(failed))
+    is_one = any(all(isinstance(one, kind) for one in (first, *others)) for kind in _OF_ONE_MEANING)
+    return first if is_one or not others else failed
+
+
+def _get_meaning(error: BaseException) -> BaseException:
+    cause = error.__cause__
+    return cause if isinstance(error, ProcessStuckError) and isinstance(cause, Rejected) else error
+
+
+def iterate_errors(error: BaseException) -> Iterator[BaseException]:
+    """Yield the errors of a group, and of the groups in it; or the error itself, when it is not a group."""
+    if not isinstance(error, BaseExceptionGroup):
+        yield error
+        return
+    for one in error.exceptions:
+        yield from iterate_errors(one)

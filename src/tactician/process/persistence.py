@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
 from tactician.errors import LeaseLostError, RunConflictError, RunNotFoundError, StoredStateError, StoreError
+from tactician.process.handle import ProcessHandle
 from tactician.process.lease_heartbeat import LEASE_HEARTBEAT, HeldLease
-from tactician.process.process import AgentProcess
-from tactician.process.snapshot import read, with_end
-from tactician.process.status import ProcessStatus
+from tactician.process.snapshot import end_snapshot, read_snapshot
+from tactician.process.state import ProcessStatus
 from tactician.runs import Lease, RunRecord, RunStore
 from tactician.runs.store import ENDED
 
@@ -38,7 +38,7 @@ async def kill_run(store: RunStore, run_id: str, reason: str) -> bool:
         if record.status in ENDED:
             return False
         is_process = record.kind == "process"
-        state = with_end(record.state, ProcessStatus.KILLED, reason) if is_process else record.state
+        state = end_snapshot(record.state, ProcessStatus.KILLED, reason) if is_process else record.state
         with suppress(RunConflictError):
             await store.save(replace(record, status=ProcessStatus.KILLED.value, state=state, wakes_at=None))
             return True
@@ -78,7 +78,7 @@ class ProcessPersister:
         """Return whether the record is the one that was last loaded or saved here."""
         return record.version == self._record.version and not self._was_interrupted
 
-    def can_continue(self, process: AgentProcess, record: RunRecord) -> bool:
+    def can_continue(self, process: ProcessHandle, record: RunRecord) -> bool:
         """Return whether the object in memory is idle and equals the record, so that it can continue itself."""
         return self._holder is None and self.is_current(record) and process.status.value == record.status
 
@@ -97,7 +97,7 @@ class ProcessPersister:
         """True when the saved process has ended."""
         return self._record.status in ENDED
 
-    async def save(self, process: AgentProcess) -> None:
+    async def save(self, process: ProcessHandle) -> None:
         """Save the process as it is now. Kill it here if it was killed in the store meanwhile.
 
         Raises:
@@ -143,7 +143,7 @@ class ProcessPersister:
         self._start_heartbeat(lease)
         return saved
 
-    def _state_of(self, process: AgentProcess) -> str:
+    def _state_of(self, process: ProcessHandle) -> str:
         """Return the snapshot; that of the last save for a process that failed because it has none."""
         try:
             return process.snapshot()
@@ -153,7 +153,7 @@ class ProcessPersister:
             return self._record.state
 
     @asynccontextmanager
-    async def hold_lease(self, process: AgentProcess) -> AsyncIterator[None]:
+    async def hold_lease(self, process: ProcessHandle) -> AsyncIterator[None]:
         """Hold the lease of the process: claim it unless it is held already, renew it, and release it at the end.
 
         Interrupts the process when the lease is lost.
@@ -176,7 +176,7 @@ class ProcessPersister:
             self._holder = None
             await self._release()
 
-    async def _acquire(self, process: AgentProcess) -> None:
+    async def _acquire(self, process: ProcessHandle) -> None:
         """Claim the lease of a process that was loaded; a new process gets its lease with its first save."""
         if self._holder is not None:
             raise RunConflictError(f"{process!r} is being gone on with already.")
@@ -194,7 +194,7 @@ class ProcessPersister:
             self._holder = None
             raise
 
-    async def _claim(self, process: AgentProcess) -> None:
+    async def _claim(self, process: ProcessHandle) -> None:
         claimed = await self._store.claim(self._owner, self._seconds, run_id=process.id)
         if claimed is None:
             raise RunConflictError(f"{process!r} has ended, or somebody else is going on with it.")
@@ -221,7 +221,7 @@ class ProcessPersister:
                 await self._store.release(held.lease)
 
     @asynccontextmanager
-    async def _renewing(self, process: AgentProcess) -> AsyncIterator[None]:
+    async def _renewing(self, process: ProcessHandle) -> AsyncIterator[None]:
         lost: list[LeaseLostError] = []
         renewal = asyncio.create_task(self._renew(process, asyncio.current_task(), lost))
         try:
@@ -239,7 +239,7 @@ class ProcessPersister:
                 await renewal
 
     async def _renew(
-        self, process: AgentProcess, task: asyncio.Task[object] | None, lost: list[LeaseLostError]
+        self, process: ProcessHandle, task: asyncio.Task[object] | None, lost: list[LeaseLostError]
     ) -> None:
         while True:
             await asyncio.sleep(self._seconds / _HEARTBEATS)
@@ -259,13 +259,13 @@ class ProcessPersister:
                 await self._kill(process)
                 return
 
-    async def _kill(self, process: AgentProcess) -> None:
+    async def _kill(self, process: ProcessHandle) -> None:
         """End the process here that was killed in the store, for the reason stored there."""
         self._is_over = True
         reason = None
         with suppress(StoreError, StoredStateError):
             record = await self._store.load(self._record.run_id)
-            reason = None if record is None else read(record.state)["failure"]
+            reason = None if record is None else read_snapshot(record.state)["failure"]
         await process.kill(reason or "killed from outside")
 
     async def _was_killed(self) -> bool:

@@ -1,4 +1,4 @@
-"""A process as JSON, and back: so that it can go on in another process, on another machine.
+"""Snapshots: a process as JSON, and back, so that it can continue on another machine.
 
 Objects are stored under the names of their types, and come back only as types that the agent knows: no class is
 imported because a stored name says so.
@@ -18,17 +18,13 @@ from typing_extensions import TypedDict
 
 from tactician.errors import StoredStateError
 from tactician.llm import Usage
-from tactician.process.blackboard import Blackboard, Entry, Rejection
-from tactician.process.names import type_name
+from tactician.process.blackboard import Blackboard, Entry
+from tactician.process.objects import Rejection
 from tactician.process.options import ProcessOptions
-from tactician.process.ordering import Order
-from tactician.process.performing import WaitingAction
-from tactician.process.saved_history import SavedRun, restored_history, saved_history
-from tactician.process.saved_options import SavedOptions, restored_options, saved_options
+from tactician.process.saved_parts import SavedOptions, SavedRun, restore_history, save_history, save_options
 from tactician.process.spec import PlannedAgentSpec
-from tactician.process.state import ProcessState
-from tactician.process.status import ProcessStatus
-from tactician.process.upgrading import upgraded_object, upgraded_snapshot, version_of
+from tactician.process.state import Order, ProcessState, ProcessStatus, WaitingAction
+from tactician.process.stored_types import Saved, Upgrade, apply_upgrades, type_name, upgrade_object, version_of
 from tactician.runs import BudgetMeter, PendingRequest, SavedFrame
 
 VERSION: Final = 2
@@ -36,7 +32,7 @@ _PLAIN: Mapping[str, type] = {type_name(kind): kind for kind in (str, int, float
 
 
 class SavedObject(TypedDict):
-    """An object of a blackboard. `version` is that of its type, 1 where it is missing."""
+    """Object of a blackboard. `version` is that of its type, 1 where it is missing."""
 
     type: str
     version: NotRequired[int]
@@ -51,7 +47,7 @@ class _SavedWaiting(TypedDict):
 
 
 class Snapshot(TypedDict):
-    """All of a process."""
+    """Snapshot of a process."""
 
     version: Literal[2]
     agent: str
@@ -76,10 +72,10 @@ class Snapshot(TypedDict):
     began_at: NotRequired[float]
 
 
-def written(
+def write_snapshot(
     state: ProcessState, agent: PlannedAgentSpec, options: ProcessOptions, usage: list[Usage], meter: BudgetMeter
 ) -> str:
-    """A process as JSON text: its state, its options, what it used, and the recipe of its agent.
+    """Return a process as JSON text: its state, its options, its usage, and the recipe of its agent.
 
     Raises:
         StoredStateError: when an object on its blackboard has no JSON form, or could not be read again.
@@ -89,9 +85,9 @@ def written(
         version=VERSION,
         agent=agent.name,
         status=state.status,
-        objects=saved_objects(state.blackboard),
+        objects=save_objects(state.blackboard),
         conditions=dict(state.blackboard.conditions),
-        history=saved_history(state.history),
+        history=save_history(state.history),
         declined=None if state.declined is None else state.declined.name,
         waiting={name: _SavedWaiting(frame=w.frame, pending=list(w.pending)) for name, w in state.waiting.items()},
         responses={name: to_jsonable_python(response) for name, response in state.responses.items()},
@@ -99,7 +95,7 @@ def written(
         replans=state.replans,
         goal=None if state.goal is None else state.goal.name,
         failure=state.failure,
-        options=saved_options(options),
+        options=save_options(options),
         recipe=None if agent.recipe is None else dict(agent.recipe),
         usage=usage,
         turns=meter.turns,
@@ -111,69 +107,62 @@ def written(
     return to_json(snapshot).decode()
 
 
-def read(text: str | bytes) -> Snapshot:
-    """The snapshot of an untrusted text, of this or an older version.
+def read_snapshot(text: str | bytes) -> Snapshot:
+    """Read the snapshot in an untrusted text, of this or an older version.
 
     Raises:
-        StoredStateError: when it is none.
+        StoredStateError: when the text is not a snapshot.
     """
     try:
         raw = from_json(text)
-        return _adapter().validate_python(upgraded_snapshot(raw, VERSION) if isinstance(raw, dict) else raw)
+        return _adapter().validate_python(_upgrade_snapshot(raw) if isinstance(raw, dict) else raw)
     except (ValueError, ValidationError) as error:
         raise StoredStateError(f"The snapshot of the process cannot be read: {error}") from error
 
 
 def check_objects(board: Blackboard, agent: PlannedAgentSpec) -> None:
-    """Nothing, when all objects of a blackboard can be kept, and read again for the agent.
+    """Check that all objects of a blackboard can be saved, and read again for the agent.
 
     Raises:
         StoredStateError: when one cannot.
     """
     _check_known(board, agent)
-    saved_objects(board)
+    save_objects(board)
 
 
-def saved_objects(board: Blackboard) -> list[SavedObject]:
-    """All objects of a blackboard as JSON.
+def save_objects(board: Blackboard) -> list[SavedObject]:
+    """Return all objects of a blackboard as JSON.
 
     Raises:
         StoredStateError: when one has no JSON form.
     """
-    return [_saved_object(entry) for entry in board.entries]
+    return [_save_object(entry) for entry in board.entries]
 
 
-def restored_board(objects: list[SavedObject], conditions: Mapping[str, bool], agent: PlannedAgentSpec) -> Blackboard:
-    """The blackboard that was saved, for an agent that knows what is on it.
+def restore_blackboard(
+    objects: list[SavedObject], conditions: Mapping[str, bool], agent: PlannedAgentSpec
+) -> Blackboard:
+    """Restore a blackboard that was saved, for an agent that knows the types of its objects.
 
     Raises:
-        StoredStateError: when a type is not one of those that may come back, or an object is no longer valid.
+        StoredStateError: when the agent does not know a type, or an object is no longer valid.
     """
-    entries = (Entry(_object_of(one, agent), one["binding"], one["hidden"]) for one in objects)
+    entries = (Entry(_restore_object(one, agent), one["binding"], one["hidden"]) for one in objects)
     return Blackboard.of(entries, conditions)
 
 
-def with_end(text: str, status: ProcessStatus, failure: str) -> str:
-    """A snapshot of the same process, ended: needs no agent.
+def end_snapshot(text: str, status: ProcessStatus, failure: str) -> str:
+    """Return a snapshot of the same process, ended. No agent is needed.
 
     Raises:
-        StoredStateError: when the text is no snapshot.
+        StoredStateError: when the text is not a snapshot.
     """
-    ended: Snapshot = {**read(text), "status": status, "failure": failure, "waiting": {}, "responses": {}}
+    ended: Snapshot = {**read_snapshot(text), "status": status, "failure": failure, "waiting": {}, "responses": {}}
     return to_json(ended).decode()
 
 
-def options_of(saved: Snapshot) -> ProcessOptions:
-    """The options of a process that was saved; functions among them were not.
-
-    Raises:
-        StoredStateError: when they are not valid, or name a kind of error that is not known here.
-    """
-    return restored_options(saved["options"])
-
-
-def state_of(saved: Snapshot, agent: PlannedAgentSpec) -> ProcessState:
-    """The state of a process that was saved. One that was running has to be started again.
+def restore_state(saved: Snapshot, agent: PlannedAgentSpec) -> ProcessState:
+    """Restore the state of a process. One that was running has to be started again.
 
     Raises:
         StoredStateError: when the agent does not know what the snapshot holds.
@@ -184,11 +173,11 @@ def state_of(saved: Snapshot, agent: PlannedAgentSpec) -> ProcessState:
         raise StoredStateError(f"The snapshot names what {agent.name} does not have: {', '.join(sorted(missing))}")
     declined, goal = saved["declined"], saved["goal"]
     return ProcessState(
-        restored_board(saved["objects"], saved["conditions"], agent),
+        restore_blackboard(saved["objects"], saved["conditions"], agent),
         saved["status"],
         None if goal is None else agent.goal(goal),
         saved["failure"],
-        restored_history(saved["history"]),
+        restore_history(saved["history"]),
         None if declined is None else agent.action(declined).plan,
         {name: WaitingAction(one["frame"], tuple(one["pending"])) for name, one in saved["waiting"].items()},
         dict(saved["responses"]),
@@ -199,10 +188,34 @@ def state_of(saved: Snapshot, agent: PlannedAgentSpec) -> ProcessState:
     )
 
 
+def _upgrade_snapshot(snapshot: Saved) -> Saved:
+    """Return a snapshot of this or an older version as this version writes it.
+
+    Raises:
+        StoredStateError: when it is of another version.
+    """
+    version = snapshot.get("version")
+    if type(version) is not int or version < 1:
+        raise StoredStateError(f"The snapshot of the process cannot be read: {version!r} is no version")
+    return apply_upgrades(snapshot, version, VERSION, _UPGRADES, "The snapshot of the process cannot be read: it")
+
+
+def _upgrade_to_version_2(snapshot: Saved) -> Saved:
+    """Add the child processes and the number of their actions; the context of the options is called a memory."""
+    history = [{**run, "children": []} for run in cast("list[Saved]", snapshot["history"])]
+    options = dict(cast("Saved", snapshot["options"]))
+    options["memory_id"] = options.pop("context_id")
+    changed: Saved = {"history": cast("list[JsonValue]", history), "actions": len(history), "options": options}
+    return {**snapshot, "version": 2, **changed}
+
+
+_UPGRADES: Final[Mapping[int, Upgrade]] = {1: _upgrade_to_version_2}
+
+
 def _check_known(board: Blackboard, agent: PlannedAgentSpec) -> None:
     for entry in board.entries:
         kind = type(entry.value)
-        if agent.knows(entry.value) or kind in _PLAIN.values() or agent.renewed().knows(entry.value):
+        if agent.knows(entry.value) or kind in _PLAIN.values() or agent.refresh().knows(entry.value):
             continue
         raise StoredStateError(
             f"{type_name(kind)} on the blackboard could not be read again from a store: nothing that {agent.name} "
@@ -211,15 +224,15 @@ def _check_known(board: Blackboard, agent: PlannedAgentSpec) -> None:
         )
 
 
-def _saved_object(entry: Entry) -> SavedObject:
+def _save_object(entry: Entry) -> SavedObject:
     kind = type(entry.value)
-    saved = SavedObject(type=type_name(kind), value=_json_of(entry.value), binding=entry.binding, hidden=entry.hidden)
+    saved = SavedObject(type=type_name(kind), value=_dump(entry.value), binding=entry.binding, hidden=entry.hidden)
     if (version := version_of(kind)) > 1:
         saved["version"] = version
     return saved
 
 
-def _json_of(value: object) -> JsonValue:
+def _dump(value: object) -> JsonValue:
     try:
         plain: JsonValue = _type_adapter(cast(Hashable, type(value))).dump_python(value, mode="json")
     except (PydanticSchemaGenerationError, PydanticSerializationError, ValueError, TypeError, RecursionError) as error:
@@ -230,7 +243,7 @@ def _json_of(value: object) -> JsonValue:
     return plain
 
 
-def _object_of(saved: SavedObject, agent: PlannedAgentSpec) -> object:
+def _restore_object(saved: SavedObject, agent: PlannedAgentSpec) -> object:
     name, types = saved["type"], agent.types
     if (kind := types.get(name) or _PLAIN.get(name)) is None:
         known = ", ".join(sorted(types)) or "none"
@@ -238,7 +251,7 @@ def _object_of(saved: SavedObject, agent: PlannedAgentSpec) -> object:
             f"The snapshot holds an object of the type {name!r}, which the agent does not know; it knows: {known}. "
             "Import the module of the type first; when it was renamed or moved, say so with @formerly."
         )
-    value = upgraded_object(kind, saved.get("version", 1), saved["value"])
+    value = upgrade_object(kind, saved.get("version", 1), saved["value"])
     try:
         return _type_adapter(agent.generics.get(kind, kind)).validate_json(to_json(value))
     except ValidationError as error:

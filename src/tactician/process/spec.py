@@ -1,81 +1,71 @@
-"""What a process runs: actions, goals and conditions, ready for the planner."""
+"""The description of a planned agent that a process runs: actions, goals and conditions, ready for the planner."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from tactician.planning import Action, AStarPlanner, Goal, PlanningAlgorithm
+from pydantic import JsonValue
+
+from tactician.errors import ConfigurationError
+from tactician.llm import AssistantMessage, SystemMessage, ToolResult, UserMessage, text_of
+from tactician.planning import Action, AStarPlanner, PlanningAlgorithm
 from tactician.process.blackboard import Blackboard
-from tactician.process.retrying import ActionRetryPolicy
+from tactician.process.goals import GoalSpec
+from tactician.process.handle import ProcessHandle
+from tactician.process.objects import Bound, UserInput
+from tactician.process.operation import OperationContext
+from tactician.process.options import ActionRetryPolicy
+from tactician.process.stored_types import type_name
+from tactician.runs import RunContext, is_conversation, messages_of
+from tactician.tools import ToolGroups, unknown_groups
 
-if TYPE_CHECKING:
-    from pydantic import JsonValue
-
-    from tactician.process.context import OperationContext
-    from tactician.process.process import AgentProcess
+_MESSAGES = (UserMessage, AssistantMessage, SystemMessage, ToolResult)
 
 Look: TypeAlias = Callable[[Blackboard], bool]
-"""Tells whether a condition holds now, from the blackboard alone."""
+"""Evaluates a condition from the blackboard alone."""
 
-Observe: TypeAlias = "Callable[[OperationContext], bool | Awaitable[bool]]"
-"""Tells whether a condition holds now."""
+Observe: TypeAlias = Callable[[OperationContext], bool | Awaitable[bool]]
+"""Evaluates a condition."""
 
-Perform: TypeAlias = "Callable[[OperationContext], Awaitable[object]]"
-"""Runs an action and gives what it returned."""
+Perform: TypeAlias = Callable[[OperationContext], Awaitable[object]]
+"""Runs an action, and returns its output."""
 
-Price: TypeAlias = "Callable[[OperationContext], float | Awaitable[float]]"
-"""Tells what a cost or a value is now."""
+Price: TypeAlias = Callable[[OperationContext], float | Awaitable[float]]
+"""Evaluates a cost or a value."""
 
-Renewal: TypeAlias = "Callable[[PlannedAgentSpec], PlannedAgentSpec]"
-"""Gives an agent with what has been loaded since it was read."""
+Refresh: TypeAlias = "Callable[[PlannedAgentSpec], PlannedAgentSpec]"
+"""Returns an agent with the classes that were loaded since it was read."""
 
-StuckHandler: TypeAlias = "Callable[[AgentProcess], Awaitable[bool]]"
-"""Adds what is missing to a process that is stuck; whether it is worth planning again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Export:
-    """How a goal is offered to others.
-
-    Attributes:
-        remote: whether to others than this program, too.
-        name: what it is called there; the goal's own name by default.
-        local: whether to the other agents of this program.
-        starting_input_types: of what it can be reached; by default, whatever single object leads to it.
-    """
-
-    remote: bool = False
-    name: str | None = None
-    local: bool = True
-    starting_input_types: Sequence[type] = ()
+StuckHandler: TypeAlias = Callable[[ProcessHandle], Awaitable[bool]]
+"""Adds what is missing to a process that is stuck, and returns whether it is worth planning again."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActionSpec:
-    """An action: what the planner knows of it, and how it is run.
+    """Description of an action: what the planner knows of it, and how it is run.
 
     Attributes:
         plan: name, preconditions, effects and cost.
-        perform: runs it.
-        needs: the types that it takes, as people read them; optional ones end in `?`.
-        gives: the types that it gives.
-        output_types: what it may return; nothing when it returns no object.
+        perform: runs the action.
+        needs: names of the types that it takes, for people; optional ones end in `?`.
+        gives: names of the types that it gives, for people.
+        output_types: the types that it may return; none when it returns no object.
         output_binding: the name under which the output goes onto the blackboard.
         sets: conditions that are true once it has run.
         condition_ran: the condition that says that it has run.
-        retry: how often it is tried; as the process's options say, when `None`.
+        retry: retry policy; that of the options of the process, when `None`.
         input_types: the types that it must have.
-        state: the state that it is an action of; `None` for an action of an agent or a component.
-        clear_blackboard: whether nothing but its output stays on the blackboard.
-        tool_groups: what its models may use.
+        state: the state whose action it is; `None` for an action of an agent or a component.
+        clear_blackboard: True when nothing but its output stays on the blackboard.
+        tool_groups: names of the tool groups that its models may use.
         optional_types: the types that it takes where they are there.
-        is_serial: whether it may not run beside others, as it can see or change anything on the blackboard.
-        is_sure: whether it has just the effects that the planner hopes for, when it gives something.
-        trigger: the type of what has to come last for it to run; any, when `None`.
-        leads: whether it runs the other actions: these count for the budget as they begin, and it once it has ended.
+        is_serial: True when it cannot run beside others, as it may see or change anything on the blackboard.
+        is_sure: True when it has just the effects that the planner hopes for, if it gives something.
+        trigger: the type of the object that has to come last for it to run; any, when `None`.
+        leads: True when it runs the other actions: these count for the budget as they begin, and it once it has ended.
     """
 
     plan: Action
@@ -105,38 +95,22 @@ class ActionSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class GoalSpec:
-    """A goal, and the types that the object may have that reaching it gives: none when it gives no object."""
-
-    plan: Goal
-    description: str
-    output_types: tuple[type, ...]
-    output_binding: str
-    export: Export = Export()
-
-    @property
-    def name(self) -> str:
-        """The goal's name, unique in its agent."""
-        return self.plan.name
-
-
-@dataclass(frozen=True, slots=True)
 class PlannedAgentSpec:
-    """All that a process needs to know of an agent.
+    """Description of a planned agent: all that a process needs to know of it.
 
     Attributes:
-        observations: how each condition is seen that costs nothing to see: what is there, what has run, what was set.
-        conditions: how each other condition is found out: by a method, which may ask a model, or by an expression.
-        prices: how each cost and value that changes is found out.
-        types: what may be on the blackboard, by the names `module.qualname`.
-        generics: what its generic classes are of, as in `Box[Story]`.
+        observations: the conditions that cost nothing to evaluate: what is there, what has run, what was set.
+        conditions: the other conditions: a method, which may ask a model, or an expression.
+        prices: the costs and values that change.
+        types: the types of objects that may be on the blackboard, by the names `module.qualname`.
+        generics: the arguments of its generic classes, as in `Box[Story]`.
         bindings: the names by which its methods and expressions take objects.
-        states: those of its types in which it plans with what they declare, and not with all of its actions.
-        stuck_handler: asked when the process is stuck.
-        instance: whose methods the actions are.
-        planner: chooses the actions.
-        renewal: reads the agent again when there are new subclasses of its types.
-        recipe: for an agent that is made of registered ones for a process: how it is made again elsewhere, as JSON.
+        states: the types in which it plans with what they declare, and not with all of its actions.
+        stuck_handler: called when the process is stuck.
+        instance: the object whose methods the actions are.
+        planner: planner that chooses the actions.
+        refresher: reads the agent anew when there are new subclasses of its types.
+        recipe: for an agent that is composed of registered ones for a process: how to compose it elsewhere, as JSON.
     """
 
     name: str
@@ -154,7 +128,7 @@ class PlannedAgentSpec:
     states: tuple[type, ...] = ()
     stuck_handler: StuckHandler | None = None
     recipe: Mapping[str, JsonValue] | None = None
-    renewal: Renewal | None = field(default=None, repr=False, compare=False)
+    refresher: Refresh | None = field(default=None, repr=False, compare=False)
     plannable: tuple[Action, ...] = field(init=False)
     _kinds: frozenset[type] = field(init=False, repr=False, compare=False)
     _by_name: Mapping[str, ActionSpec] = field(init=False, repr=False)
@@ -167,42 +141,88 @@ class PlannedAgentSpec:
         object.__setattr__(self, "_goals_by_name", {goal.name: goal for goal in self.goals})
 
     def action(self, name: str) -> ActionSpec:
-        """The action of that name."""
+        """Return the action of that name."""
         return self._by_name[name]
 
     def goal(self, name: str) -> GoalSpec:
-        """The goal of that name."""
+        """Return the goal of that name."""
         return self._goals_by_name[name]
 
     def knows(self, value: object) -> bool:
-        """Whether the type of the value is one of `types`."""
+        """Return whether the type of the value is one of `types`."""
         return type(value) in self._kinds
 
-    def renewed(self) -> PlannedAgentSpec:
-        """The same agent with what has been loaded since it was read: subclasses of its types, and their actions.
+    def refresh(self) -> PlannedAgentSpec:
+        """Return the same agent with the subclasses of its types that were loaded since it was read, and their actions.
 
         Raises:
             DeclarationError: when one of these is not declared correctly.
         """
-        return self if self.renewal is None else self.renewal(self)
+        return self if self.refresher is None else self.refresher(self)
 
     def of(self, instance: object) -> PlannedAgentSpec:
-        """The same agent, whose actions are methods of this instance. What the planner has learnt is shared."""
+        """Return the same agent, whose actions are methods of this instance. What the planner has learnt is shared."""
         return replace(self, instance=instance)
 
     def towards(self, wanted: type) -> PlannedAgentSpec | None:
-        """The same agent with only those goals that give an object of the type; `None` when there is none."""
+        """Return the same agent with only those goals that give an object of the type; `None` when there is none."""
         goals = tuple(goal for goal in self.goals if any(issubclass(t, wanted) for t in goal.output_types))
-        return replace(self, goals=goals, renewal=partial(_renewed_towards, self, wanted)) if goals else None
+        return replace(self, goals=goals, refresher=partial(_refresh_towards, self, wanted)) if goals else None
+
+    def plannable_without(self, declined: Action | None) -> tuple[Action, ...]:
+        """Return the actions to plan with: all, except one that has just given nothing."""
+        if declined is None:
+            return self.plannable
+        return tuple(action for action in self.plannable if action.name != declined.name)
 
 
-def plannable(agent: PlannedAgentSpec, declined: Action | None) -> tuple[Action, ...]:
-    """Return the actions to plan with: all, except one that has just given nothing."""
-    actions = agent.plannable
-    return actions if declined is None else tuple(action for action in actions if action.name != declined.name)
-
-
-def _renewed_towards(whole: PlannedAgentSpec, wanted: type, spec: PlannedAgentSpec) -> PlannedAgentSpec:
-    fresh = whole.renewed()
+def _refresh_towards(whole: PlannedAgentSpec, wanted: type, spec: PlannedAgentSpec) -> PlannedAgentSpec:
+    fresh = whole.refresh()
     aimed = None if fresh is whole else fresh.of(spec.instance).towards(wanted)
     return spec if aimed is None else aimed
+
+
+def add_inputs(board: Blackboard, objects: Sequence[object], agent: PlannedAgentSpec) -> None:
+    """Add what a process of an agent begins with to its blackboard.
+
+    Text becomes a `UserInput`, and so do messages, unless the agent takes messages: then text becomes one, if it takes
+    no `UserInput`. Named objects are added as they are.
+    """
+    for given in objects:
+        if isinstance(given, Bound):
+            board.add(given.value, given.binding)
+            continue
+        for value in _as_objects(given, agent):
+            board.add(value)
+
+
+def _as_objects(value: object, agent: PlannedAgentSpec) -> Sequence[object]:
+    """Return text as what it is to the agent. Messages stay messages only for an agent that takes them."""
+    if isinstance(value, str):
+        return [_as_input(value, agent)]
+    if not isinstance(value, _MESSAGES) and not is_conversation(value):
+        return [value]
+    messages = messages_of(value)
+    taken = [message for message in messages if type_name(type(message)) in agent.types]
+    return taken if taken and taken[-1] is messages[-1] else [_as_input(text_of(messages), agent)]
+
+
+def _as_input(text: str, agent: PlannedAgentSpec) -> UserInput | UserMessage:
+    """Return text as a `UserInput`; as a message for an agent whose actions take messages, and no `UserInput`."""
+    taken = {kind for one in agent.actions for kind in (*one.input_types, *one.optional_types, one.trigger) if kind}
+    takes_messages = UserMessage in taken and not any(issubclass(UserInput, kind) for kind in taken)
+    return UserMessage(text) if takes_messages else UserInput(text)
+
+
+def check_tool_groups(agent: PlannedAgentSpec, context: RunContext) -> None:
+    """Check that all tool groups are there that actions of the agent use.
+
+    Raises:
+        ConfigurationError: with all actions whose groups are missing.
+    """
+    known = context.services.find(ToolGroups)
+    missing = [(action.name, group) for action in agent.actions for group in action.tool_groups if group not in known]
+    if missing:
+        needs = "; ".join(f"the action {action!r} needs the tool group {group!r}" for action, group in missing)
+        what = unknown_groups((group for _, group in missing), known)
+        raise ConfigurationError(f"{agent.name} cannot start: {needs}. {what}")

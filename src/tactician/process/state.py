@@ -1,37 +1,181 @@
-"""All that a process remembers between two of its steps."""
+"""All that a process remembers between two of its steps: status, history, waiting actions, the order of results."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from time import time
 
 from tactician.errors import Replan
-from tactician.planning import Action, Plan
+from tactician.llm import Usage, UsageTally
+from tactician.planning import Action, Plan, WorldState
 from tactician.process.blackboard import Blackboard
-from tactician.process.history import ActionRun
-from tactician.process.ordering import Order
-from tactician.process.performing import WaitingAction
-from tactician.process.spec import GoalSpec
-from tactician.process.status import ProcessStatus
-from tactician.runs import PendingRequest, Response
+from tactician.process.goals import GoalSpec
+from tactician.runs import PendingRequest, Response, SavedFrame
+
+
+class ProcessStatus(StrEnum):
+    """Status of a process. `COMPLETED`, `FAILED`, `TERMINATED` and `KILLED` are final."""
+
+    NOT_STARTED = "not started"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    TERMINATED = "terminated"
+    KILLED = "killed"
+    STUCK = "stuck"
+    WAITING = "waiting"
+    PAUSED = "paused"
+
+    @property
+    def is_terminal(self) -> bool:
+        """True when the process can never run again."""
+        return self in TERMINAL
+
+    def may_become(self, other: ProcessStatus) -> bool:
+        """Return whether a process with this status may get the other one."""
+        return other in _TRANSITIONS.get(self, frozenset())
+
+
+_S = ProcessStatus
+TERMINAL = frozenset({_S.COMPLETED, _S.FAILED, _S.TERMINATED, _S.KILLED})
+_RESTING = frozenset({_S.STUCK, _S.WAITING, _S.PAUSED})
+_TRANSITIONS: dict[ProcessStatus, frozenset[ProcessStatus]] = {
+    _S.NOT_STARTED: frozenset({_S.RUNNING, _S.KILLED}),
+    _S.RUNNING: TERMINAL | _RESTING,
+    **{resting: frozenset({_S.RUNNING, _S.KILLED, _S.TERMINATED}) for resting in _RESTING},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ActionRun:
+    """Entry of the history of a process: one action that was run.
+
+    Attributes:
+        started_at: seconds since the epoch.
+        seconds: duration, with all attempts.
+        tally: usage of its model calls.
+        outputs: the names of the types of its results.
+        error: what it raised, as text; `None` when it succeeded. After `Replan: ...` the process continued.
+        attempts: number of attempts.
+        children: the processes that ran inside it.
+    """
+
+    action: str
+    started_at: float
+    seconds: float
+    tally: UsageTally = field(repr=False)
+    outputs: tuple[str, ...] = ()
+    error: str | None = None
+    attempts: int = 1
+    children: tuple[ChildRun, ...] = ()
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of its model calls."""
+        return self.tally.total
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars of its model calls; `None` when a price is not known."""
+        return self.usage.cost
+
+
+@dataclass(frozen=True, slots=True)
+class ChildRun:
+    """Process that ran inside an action.
+
+    Attributes:
+        id: its id, which its events carry as `run_id`.
+        agent: the name of its agent.
+        status: its status in the end.
+        failure: why it failed, is stuck, or was ended early.
+        history: the actions that it ran, oldest first.
+    """
+
+    id: str
+    agent: str
+    status: ProcessStatus
+    failure: str | None = None
+    history: tuple[ActionRun, ...] = ()
+
+
+@dataclass(slots=True)
+class Order:
+    """The order in which results go onto the blackboard: that of the plan, whichever action ends first.
+
+    Attributes:
+        order: the actions that have not ended, in the order of the plan.
+        places: for actions that others have overtaken: the number of entries of the blackboard before their result.
+    """
+
+    order: list[str] = field(default_factory=list)
+    places: dict[str, int] = field(default_factory=dict)
+
+    def arrange(self, plan: Plan, world: WorldState) -> Plan:
+        """Return a new plan, in the order of the last one when it consists of the actions that are left of that."""
+        names = [action.name for action in plan.actions]
+        if names == self.order or sorted(names) != sorted(self.order):
+            return plan
+        return _reordered(plan, self.order, world)
+
+    def follow(self, plan: Plan) -> None:
+        """Take the order of a plan over."""
+        self.order = [action.name for action in plan.actions]
+        self.places = {name: place for name, place in self.places.items() if name in self.order}
+
+    def take(self, action: str, board: Blackboard, before: int) -> None:
+        """Move what an action that has ended put onto the blackboard, after so many entries, to its place there."""
+        overtaken = self.order[: self.order.index(action)] if action in self.order else []
+        place, size = self.places.pop(action, before), board.size
+        board.move(before, place)
+        for name, known in self.places.items():
+            if name not in overtaken and known >= place:
+                self.places[name] = known + size - before
+        for name in overtaken if size > before else ():
+            self.places[name] = min(place, self.places.get(name, place))
+        if action in self.order:
+            self.order.remove(action)
+
+
+def _reordered(plan: Plan, order: Sequence[str], world: WorldState) -> Plan:
+    """Return the plan in the order, if it can be followed in that order."""
+    steps = {step[0].name: step for step in zip(plan.actions, plan.costs, strict=True)}
+    for name in order:
+        if not steps[name][0].is_runnable_in(world):
+            return plan
+        world = world.apply(steps[name][0])
+    if not plan.goal.is_reached_in(world):
+        return plan
+    actions, costs = zip(*(steps[name] for name in order), strict=True)
+    return replace(plan, actions=actions, costs=costs)
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingAction:
+    """Action that waits: what it has done, and the requests it waits for."""
+
+    frame: SavedFrame
+    pending: tuple[PendingRequest, ...]
 
 
 @dataclass(slots=True)
 class ProcessState:
-    """Where a process stands, and what it knows.
+    """State of a process.
 
     Attributes:
         blackboard: all that is known so far.
         goal: the goal that was reached.
         failure: why the process failed, is stuck, or was terminated.
         history: the actions that were run.
-        declined: an action that has just given nothing: the next plan has to do without it.
+        declined: an action that has just given nothing: the next plan does without it.
         waiting: the actions that wait, by their names.
-        responses: what they are told, by the ids of their requests.
-        unstickings: how often the agent was asked to help since the last action.
-        replans: how many actions in a row asked to plan again.
-        order: in which order results go onto the blackboard.
-        began_at: when it was made, in seconds since the epoch.
+        responses: the answers to them, by the ids of the requests.
+        unstickings: number of times that the agent was asked to help since the last action.
+        replans: number of actions in a row that asked to plan again.
+        order: the order in which results go onto the blackboard.
+        began_at: time of creation, in seconds since the epoch.
         plan: the plan that is followed; `None` when there is none, and once the process is stuck or has ended.
     """
 
@@ -51,20 +195,20 @@ class ProcessState:
 
     @property
     def pending(self) -> tuple[PendingRequest, ...]:
-        """What the process waits for: nothing, once it has ended."""
+        """The requests that the process waits for: none, once it has ended."""
         if self.status.is_terminal:
             return ()
         return tuple(request for waiting in self.waiting.values() for request in waiting.pending)
 
     @property
     def has_to_wait(self) -> bool:
-        """Whether nothing has come of what it waits for. A process inside that was paused waits for nothing."""
+        """True when no answer has come yet. An action that waits for a paused process inside waits for no answer."""
         if self.status is not ProcessStatus.WAITING or not all(one.pending for one in self.waiting.values()):
             return False
         return not any(one.id in self.responses for one in self.pending)
 
     def end(self, status: ProcessStatus, failure: str | None = None) -> None:
-        """The only place where a running process changes its status. A final status stays."""
+        """Change the status of a running process: this is the only place. A final status stays."""
         if self.status.may_become(status):
             self.status = status
             self.failure = failure
@@ -74,27 +218,27 @@ class ProcessState:
                 self.declined, self.replans = None, 0
 
     def count(self, replan: Replan | None) -> None:
-        """An action has ended, and may have asked to plan again."""
+        """Count an action that has ended, and may have asked to plan again."""
         if replan is None:
             self.unstickings = self.replans = 0
         else:
             self.replans += 1
 
     def answer_overdue(self, now: float) -> None:
-        """Gives the default answers of requests that nobody has answered in time."""
+        """Give the default answers to requests that nobody has answered in time."""
         for request in self.pending:
             if request.deadline is not None and request.deadline <= now:
                 self.responses.setdefault(request.id, request.default)
 
     def wait(self, action: str, waiting: WaitingAction) -> None:
-        """The action waits. Answers that were not valid are forgotten."""
+        """Note that an action waits. Forget answers that were not valid."""
         self.waiting[action] = waiting
         for request in waiting.pending:
             if request.problem is not None:
                 self.responses.pop(request.id, None)
 
     def forget_waiting(self, action: str) -> None:
-        """The action waits no longer, and what it was told is used up."""
+        """Note that an action no longer waits: the answers to its requests are used up."""
         if (waited := self.waiting.pop(action, None)) is not None:
             for request in waited.pending:
                 self.responses.pop(request.id, None)

@@ -205,7 +205,7 @@ class TestPlaces:
 
     async def test_an_action_runs_it_as_a_part_of_its_process_and_it_reaches_the_process(self) -> None:
         def tell(topic: UserInput, context: OperationContext) -> Joke:
-            return Joke(f"{topic.content} {context.process.agent.name} {context.run.path}")
+            return Joke(f"{topic.content} {context.process.name} {context.run.path}")
 
         joker = simple_agent(Joke, tell)
 

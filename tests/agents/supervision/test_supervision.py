@@ -404,7 +404,7 @@ class TestMore:
         await Platform(models=watched, store=store).start(Supervised(), "go")
         model = ScriptedModel(COMPILE)
         spec = PlannedAgent(Supervised()).spec
-        process = AgentProcess.restored(spec, kept[-1], RunContext.over(model))
+        process = AgentProcess.restore(spec, kept[-1], RunContext.over(model))
         await process.run()
         assert process.result == Report("Clouds: clouds")
         assert '- Analysis: {"strengths":["clouds"]}' in model.calls[0].prompt

@@ -16,7 +16,7 @@ from tactician.ai import Ai
 from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.llm import Text, UserMessage, text_of
 from tactician.loop import InvalidOutput, output_type
-from tactician.process import OperationContext, UserInput, ai_in, asking_for, operation_in
+from tactician.process import OperationContext, UserInput, allow_questions, get_ai, get_operation
 from tactician.runs import Input, OutputError, RunContext, Runnable, RunResult, RunStatus, is_conversation, messages_of
 from tactician.tools import as_text, resolved_hints
 
@@ -86,9 +86,9 @@ the last ones. Parameters of type `Ai`, `RunContext` or `OperationContext` get t
 named `ai` or `context`."""
 
 _SERVICES: Mapping[object, Callable[[RunContext], object]] = {
-    Ai: ai_in,
+    Ai: get_ai,
     RunContext: lambda run: run,
-    OperationContext: operation_in,
+    OperationContext: get_operation,
 }
 _NAMED = {"ai": Ai, "context": RunContext}
 
@@ -143,7 +143,7 @@ class FunctionStep(BaseRunnable[T], Generic[T]):
         if isinstance(saved := frame.saved, dict) and "output" in saved:
             output = self._checked(saved["output"], context)
         else:
-            with asking_for(context):
+            with allow_questions(context):
                 output = self._checked(await self._called(input, context), context)
         frame.progress = StepOutput(output, self._wanted)
         return RunResult(output, tally=context.tally, run_id=context.run_id)

@@ -22,7 +22,7 @@ from typing import (
 from pydantic import BaseModel
 from typing_extensions import get_original_bases
 
-from tactician.process import SomeOf, field_names
+from tactician.process import SomeOf, get_field_names
 
 _REMEDY: Final = "wrap it in a class of its own, so that the planner can tell it from others"
 _ONE_EACH: Final = "take one parameter for each, as in `story: Story | None`, or a class that they derive from"
@@ -110,7 +110,7 @@ def parts_of_class(kind: type, namespace: Mapping[str, object], problems: list[s
             f"{kind.__name__}: the annotation {error.name!r} is not defined where it can be seen; {UNDEFINED}"
         )
         return ()
-    fields = ((name, hints[name]) for name in field_names(kind))
+    fields = ((name, hints[name]) for name in get_field_names(kind))
     found = (classes_of(hint, f"{kind.__name__}: the field {name!r} is of", problems) for name, hint in fields)
     return tuple(dict.fromkeys(part for classes in found for part in classes))
 

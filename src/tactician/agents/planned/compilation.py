@@ -28,11 +28,12 @@ from tactician.process import (
     GoalSpec,
     OperationContext,
     PlannedAgentSpec,
+    ProcessHandle,
     StuckHandler,
     UserInput,
-    keeps_all,
-    price_in,
-    state_of,
+    get_state_declaration,
+    lookup_price,
+    preserves_blackboard,
     stored_names,
     type_name,
 )
@@ -93,7 +94,7 @@ class _Compiler:
             types=_types(declared, self._words),
             generics=declared.generics,
             bindings=declared.bindings,
-            states=tuple(kind for kind in declared.states if not keeps_all(kind)),
+            states=tuple(kind for kind in declared.states if not preserves_blackboard(kind)),
             stuck_handler=stuck_handler,
         )
 
@@ -141,12 +142,12 @@ class _Compiler:
 def _is_serial(action: ActionMethod) -> bool:
     sees_all = {INFRASTRUCTURE[Blackboard], INFRASTRUCTURE[AgentProcess]}
     declared, given = action.declared, set(action.signature.infrastructure.values())
-    changes_all = declared.clear_blackboard or any(state_of(kind) is not None for kind in action.outputs)
+    changes_all = declared.clear_blackboard or any(get_state_declaration(kind) is not None for kind in action.outputs)
     return bool(given & sees_all) or changes_all or declared.trigger is not None
 
 
 def _amount(fixed: float, method: str | None) -> Amount:
-    return fixed if method is None else price_in(method, fixed)
+    return fixed if method is None else lookup_price(method, fixed)
 
 
 def _types(declared: Declarations, words: ConditionNames) -> dict[str, type]:
@@ -163,9 +164,9 @@ def _stuck_handler(sources: Iterable[Source]) -> StuckHandler | None:
     return partial(_handle_stuck, able) if able else None
 
 
-async def _handle_stuck(sources: Iterable[Source], process: AgentProcess) -> bool:
+async def _handle_stuck(sources: Iterable[Source], process: ProcessHandle) -> bool:
     for source in sources:
-        owner = process.agent.instance if source.instance is None else source.instance
+        owner = process.instance if source.instance is None else source.instance
         handled: object = getattr(owner, "handle_stuck")(process)  # noqa: B009 - a user's method
         if await handled if isinstance(handled, Awaitable) else handled:
             return True

@@ -30,7 +30,7 @@ class LateClasses:
         """The agent that was read, which can be renewed from now on."""
         kinds = frozenset(spec.types.values())
         roots = tuple(kind for kind in kinds if kinds.isdisjoint(kind.__bases__))
-        return replace(spec, renewal=cls(read, roots, _loaded(roots), spec))
+        return replace(spec, refresher=cls(read, roots, _loaded(roots), spec))
 
     def __call__(self, spec: PlannedAgentSpec) -> PlannedAgentSpec:
         """The agent with what is new; the same one, when nothing is."""

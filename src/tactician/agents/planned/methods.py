@@ -9,7 +9,7 @@ from functools import partial
 from tactician.agents.planned.declarations import ActionDeclaration, GoalDeclaration
 from tactician.agents.planned.expressions import Expression
 from tactician.agents.planned.signatures import Provide, Signature
-from tactician.process import DEFAULT_BINDING, OperationContext, state_of
+from tactician.process import DEFAULT_BINDING, OperationContext, get_state_declaration
 from tactician.runs import in_thread
 
 
@@ -37,7 +37,7 @@ class Source:
         """Whose method is called; `None` when that state is not there."""
         if signature.receiver is not None:
             return signature.receiver.find(context.blackboard)
-        return context.process.agent.instance if self.instance is None else self.instance
+        return context.process.instance if self.instance is None else self.instance
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class ActionMethod(Method):
     @property
     def clears(self) -> bool:
         """Whether nothing but its output certainly stays on the blackboard."""
-        states = [state_of(kind) for kind in self.outputs]
+        states = [get_state_declaration(kind) for kind in self.outputs]
         return self.declared.clear_blackboard or (
             bool(states) and all(state is not None and not state.preserve for state in states)
         )
@@ -135,7 +135,7 @@ class ActionMethod(Method):
     @property
     def enters_state(self) -> bool:
         """Whether it certainly returns a state."""
-        return bool(self.outputs) and all(state_of(kind) is not None for kind in self.outputs)
+        return bool(self.outputs) and all(get_state_declaration(kind) is not None for kind in self.outputs)
 
     @property
     def runs_again(self) -> bool:

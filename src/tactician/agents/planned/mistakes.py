@@ -15,7 +15,7 @@ from tactician.agents.planned.declarations import ActionDeclaration, GoalDeclara
 from tactician.agents.planned.expressions import is_expression
 from tactician.agents.planned.methods import ActionMethod, Declarations
 from tactician.agents.planned.unreachable import similar, unreachable
-from tactician.process import ActionRetryPolicy, Export, state_of
+from tactician.process import ActionRetryPolicy, Export, get_state_declaration
 
 _NAMES: Final = {
     "pre": "write the name of a @condition, or an expression",
@@ -212,7 +212,7 @@ def _same_exports(declared: Declarations) -> Iterator[str]:
 
 
 def _states(kinds: Collection[type] | Iterator[type]) -> Iterator[type]:
-    return (kind for kind in kinds if state_of(kind) is not None)
+    return (kind for kind in kinds if get_state_declaration(kind) is not None)
 
 
 def wrong_handler(owner: type) -> Iterator[str]:

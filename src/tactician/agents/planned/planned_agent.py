@@ -26,7 +26,7 @@ from tactician.process import (
     ProcessStatus,
     ProcessStuckError,
     ProcessWaitingError,
-    rejection_behind,
+    find_rejection,
     with_named,
 )
 from tactician.runs import Budget, Input, Paused, RunContext, RunResult, begin, is_conversation
@@ -54,7 +54,7 @@ class _Declared:
             self.compiled = compile_classes(
                 [self.source], self.name, self.description, self.planner, needs_goal=needs_goal
             )
-        self.compiled = self.compiled.renewed()
+        self.compiled = self.compiled.refresh()
         return self.compiled.of(instance)
 
 
@@ -125,7 +125,7 @@ class PlannedAgent(BaseRunnable[object]):
     @property
     def spec(self) -> PlannedAgentSpec:
         """All that a process needs to know of it, with the subclasses of its types that have been loaded by now."""
-        self._spec = self._spec.renewed()
+        self._spec = self._spec.refresh()
         return self._spec
 
     @property
@@ -206,7 +206,7 @@ class PlannedAgent(BaseRunnable[object]):
         if not isinstance(saved, dict):
             return AgentProcess.create(self.spec, objects, context, options)
         same = replace(context, run_id=str(saved["id"]))
-        process = AgentProcess.restored(self.spec, str(saved["snapshot"]), same, options, is_counted=True)
+        process = AgentProcess.restore(self.spec, str(saved["snapshot"]), same, options, is_counted=True)
         for request in process.pending:
             if (outer := _outer(context, request.id)) in context.responses:
                 process.answer(request.id, context.responses[outer])
@@ -267,7 +267,7 @@ def raise_unless_completed(process: AgentProcess) -> None:
         raise ProcessWaitingError(_how_to_go_on(process), process)
     if process.status is ProcessStatus.STUCK:
         message = f"{process.agent.name} is stuck: {process.failure}"
-        raise ProcessStuckError(message, process) from rejection_behind(process)
+        raise ProcessStuckError(message, process) from find_rejection(process)
     verb = "failed" if process.status is ProcessStatus.FAILED else f"is {process.status}"
     raise ProcessFailedError(f"{process.agent.name} {verb}: {process.failure}", process) from process.error
 

@@ -37,7 +37,7 @@ from tactician.agents.planned.signatures import (
     wrong_shape,
 )
 from tactician.errors import DeclarationError
-from tactician.process import state_of
+from tactician.process import get_state_declaration
 from tactician.tools import docs_of, resolved_hints
 
 _logger = logging.getLogger(__name__)
@@ -85,7 +85,7 @@ def _full_prefix(kind: type) -> str:
 def _states_of(kinds: Iterable[type]) -> Iterator[type]:
     for kind in kinds:
         for state in descendants(kind):
-            if state_of(state) is not None and not inspect.isabstract(state):
+            if get_state_declaration(state) is not None and not inspect.isabstract(state):
                 yield state
 
 

@@ -11,7 +11,7 @@ from tactician.agents.planned.condition_names import ConditionNames, may_give, s
 from tactician.agents.planned.evaluation import holds, names_of
 from tactician.agents.planned.methods import ActionMethod, Declarations, Method
 from tactician.agents.planned.signatures import Parameter
-from tactician.process import Blackboard, Look, Observe, OperationContext, Price, state_of
+from tactician.process import Blackboard, Look, Observe, OperationContext, Price, get_state_declaration
 
 
 class TypeFlow:
@@ -87,7 +87,9 @@ class TypeFlow:
             return
         words, declared = self._words, self._declared
         things = words.things.items()
-        gone = {label: thing for label, thing in things if action.clears or state_of(thing.type) is not None}
+        gone = {
+            label: thing for label, thing in things if action.clears or get_state_declaration(thing.type) is not None
+        }
         for label, thing in gone.items():
             yield from (label, words.already(thing))
         for name, condition in declared.conditions.items():

@@ -125,7 +125,7 @@ class CurriedAction(Tool):
         self.action = action
         self._situation = situation
         agent, context = situation.agent, situation.context
-        is_goal = any(goal.name == action.name for goal in context.process.agent.goals)
+        is_goal = any(goal.name == action.name for goal in context.process.goals)
         self.traits = ToolTraits(return_direct=is_goal)
         inputs = inputs_of(action, agent)
         absent = [one for one in inputs if not one.is_there(agent, context)]

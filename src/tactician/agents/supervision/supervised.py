@@ -105,7 +105,7 @@ def supervise(
         prices={},
         states=(),  # its leader is there in all of them
         planner=AStarPlanner(),
-        renewal=None,  # it would read the agent without its leader
+        refresher=None,  # it would read the agent without its leader
     )
 
 
@@ -191,7 +191,7 @@ class _Lead:
     def _left(self, situation: Situation) -> str | None:
         """What the model has to do before it may stop; `None` when it need not, or cannot do anything at once."""
         process = situation.context.process
-        names = {goal.name for goal in process.agent.goals}
+        names = {goal.name for goal in process.goals}
         tools = [CurriedAction(action, situation) for action in filter(situation.may_run, self._spec.actions)]
         ready = [tool for tool in tools if not (tool.missing or process.has_run(tool.action.name))]
         if not ready or _reached(situation.context) is not None or any(tool.action.name in names for tool in ready):
@@ -202,7 +202,7 @@ class _Lead:
 
     async def _finished(self, situation: Situation) -> GoalSpec | None:
         """The goal whose action could be run although the model did not call it."""
-        for goal in situation.context.process.agent.goals:
+        for goal in situation.context.process.goals:
             tool = CurriedAction(self._spec.action(goal.name), situation)
             if not tool.missing:
                 with suppress(ToolError):
@@ -213,7 +213,7 @@ class _Lead:
     def _obstacles(self, situation: Situation) -> str:
         return " ".join(
             f"{goal.name!r} was not reached: {self._obstacle(goal, situation)}."
-            for goal in situation.context.process.agent.goals
+            for goal in situation.context.process.goals
         )
 
     def _obstacle(self, goal: GoalSpec, situation: Situation) -> str:
@@ -225,10 +225,9 @@ class _Lead:
 
 def _reached(context: OperationContext) -> GoalSpec | None:
     """The goal whose action has run and given something."""
-    process = context.process
-    ended = [run for run in process.history if run.error is None]
-    done = {run.action for run in ended if run.outputs or not process.agent.action(run.action).output_types}
-    return next((goal for goal in process.agent.goals if goal.name in done), None)
+    ended = [run for run in context.process.history if run.error is None]
+    ran, gave = {run.action for run in ended}, {run.action for run in ended if run.outputs}
+    return next((goal for goal in context.process.goals if goal.name in (gave if goal.output_types else ran)), None)
 
 
 def _reaching(goal: GoalSpec) -> str:
@@ -240,7 +239,7 @@ def _task(context: OperationContext) -> str:
     """What is wanted, and what there is."""
     goals = (
         f"- {' or '.join(map(form_of, goal.output_types)) or goal.name}: {goal.description}"
-        for goal in context.process.agent.goals
+        for goal in context.process.goals
     )
     there = (
         f"- {type(value).__name__}: {to_json(value, fallback=str).decode()}" for value in context.blackboard.objects

@@ -1,7 +1,8 @@
-"""The options of a process as JSON, and back. Functions among them have no such form."""
+"""The history of a process as JSON, and back."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields
 from typing import NotRequired
 
@@ -9,10 +10,82 @@ from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from tactician.errors import ConfigurationError, StoredStateError
-from tactician.process.names import error_named, is_found_elsewhere, type_name
-from tactician.process.options import ProcessOptions, Verbosity
-from tactician.process.retrying import DEFAULT_RETRIES, ActionRetryPolicy
+from tactician.llm import Usage, UsageTally
+from tactician.process.options import DEFAULT_RETRIES, ActionRetryPolicy, ProcessOptions, Verbosity
+from tactician.process.state import ActionRun, ChildRun, ProcessStatus
+from tactician.process.stored_types import find_error, is_importable, type_name
 from tactician.runs import Budget
+
+
+class SavedRun(TypedDict):
+    """One entry of a history."""
+
+    action: str
+    started_at: float
+    seconds: float
+    usage: list[Usage]
+    outputs: list[str]
+    error: str | None
+    attempts: int
+    children: list[SavedChild]
+
+
+class SavedChild(TypedDict):
+    """A process that ran inside an action."""
+
+    id: str
+    agent: str
+    status: ProcessStatus
+    failure: str | None
+    history: list[SavedRun]
+
+
+def save_history(history: Iterable[ActionRun]) -> list[SavedRun]:
+    """A history as JSON."""
+    return [
+        SavedRun(
+            action=run.action,
+            started_at=run.started_at,
+            seconds=run.seconds,
+            usage=list(run.tally.by_model.values()),
+            outputs=list(run.outputs),
+            error=run.error,
+            attempts=run.attempts,
+            children=[_saved_child(child) for child in run.children],
+        )
+        for run in history
+    ]
+
+
+def restore_history(saved: Iterable[SavedRun]) -> list[ActionRun]:
+    """The history that was saved."""
+    return [_restored_run(run) for run in saved]
+
+
+def _saved_child(child: ChildRun) -> SavedChild:
+    history = save_history(child.history)
+    return SavedChild(id=child.id, agent=child.agent, status=child.status, failure=child.failure, history=history)
+
+
+def _restored_run(saved: SavedRun) -> ActionRun:
+    tally = UsageTally()
+    for usage in saved["usage"]:
+        tally.add(usage)
+    return ActionRun(
+        saved["action"],
+        saved["started_at"],
+        saved["seconds"],
+        tally,
+        tuple(saved["outputs"]),
+        saved["error"],
+        saved["attempts"],
+        tuple(_restored_child(child) for child in saved["children"]),
+    )
+
+
+def _restored_child(saved: SavedChild) -> ChildRun:
+    history = tuple(restore_history(saved["history"]))
+    return ChildRun(saved["id"], saved["agent"], saved["status"], saved["failure"], history)
 
 
 class SavedRetries(TypedDict):
@@ -37,7 +110,7 @@ class SavedOptions(TypedDict):
     verbosity: NotRequired[Verbosity | None]
 
 
-def saved_options(options: ProcessOptions) -> SavedOptions:
+def save_options(options: ProcessOptions) -> SavedOptions:
     """The options as JSON: all but the functions, and the blackboard, which is saved by itself."""
     return SavedOptions(
         limits={limit.name: getattr(options.budget, limit.name) for limit in fields(Budget)},
@@ -50,7 +123,7 @@ def saved_options(options: ProcessOptions) -> SavedOptions:
     )
 
 
-def restored_options(saved: SavedOptions) -> ProcessOptions:
+def restore_options(saved: SavedOptions) -> ProcessOptions:
     """The options that were saved.
 
     Raises:
@@ -78,7 +151,7 @@ def _restored_budget(limits: dict[str, float | None]) -> Budget:
         raise StoredStateError(f"The snapshot holds a budget that is not valid: {error}") from error
 
 
-def check_can_be_kept(options: ProcessOptions) -> None:
+def check_options(options: ProcessOptions) -> None:
     """Nothing, for options with which a process goes on elsewhere as it began.
 
     Raises:
@@ -90,7 +163,7 @@ def check_can_be_kept(options: ProcessOptions) -> None:
             "Limit it by its budget, or start it on a platform without a store."
         )
     for kind in options.retry.on:
-        if not is_found_elsewhere(kind):
+        if not is_importable(kind):
             raise ConfigurationError(
                 f"retry.on has {kind.__qualname__}, which is defined inside a function: a process that is kept in a "
                 "store would not find it elsewhere. Define it at the level of its module."
@@ -118,7 +191,7 @@ def _restored_retries(saved: SavedRetries) -> ActionRetryPolicy:
 
 
 def _known_error(name: str) -> type[Exception]:
-    if (found := error_named(name)) is None:
+    if (found := find_error(name)) is None:
         raise StoredStateError(
             f"The snapshot says to try again after a {name}, which this program has not loaded: import its module."
         )

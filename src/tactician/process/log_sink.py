@@ -1,4 +1,4 @@
-"""What the log is told of a process."""
+"""The log of a process, at the level INFO."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from tactician.process.options import Verbosity
 _logger = logging.getLogger("tactician.process")
 
 
-def log_of(verbosity: Verbosity) -> EventListener:
-    """A listener that tells the log what happens, at the level INFO."""
+def create_log_sink(verbosity: Verbosity) -> EventListener:
+    """Create a listener that writes events to the log."""
 
-    def tell(event: Event) -> None:
-        if _logger.isEnabledFor(logging.INFO) and (line := _told(event, verbosity)) is not None:
+    def write(event: Event) -> None:
+        if _logger.isEnabledFor(logging.INFO) and (line := _format_event(event, verbosity)) is not None:
             _logger.info("%s: %s", " / ".join(event.path), line)
 
-    return tell
+    return write
 
 
-def said_to(request: ModelRequest) -> str:
-    """What is new to a model since its last answer; everything, before its first."""
+def format_new_messages(request: ModelRequest) -> str:
+    """Format the messages that are new to a model since its last answer: all, before its first."""
     messages = request.messages
     answers = [index for index, message in enumerate(messages) if isinstance(message, AssistantMessage)]
     return text_of(messages[answers[-1] + 1 :] if answers else messages)
 
 
-def said_by(response: ModelResponse) -> str:
-    """What a model answered, with the tools that it called."""
+def format_response(response: ModelResponse) -> str:
+    """Format the answer of a model, with the tools that it called."""
     calls = (f"{call.name}({call.arguments})" for call in response.message.tool_calls)
     return "\n".join(filter(None, (response.message.text, *calls)))
 
 
-def _told(event: Event, verbosity: Verbosity) -> str | None:
-    """It in words; `None` when it is not to be told."""
+def _format_event(event: Event, verbosity: Verbosity) -> str | None:
+    """Format the event, or return `None` to skip it."""
     match event:
         case ProcessStarted():
             return f"starts towards {', '.join(event.goals) or 'whatever is worth most'}"
@@ -46,28 +46,28 @@ def _told(event: Event, verbosity: Verbosity) -> str | None:
         case ActionStarted():
             return f"{event.action} starts"
         case ActionCompleted():
-            return f"{event.action} {_ending(event)}, {_used(event.seconds, event.tally)}"
+            return f"{event.action} {_format_ending(event)}, {_format_usage(event.seconds, event.tally)}"
         case MessageSent():
             return f"says {event.message.text}"
         case ProcessEnded():
             why = "" if event.failure is None else f": {event.failure}"
-            return f"is {event.status}, {_used(event.seconds, event.tally)}{why}"
+            return f"is {event.status}, {_format_usage(event.seconds, event.tally)}{why}"
         case TurnStarted():
-            return f"prompt to {event.model}\n{said_to(event.request)}" if verbosity.prompts else None
+            return f"prompt to {event.model}\n{format_new_messages(event.request)}" if verbosity.prompts else None
         case TurnCompleted():
             answered = event.response.model or "the model"
-            return f"response of {answered}\n{said_by(event.response)}" if verbosity.responses else None
+            return f"response of {answered}\n{format_response(event.response)}" if verbosity.responses else None
         case TextReceived() | ThinkingReceived() | PartialReceived():
             return None
         case _:
             return str(event) if verbosity.debug else None
 
 
-def _ending(event: ActionCompleted) -> str:
+def _format_ending(event: ActionCompleted) -> str:
     if event.error is not None:
         return f"raised {event.error}"
     return f"gave {' and '.join(event.outputs) or 'nothing'}"
 
 
-def _used(seconds: float, tally: UsageTally) -> str:
+def _format_usage(seconds: float, tally: UsageTally) -> str:
     return f"{seconds:.2f} s, {tally.total.total_tokens} tokens"

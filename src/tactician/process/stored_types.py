@@ -1,19 +1,70 @@
-"""What older versions have saved, step by step made into what is read now: snapshots, and objects of users' types."""
+"""Stored types: the names of types in a store, and upgrades of objects that older versions of a type have saved."""
 
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache, reduce
+from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from pydantic import JsonValue
 
 from tactician.errors import DeclarationError, StoredStateError
-from tactician.process.names import is_taken, type_name
+
+
+def type_name(kind: type) -> str:
+    """Return the name under which objects of a type are stored.
+
+    A type of the program that runs, `__main__`, has the name that it would have in another program that imports it.
+    """
+    module = kind.__module__
+    return f"{_main_module() if module == '__main__' else module}.{kind.__qualname__}"
+
+
+def find_error(name: str) -> type[Exception] | None:
+    """Return the type of error of that name, if the program has loaded it; nothing is imported."""
+    return next((kind for kind in _iterate_subtypes(Exception) if type_name(kind) == name), None)
+
+
+def is_loaded_name(name: str) -> bool:
+    """Return whether a class has the name, in a module that the program has loaded; nothing is imported.
+
+    Not so for `__main__`, where a class that was renamed by hand, as in a notebook, is still there.
+    """
+    parts = name.split(".")
+    loaded = (place for place in range(len(parts) - 1, 0, -1) if ".".join(parts[:place]) in sys.modules)
+    place = next(loaded, None)
+    if place is None or (module := ".".join(parts[:place])) == "__main__":
+        return False
+    found = reduce(lambda owner, part: getattr(owner, part, None), parts[place:], cast("object", sys.modules[module]))
+    return isinstance(found, type) and type_name(found) == name
+
+
+def is_importable(kind: type) -> bool:
+    """Return whether another program that imports the same modules finds the type by its name."""
+    return "<locals>" not in kind.__qualname__
+
+
+def _iterate_subtypes(kind: type[Exception]) -> Iterator[type[Exception]]:
+    yield kind
+    for narrower in kind.__subclasses__():
+        yield from _iterate_subtypes(narrower)
+
+
+@cache
+def _main_module() -> str:
+    main = sys.modules["__main__"]
+    if (spec := getattr(main, "__spec__", None)) is not None:
+        return str(spec.name).removesuffix(".__main__")
+    file = getattr(main, "__file__", None)
+    return Path(file).stem if file else "__main__"
+
 
 Saved: TypeAlias = dict[str, JsonValue]
 Upgrade: TypeAlias = Callable[[Saved], Saved]
-"""Makes of what a version has saved what the next one would have."""
+"""Turns what a version has saved into what the next version would have saved."""
 F = TypeVar("F", bound=Callable[[dict[str, Any]], dict[str, Any]])  # any values: users read the fields they know of
 C = TypeVar("C", bound=type)
 
@@ -23,14 +74,14 @@ _NAME_IT: Final = "write the name that it had, with its module, as in @formerly(
 
 
 def upgrades(kind: type, *, from_version: int) -> Callable[[F], F]:
-    """Declares a function that makes what the next version of a type saves of what an older one has saved.
+    """Declare a function that turns what a version of a type has saved into what the next version saves.
 
     Without any, the version of a type is 1. Declare the first function when you change the type in a way that its
     defaults do not cover, the second with the second such change, and so on.
 
     Args:
         kind: the type as it is now.
-        from_version: of what the function is given: the JSON object of the fields.
+        from_version: version of what the function is given: the JSON object of the fields.
 
     Raises:
         DeclarationError: when there can be no such upgrade, or the function is not fit for one.
@@ -39,8 +90,8 @@ def upgrades(kind: type, *, from_version: int) -> Callable[[F], F]:
         raise DeclarationError(f"@upgrades({kind!r})", [f"{kind!r} is no class; write the class itself"])
 
     def mark(function: F) -> F:
-        known = _upgrades_of(kind)
-        if problems := [*_wrong_number(from_version, known), *_wrong_upgrade(function)]:
+        known = _get_upgrades(kind)
+        if problems := [*_check_number(from_version, known), *_check_upgrade(function)]:
             place = f"@upgrades(from_version={from_version!r})"
             raise DeclarationError(kind.__name__, [f"{place}: {problem}" for problem in problems])
         setattr(kind, _UPGRADES, {**known, from_version: function})
@@ -49,7 +100,7 @@ def upgrades(kind: type, *, from_version: int) -> Callable[[F], F]:
     return mark
 
 
-def _wrong_number(version: object, known: Mapping[int, Upgrade]) -> Iterator[str]:
+def _check_number(version: object, known: Mapping[int, Upgrade]) -> Iterator[str]:
     following = len(known) + 1
     if type(version) is not int or version < 1:
         yield f"versions count from 1; write from_version={following}"
@@ -59,7 +110,7 @@ def _wrong_number(version: object, known: Mapping[int, Upgrade]) -> Iterator[str
         yield f"nothing upgrades version {following}; declare that one above, or write from_version={following}"
 
 
-def _wrong_upgrade(function: Callable[..., object]) -> Iterator[str]:
+def _check_upgrade(function: Callable[..., object]) -> Iterator[str]:
     if inspect.iscoroutinefunction(function):
         yield f"{function.__name__} is async, and nothing waits for it; write a plain function"
     try:
@@ -69,14 +120,14 @@ def _wrong_upgrade(function: Callable[..., object]) -> Iterator[str]:
 
 
 def formerly(*names: str) -> Callable[[C], C]:
-    """Declares under which names, `module.Class`, objects of a class were saved before it was renamed or moved.
+    """Declare the names, `module.Class`, under which objects of a class were saved before it was renamed or moved.
 
     Raises:
-        DeclarationError: when there is no name, or one that is none, or that another class has now.
+        DeclarationError: when there is no name, or one that is not the name of a class, or that another class has now.
     """
 
     def mark(owner: C) -> C:
-        problems = [problem for name in names for problem in _wrong_name(name, owner)]
+        problems = [problem for name in names for problem in _check_name(name, owner)]
         if problems or not names:
             raise DeclarationError(owner.__name__, problems or [f"@formerly(): {_NAME_IT}"])
         setattr(owner, _NAMES, names)
@@ -85,28 +136,28 @@ def formerly(*names: str) -> Callable[[C], C]:
     return mark
 
 
-def _wrong_name(name: object, owner: type) -> Iterator[str]:
+def _check_name(name: object, owner: type) -> Iterator[str]:
     if not isinstance(name, str) or not all(map(str.isidentifier, name.split("."))) or "." not in name:
         yield f"@formerly({name!r}): that is no name of a class; {_NAME_IT}"
     elif name == type_name(owner):
         yield f"@formerly({name!r}): that is its name now; {_NAME_IT}"
-    elif is_taken(name):
+    elif is_loaded_name(name):
         yield f"@formerly({name!r}): another class has this name now; {_NAME_IT}"
 
 
 def stored_names(kind: type) -> tuple[str, ...]:
-    """The names under which there may be objects of a type in a store; the last one is that of now."""
+    """Return the names under which there may be objects of a type in a store; the last one is the present name."""
     former: tuple[str, ...] = vars(kind).get(_NAMES, ())
     return (*former, type_name(kind))
 
 
 def version_of(kind: type) -> int:
-    """The version of a type: what is saved of it now."""
-    return 1 + max(_upgrades_of(kind), default=0)
+    """Return the version of a type: that of objects that are saved now."""
+    return 1 + max(_get_upgrades(kind), default=0)
 
 
-def upgraded_object(kind: type, version: int, value: JsonValue) -> JsonValue:
-    """What was saved of an object, as the present version of its type saves it.
+def upgrade_object(kind: type, version: int, value: JsonValue) -> JsonValue:
+    """Return what was saved of an object as the present version of its type saves it.
 
     Raises:
         StoredStateError: when there is no way from that version.
@@ -116,22 +167,15 @@ def upgraded_object(kind: type, version: int, value: JsonValue) -> JsonValue:
         return value
     if not isinstance(value, dict):
         raise StoredStateError(f"{type_name(kind)} was saved as no JSON object, and cannot be upgraded")
-    return _stepped(value, version, newest, _upgrades_of(kind), type_name(kind))
+    return apply_upgrades(value, version, newest, _get_upgrades(kind), type_name(kind))
 
 
-def upgraded_snapshot(snapshot: Saved, newest: int) -> Saved:
-    """A snapshot of this or an older version, as this version writes it.
+def apply_upgrades(value: Saved, version: int, newest: int, steps: Mapping[int, Upgrade], what: str) -> Saved:
+    """Apply all upgrades from a version to the newest.
 
     Raises:
-        StoredStateError: when it is of another one.
+        StoredStateError: when there is no way from that version.
     """
-    version = snapshot.get("version")
-    if type(version) is not int or version < 1:
-        raise StoredStateError(f"The snapshot of the process cannot be read: {version!r} is no version")
-    return _stepped(snapshot, version, newest, _SNAPSHOTS, "The snapshot of the process cannot be read: it")
-
-
-def _stepped(value: Saved, version: int, newest: int, steps: Mapping[int, Upgrade], what: str) -> Saved:
     if version > newest:
         raise StoredStateError(
             f"{what} has version {version}, and this program knows versions up to {newest}: a newer program has saved "
@@ -140,11 +184,11 @@ def _stepped(value: Saved, version: int, newest: int, steps: Mapping[int, Upgrad
     for number in range(version, newest):
         if (step := steps.get(number)) is None:
             raise StoredStateError(f"{what} has version {version}, and nothing upgrades version {number}")
-        value = _taken(step, value, number, what)
+        value = _apply_upgrade(step, value, number, what)
     return value
 
 
-def _taken(step: Upgrade, value: Saved, number: int, what: str) -> Saved:
+def _apply_upgrade(step: Upgrade, value: Saved, number: int, what: str) -> Saved:
     try:
         return step(value)
     except Exception as error:  # the code of users, and what they did not expect
@@ -152,18 +196,6 @@ def _taken(step: Upgrade, value: Saved, number: int, what: str) -> Saved:
         raise StoredStateError(f"{what} could not be upgraded from version {number}: {reason}") from error
 
 
-def _upgrades_of(kind: type) -> Mapping[int, Upgrade]:
+def _get_upgrades(kind: type) -> Mapping[int, Upgrade]:
     found: Mapping[int, Upgrade] = vars(kind).get(_UPGRADES, {})  # those of a base class are of the base class only
     return found
-
-
-def _upgrade_to_version_2(snapshot: Saved) -> Saved:
-    """Add the child processes and the number of their actions; the context of the options is called a memory."""
-    history = [{**run, "children": []} for run in cast("list[Saved]", snapshot["history"])]
-    options = dict(cast("Saved", snapshot["options"]))
-    options["memory_id"] = options.pop("context_id")
-    changed: Saved = {"history": cast("list[JsonValue]", history), "actions": len(history), "options": options}
-    return {**snapshot, "version": 2, **changed}
-
-
-_SNAPSHOTS: Mapping[int, Upgrade] = {1: _upgrade_to_version_2}

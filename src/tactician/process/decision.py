@@ -1,0 +1,188 @@
+"""Decisions of a process: what holds now, the plan to follow from here, and which of its actions can start at once."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from math import isfinite
+from typing import Final, NamedTuple
+
+from tactician.planning import Action, ConditionValue, Plan, WorldState
+from tactician.process.blackboard import Blackboard
+from tactician.process.objects import get_state_declaration
+from tactician.process.operation import OperationContext
+from tactician.process.spec import ActionSpec, Observe, PlannedAgentSpec
+from tactician.process.state import ProcessState
+
+_MOST_REPLANS: Final = 5
+
+
+class Decision(NamedTuple):
+    """The plan to follow, if there is one, the world that it was made for, and the action that it does without."""
+
+    plan: Plan | None
+    world: WorldState
+    declined: Action | None = None
+
+
+async def decide(agent: PlannedAgentSpec, state: ProcessState, context: OperationContext) -> Decision:
+    """Choose the plan to follow from here, and change nothing: a look ahead and a tick decide alike.
+
+    Where all depends on the action that asked to plan without it, that action is planned with again.
+    """
+    if state.replans >= _MOST_REPLANS + state.unstickings:
+        return Decision(None, await observe(agent, context), state.declined)
+    decision = await _best_without(state.declined, agent, context)
+    if decision.plan is None and state.replans and state.declined is not None:
+        decision = await _best_without(None, agent, context)
+    plan = decision.plan
+    return decision if plan is None else decision._replace(plan=state.order.arrange(plan, decision.world))
+
+
+async def _best_without(declined: Action | None, agent: PlannedAgentSpec, context: OperationContext) -> Decision:
+    """Find the best plan that does without one action.
+
+    Conditions that can simply be seen are looked at. Others, which may ask a model, are found out only where the plan
+    depends on them, each once.
+    """
+    world = await _add_prices(WorldState(_look(agent, context)), agent, context)
+    plan = None
+    for actions in iterate_scopes(agent, context.blackboard, agent.plannable_without(declined)):
+        plan, world = await _best(agent, world, actions, context)
+        if plan is not None:
+            break
+    return Decision(plan, world, declined)
+
+
+async def _best(
+    agent: PlannedAgentSpec, world: WorldState, actions: tuple[Action, ...], context: OperationContext
+) -> tuple[Plan | None, WorldState]:
+    """Find the best plan of these actions, and the world with what was found out for it."""
+    goals = tuple(goal.plan for goal in agent.goals)
+    if not agent.conditions:
+        return agent.planner.best(world, actions, goals), world
+    consultation = agent.planner.consult(world, actions, goals)
+    while (question := consultation.question) is not None:
+        observe = agent.conditions.get(question)
+        consultation.answer(None if observe is None else await _evaluate(question, observe, context))
+    return consultation.plan, consultation.world
+
+
+async def observe(agent: PlannedAgentSpec, context: OperationContext) -> WorldState:
+    """Evaluate every condition."""
+    found = {name: await _evaluate(name, look, context) for name, look in agent.conditions.items()}
+    return await _add_prices(WorldState({**_look(agent, context), **found}), agent, context)
+
+
+def _look(agent: PlannedAgentSpec, context: OperationContext) -> dict[str, ConditionValue]:
+    blackboard = context.blackboard
+    return {name: look(blackboard) for name, look in agent.observations.items()}
+
+
+async def _evaluate(name: str, look: Observe, context: OperationContext) -> bool:
+    try:
+        holds = look(context)
+        return holds if isinstance(holds, bool) else bool(await holds)
+    except Exception as error:
+        error.add_note(f"in the condition {name!r}")
+        raise
+
+
+def iterate_scopes(
+    agent: PlannedAgentSpec, board: Blackboard, actions: tuple[Action, ...]
+) -> Iterator[tuple[Action, ...]]:
+    """Yield the actions to plan with: those of the next scope, where no plan is found with these.
+
+    In a state, what it declares comes first, and what takes a state. Where that does not lead to a goal, the agent's
+    own actions go on with what the state has given; those that take nothing belong to the time before it.
+    """
+    if not agent.states or not any(isinstance(value, agent.states) for value in board.objects):
+        yield actions
+        return
+    specs = [agent.action(action.name) for action in actions]
+    yield tuple(one.plan for one in specs if one.state is not None or any(map(get_state_declaration, one.input_types)))
+    yield tuple(one.plan for one in specs if one.state is not None or one.input_types)
+
+
+class PricedWorld(WorldState):
+    """World state with the costs and values of now."""
+
+    __slots__ = ("prices",)
+
+    def __init__(self, conditions: Mapping[str, ConditionValue], prices: Mapping[str, float]) -> None:
+        super().__init__(conditions)
+        self.prices = prices
+
+
+def lookup_price(name: str, otherwise: float) -> Callable[[WorldState], float]:
+    """Return a cost or a value for the planner: the price of that name; `otherwise` in a world without prices."""
+
+    def price(world: WorldState) -> float:
+        return world.prices.get(name, otherwise) if isinstance(world, PricedWorld) else otherwise
+
+    return price
+
+
+async def _add_prices(world: WorldState, agent: PlannedAgentSpec, context: OperationContext) -> WorldState:
+    """Return the world with the prices of now, each found out once; the same world when the agent has no prices.
+
+    Raises:
+        ValueError: when a price is not a number from 0 up.
+    """
+    if not agent.prices:
+        return world
+    prices: dict[str, float] = {}
+    for name, find in agent.prices.items():
+        try:
+            found = find(context)
+            price: object = await found if isinstance(found, Awaitable) else found
+        except Exception as error:
+            error.add_note(f"in the cost {name!r}")
+            raise
+        if not isinstance(price, int | float) or not isfinite(price) or price < 0:
+            raise ValueError(f"the cost {name!r} gave {price!r}; it has to be a number from 0 up")
+        prices[name] = float(price)
+    return PricedWorld(world, prices)
+
+
+def select_startable(
+    actions: Sequence[Action], world: WorldState, agent: PlannedAgentSpec, most: int
+) -> tuple[ActionSpec, ...]:
+    """Select those of the next actions of a plan that can all start now, with the same result as one after the other.
+
+    They are in the order of the plan; the first is always among them.
+
+    An action may overtake those before it in the plan only when neither of the two touches what the other needs or
+    changes, and when it is sure what they give: else the plan may change in between. It may where costs do, too: then
+    it is one action after the other.
+    """
+    first, *others = actions
+    chosen, before = [agent.action(first.name)], [agent.action(first.name)]
+    for action in map(agent.action, (other.name for other in others)) if not agent.prices else ():
+        if len(chosen) >= most or not before[-1].is_sure:
+            break
+        overtakes = len(chosen) < len(before)
+        may_run = action.plan.is_runnable_in(world) and (action.is_sure or not overtakes)
+        if may_run and all(_commute(action, earlier) for earlier in before):
+            chosen.append(action)
+        before.append(action)
+    return tuple(chosen)
+
+
+def _commute(one: ActionSpec, other: ActionSpec) -> bool:
+    if one.is_serial or other.is_serial or _may_take_from(one, other) or _may_take_from(other, one):
+        return False
+    return _are_independent(one.plan, other.plan)
+
+
+def _may_take_from(taker: ActionSpec, giver: ActionSpec) -> bool:
+    return any(
+        issubclass(given, taken) or issubclass(taken, given)
+        for taken in taker.optional_types
+        for given in giver.output_types
+    )
+
+
+def _are_independent(one: Action, other: Action) -> bool:
+    if one.effects.keys() & other.pre.keys() or other.effects.keys() & one.pre.keys():
+        return False
+    return all(one.effects[name] == other.effects[name] for name in one.effects.keys() & other.effects.keys())

@@ -1,0 +1,194 @@
+"""The steps of a process: observe, plan, act, record, and again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from typing import Final, Protocol
+
+from tactician.errors import LeaseLostError
+from tactician.planning import Plan, WorldState
+from tactician.process.acting import Actor, Execution
+from tactician.process.decision import Decision, decide, observe, select_startable
+from tactician.process.events import PlanMade
+from tactician.process.handle import ProcessHandle
+from tactician.process.operation import OperationContext
+from tactician.process.performing import to_failure
+from tactician.process.state import ActionRun, ProcessStatus
+from tactician.process.stuck import explain_stuck
+from tactician.runs import BudgetError, RunContext, RunResult, RunStatus
+
+_MOST_UNSTICKINGS: Final = 10
+_PLANNING: Final = "planning failed:"
+
+
+class Persister(Protocol):
+    """Saver of a process, so that it can continue elsewhere."""
+
+    async def save(self, process: ProcessHandle) -> None:
+        """Save the process as it is now.
+
+        Raises:
+            LeaseLostError: when another worker has claimed the process.
+        """
+        ...
+
+    def hold_lease(self, process: ProcessHandle) -> AbstractAsyncContextManager[None]:
+        """Hold the lease of the process.
+
+        Raises:
+            RunConflictError: when somebody else runs the process already.
+            LeaseLostError: when another worker has claimed the process.
+        """
+        ...
+
+
+class Driver:
+    """Driver of one process, step by step."""
+
+    __slots__ = ("_activity", "_actor", "_execution", "_is_to_pause", "_persister", "_saving", "_state")
+
+    def __init__(self, execution: Execution, persister: Persister | None) -> None:
+        self._execution = execution
+        self._state = execution.state
+        self._actor = Actor(execution)
+        self._persister = persister
+        self._saving = asyncio.Lock()
+        self._is_to_pause = False
+        self._activity = _PLANNING
+
+    @property
+    def error(self) -> Exception | None:
+        """Exception of an action, a condition or a cost that ended the process."""
+        return self._actor.error
+
+    @property
+    def is_persisted(self) -> bool:
+        """True when the process is saved, so that it can continue elsewhere."""
+        return self._persister is not None
+
+    def pause(self) -> None:
+        """Stop the process after this step."""
+        self._is_to_pause = True
+
+    def hold_lease(self) -> AbstractAsyncContextManager[None]:
+        """Hold the lease of the process, if the process is persisted."""
+        return nullcontext() if self._persister is None else self._persister.hold_lease(self._execution.process)
+
+    async def run(self) -> None:
+        """Make one step after the other, as long as the process is running."""
+        execution = self._execution
+        while self._state.status is ProcessStatus.RUNNING:
+            await self.step()
+            if (delay := execution.options.delay) and self._state.status is ProcessStatus.RUNNING:
+                await execution.context.clock.sleep(delay)
+
+    async def step(self) -> None:
+        """Make one step, and save the process."""
+        try:
+            await self._tick()
+            if self._is_to_pause:
+                self._is_to_pause = False
+                self._state.end(ProcessStatus.PAUSED)
+            with self._doing("saving failed:"):
+                await self.save()
+        except LeaseLostError:
+            raise
+        except BaseException as error:  # a condition, a cost or a handler that raises, a search that is too large
+            failure = self._actor.error = to_failure(error)
+            place = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+            self._state.end(ProcessStatus.FAILED, f"{self._activity} {type(failure).__name__}: {failure}{place}")
+            await self.save()
+
+    async def act(self, name: str, context: RunContext) -> tuple[ActionRun, object]:
+        """Run an action as a part of the one that runs: see `AgentProcess.act`."""
+        execution = self._execution
+        if (limit := await self._find_limit()) is not None:
+            outer = execution.context
+            raise BudgetError(limit, RunResult(None, RunStatus.FAILED, tally=outer.tally, run_id=outer.run_id))
+        done = await self._actor.act_inside(execution.agent.action(name), context)
+        async with self._saving:  # several may be run at once
+            await self.save()
+        return done
+
+    async def observe(self) -> WorldState:
+        """Evaluate every condition."""
+        return await observe(self._execution.agent, self._operation)
+
+    async def decide(self) -> Decision:
+        """Choose the plan that the next step follows."""
+        return await decide(self._execution.agent, self._state, self._operation)
+
+    async def save(self) -> None:
+        """Save the process as it is now, if it is persisted."""
+        if self._persister is not None:
+            await self._persister.save(self._execution.process)
+
+    @property
+    def _operation(self) -> OperationContext:
+        return OperationContext(self._execution.process, self._execution.context)
+
+    async def _tick(self) -> None:
+        execution, agent, state = self._execution, self._execution.agent, self._state
+        if state.waiting:
+            await self._actor.act([agent.action(name) for name in state.waiting])
+            return
+        plan, world, state.declined = await self.decide()
+        if plan is None:
+            await self._unstick()
+        elif not plan.actions:
+            state.goal = agent.goal(plan.goal.name)
+            state.end(ProcessStatus.COMPLETED)
+        elif (limit := await self._find_limit()) is not None:
+            state.end(ProcessStatus.TERMINATED, limit)
+        else:
+            self._follow(plan)
+            affordable = plan.actions[: execution.meter.actions_left]  # the others could not run one by one either
+            await self._actor.act(select_startable(affordable, world, agent, execution.options.max_parallel))
+
+    def _follow(self, plan: Plan) -> None:
+        """Follow the plan, and emit it when it is more than the rest of the last one."""
+        state, context = self._state, self._execution.context
+        previous, state.plan = state.plan, plan
+        state.order.follow(plan)
+        if context.is_observed and (previous is None or _names(previous)[1:] != _names(plan)):
+            context.emit(PlanMade, plan=plan)
+
+    async def _find_limit(self) -> str | None:
+        """Return why the process has to end early, if it has to."""
+        execution = self._execution
+        policy = execution.options.terminate_when
+        if (reason := execution.meter.exceeded(acting=True)) is not None or policy is None:
+            return reason
+        with self._doing("terminate_when raised"):
+            said = policy(execution.process)
+            return (await said if isinstance(said, Awaitable) else said) or None
+
+    @contextmanager
+    def _doing(self, activity: str) -> Iterator[None]:
+        """Name what is done inside the `with` block, for the message when something else than planning raises."""
+        self._activity = activity
+        yield
+        self._activity = _PLANNING
+
+    async def _unstick(self) -> None:
+        """Let the agent add what is missing, if it can; else the process is stuck, or fails for want of an answer."""
+        execution, state = self._execution, self._state
+        handler = execution.agent.stuck_handler
+        if handler is not None and state.unstickings < _MOST_UNSTICKINGS:
+            state.unstickings += 1
+            with self._doing("handle_stuck raised"):
+                has_helped = await handler(execution.process)
+            if has_helped:
+                return
+        if self._actor.unanswered is not None:
+            self._actor.fail(*self._actor.unanswered)
+            return
+        why = explain_stuck(execution.agent, state, await self.observe())
+        known = ", ".join(type(value).__name__ for value in state.blackboard.objects) or "nothing"
+        state.end(ProcessStatus.STUCK, f"{why} On the blackboard: {known}.")
+
+
+def _names(plan: Plan) -> list[str]:
+    return [action.name for action in plan.actions]

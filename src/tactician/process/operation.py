@@ -1,0 +1,251 @@
+"""The context of an action: its process, models, other agents, work on several items, messages to people."""
+
+from __future__ import annotations
+
+from asyncio import Semaphore
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeVar, cast
+
+from pydantic import JsonValue
+
+from tactician.ai import Ai
+from tactician.errors import ConfigurationError
+from tactician.llm import AssistantMessage, Text
+from tactician.loop import InvalidOutput, output_type
+from tactician.process.blackboard import Blackboard
+from tactician.process.events import MessageSent
+from tactician.process.handle import ProcessHandle
+from tactician.process.log_sink import create_log_sink
+from tactician.process.objects import Bound, Named, with_named
+from tactician.process.options import ProcessOptions
+from tactician.process.people import allow_questions
+from tactician.process.state import ChildRun
+from tactician.runs import BudgetMeter, OutputError, Pace, RunContext, Runnable, RunResult, RunStatus, settle
+from tactician.tools import as_text
+
+T = TypeVar("T")
+V = TypeVar("V")
+TOWARDS: Final = "__towards__"
+"""The name of a method that gives the same agent with only those goals that give an object of a type."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperationContext:
+    """Context of an action or a condition, for its parameter of this type."""
+
+    process: ProcessHandle
+    _run: RunContext
+    idempotency_key: str = ""
+    """Key for services that take one: the same for every attempt of this run of the action, also on another machine."""
+    tool_groups: tuple[str, ...] = ()
+    """Names of the tool groups that its models may use."""
+    _inside: list[ProcessHandle] = field(default_factory=list, repr=False, compare=False)
+
+    @property
+    def run(self) -> RunContext:
+        """The context to pass to a run inside the action: `await agent.run(..., context=context.run)`."""
+        return _current_run(self._run)
+
+    @property
+    def blackboard(self) -> Blackboard:
+        """All that the process knows so far."""
+        return self.process.blackboard
+
+    @property
+    def ai(self) -> Ai:
+        """The models of the platform; their usage is counted for this action."""
+        return Ai(self.run).with_tool_groups(*self.tool_groups) if self.tool_groups else Ai(self.run)
+
+    @property
+    def children(self) -> tuple[ChildRun, ...]:
+        """The processes that have run inside the action so far, as they are now."""
+        return tuple(process.summarize() for process in self._inside)
+
+    async def run_agent(self, agent: object, wanted: type[T], *inputs: object, named: Named | None = None) -> T:
+        """Run another agent, and return its result as an object of a type. A planned agent runs as a process inside.
+
+        Args:
+            agent: any Runnable, such as an instance of a `@planned_agent` class. Of its goals, only those that give the
+                type are pursued.
+            wanted: the type.
+            inputs: objects that the agent begins with; by default, all that is visible on the blackboard. The agent
+                has a blackboard of its own, and only its result comes back.
+            named: further objects for a planned agent, by their names.
+
+        Raises:
+            ConfigurationError: when the agent is not a Runnable, has no goal that gives the type, or has to wait
+                outside of actions.
+            RunError: when it fails, is stuck, or gives something else.
+        """
+        given = inputs if inputs or named else self.blackboard.objects
+        return await _run_agent(agent, wanted, with_named(given, named), self.run)
+
+    async def parallel_map(
+        self, items: Iterable[T], function: Callable[[T], Awaitable[V]], *, max_concurrency: int = 4
+    ) -> list[V]:
+        """Call a function for each item, several at once, and return the results in the order of the items.
+
+        When the function raises for one item, the others are cancelled. When it has to wait for somebody, the others
+        are finished first.
+
+        Args:
+            items: the items.
+            function: called once for each item; it may use the context of the action as if it were alone.
+            max_concurrency: number of items that are worked on at once.
+
+        Raises:
+            ConfigurationError: when `max_concurrency` is less than 1.
+        """
+        return await _map_items(self._run, items, function, max_concurrency)
+
+    def send(self, message: str | AssistantMessage) -> None:
+        """Send a message to the people outside, by an event `MessageSent`.
+
+        When the action waits, and is run again from its beginning, a message that was sent before is not sent again.
+        """
+        _send(self.run, message)
+
+    def add_child(self, process: ProcessHandle) -> None:
+        """Note a process that begins inside the action, once."""
+        if all(process is not one for one in (self.process, *self._inside)):
+            self._inside.append(process)
+            self.process.add_child(process)
+
+
+_current: ContextVar[OperationContext] = ContextVar("the action that runs")
+
+
+@contextmanager
+def enter_operation(operation: OperationContext) -> Iterator[None]:
+    """Make the operation the current one of all that runs inside the `with` block."""
+    token = _current.set(operation)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def find_operation(context: RunContext) -> OperationContext | None:
+    """Return the action that runs now, if the context is inside that of the action."""
+    operation = _current.get(None)
+    if operation is None or context.path[: len(operation._run.path)] != operation._run.path:
+        return None
+    return operation
+
+
+def get_operation(run: RunContext) -> OperationContext:
+    """Return the action that runs now, in the context of a run inside it.
+
+    Raises:
+        ConfigurationError: outside of actions.
+    """
+    operation = _current.get(None)
+    if operation is None:
+        raise ConfigurationError("There is an OperationContext only inside an action of a planned agent.")
+    return replace(operation, _run=run)
+
+
+def get_ai(run: RunContext) -> Ai:
+    """Return the models, in the context of a run; inside an action with the tools that the action has."""
+    operation = _current.get(None)
+    return Ai(run) if operation is None else replace(operation, _run=run).ai
+
+
+_item: ContextVar[tuple[RunContext, RunContext] | None] = ContextVar("the item that is worked on", default=None)
+
+
+def _current_run(run: RunContext) -> RunContext:
+    """Return the context of an action, or that of the item that `parallel_map` works on in it.
+
+    So what an item runs is found again after a pause, whichever item comes first then.
+    """
+    item = _item.get()
+    return item[1] if item is not None and item[0] is run else run
+
+
+async def _map_items(
+    run: RunContext, items: Iterable[T], function: Callable[[T], Awaitable[V]], max_concurrency: int
+) -> list[V]:
+    if max_concurrency < 1:
+        raise ConfigurationError(f"max_concurrency is {max_concurrency}; it has to be at least 1")
+    free, step = Semaphore(max_concurrency), _current_run(run).step("map")
+
+    async def work(number: int, item: T) -> V:
+        async with free:
+            inside = step.at(str(number))
+            _item.set((run, inside))  # each is a task, with a context of its own
+            with allow_questions(inside):
+                return await function(item)
+
+    return await settle(*(work(number, item) for number, item in enumerate(items, start=1)))
+
+
+async def _run_agent(agent: object, wanted: type[T], inputs: Sequence[object], context: RunContext) -> T:
+    runnable = _aim(agent, wanted)
+    if not hasattr(agent, TOWARDS) and any(isinstance(one, Bound) for one in inputs):
+        raise ConfigurationError(f"{runnable.name} is no planned agent: only such begin with named objects.")
+    result = await runnable.run(inputs[0] if len(inputs) == 1 else tuple(inputs), context=context)
+    if result.status is RunStatus.WAITING:  # inside an action, it would have been on its way out
+        raise ConfigurationError(
+            f"{runnable.name} waits for somebody, which can be waited for in an action of a process only: not in a "
+            "condition, a cost or a test."
+        )
+    try:
+        return output_type(wanted).accept(result.output)
+    except InvalidOutput as error:
+        failed = RunResult(None, RunStatus.FAILED, tally=result.tally, run_id=result.run_id)
+        message = f"{runnable.name}: its answer is not a valid {_name_of(wanted)}: {error}"
+        raise OutputError(message, failed, as_text(result.output)) from error
+
+
+def _name_of(wanted: object) -> object:
+    return getattr(wanted, "__name__", wanted)
+
+
+def _aim(agent: object, wanted: object) -> Runnable:
+    towards = cast("Callable[[type], object] | None", getattr(agent, TOWARDS, None))
+    aimed = agent if towards is None else towards(wanted) if isinstance(wanted, type) else None
+    if aimed is None:
+        raise ConfigurationError(f"{getattr(agent, 'name', agent)!r} has no goal that gives a {_name_of(wanted)}.")
+    if not isinstance(aimed, Runnable):
+        raise ConfigurationError(
+            f"{type(agent).__name__} is no agent: pass a Runnable, or an instance of a @planned_agent class."
+        )
+    return aimed
+
+
+def _send(run: RunContext, message: str | AssistantMessage) -> None:
+    """Send a message to those who listen, unless it was sent before the run had to wait."""
+    frame = None if run.frame is None else run.frame.child("sent")
+    is_new = frame is None or (frame.saved is None and frame.progress is None)
+    if frame is not None:
+        frame.progress = _Sent()
+    if is_new:
+        run.emit(MessageSent, message=AssistantMessage((Text(message),)) if isinstance(message, str) else message)
+
+
+class _Sent:
+    """Note that a message was sent."""
+
+    def saved(self) -> JsonValue:
+        """Return the note as JSON."""
+        return True
+
+
+def create_process_context(context: RunContext, options: ProcessOptions, meter: BudgetMeter) -> RunContext:
+    """Return the context of a process, with the budget, the listeners and the pace of its options."""
+    log = None if options.verbosity is None else create_log_sink(options.verbosity)
+    pace = Pace(options.tool_delay, context.clock) if options.tool_delay else context.pace
+    # Actions are planned anew, not run again in the same order: no frame of theirs would be found again.
+    return replace(
+        context,
+        meter=meter,
+        frame=None,
+        services=context.services.with_bus(context.bus.child(options.on_event, log)),
+        pace=pace,
+        parent_id=context.process_id,
+        process_id=context.run_id,
+    )
