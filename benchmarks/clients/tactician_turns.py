@@ -116,7 +116,7 @@ async def further_turn_with_all() -> float:
         "output_guardrails": [fine_input],
         "tool_input_guardrails": [fine_call],
         "tool_output_guardrails": [fine_result],
-        "context": SlidingWindow(1_000_000),
+        "window": SlidingWindow(1_000_000),
     }
     context = RunContext.over(InstantModel(0), lambda event: None)
     longer = await run_seconds(TURNS, RUNS, context, **options)
