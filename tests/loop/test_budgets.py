@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tactician import Agent, Budget, RunContext
+from tactician.guardrails import GuardrailResult, passed
 from tactician.llm import ModelRequest, ModelResponse
 from tactician.runs import BudgetError
 from tactician.testing import FakeClock, ScriptedModel, ToolCall
@@ -85,3 +86,34 @@ async def test_without_one_there_is_no_limit_but_that_of_the_turns() -> None:
     model = ScriptedModel(*endless(9), "done")
 
     assert (await Agent("A", model=model, tools=[step]).run("hi")).output == "done"
+
+
+async def test_a_deadline_ends_a_run_before_its_next_turn() -> None:
+    clock = FakeClock()
+
+    def wait() -> str:
+        """Waits."""
+        clock.advance(30)
+        return "done"
+
+    model = ScriptedModel(*(ToolCall("wait") for _ in range(9)))
+    context = RunContext.over(model, clock=clock).with_deadline(clock.time() + 50).with_deadline(clock.time() + 500)
+    inner = Agent("Inner", tools=[wait])
+
+    with pytest.raises(BudgetError, match="Inner: the deadline of the run has passed"):
+        await inner.run("hi", context=context)
+    assert len(model.calls) == 2, "the earlier deadline counts"
+
+
+async def test_a_deadline_holds_for_runs_inside_too() -> None:
+    clock = FakeClock()
+    model = ScriptedModel(ToolCall("inner", request="x"))
+    context = RunContext.over(model, clock=clock).with_deadline(clock.time() + 1)
+
+    def late(text: str) -> GuardrailResult:
+        clock.advance(2)
+        return passed()
+
+    inner = Agent("Inner", model=ScriptedModel("unheard"), input_guardrails=[late])
+    with pytest.raises(BudgetError, match="the deadline of the run has passed"):
+        await Agent("Outer", tools=[inner.as_tool()]).run("hi", context=context)

@@ -94,4 +94,4 @@ class Attempts:
         self._frame.forget(key)
 
     def _budget_is_used_up(self) -> bool:
-        return self._context.meter is not None and self._context.meter.exceeded() is not None
+        return self._context.find_limit() is not None

@@ -49,10 +49,10 @@ class Summarizer:
 
     async def _answer(self, question: str) -> str:
         run = self.run
-        if (meter := run.meter) is not None:
-            if (reason := meter.exceeded()) is not None:
-                raise BudgetError(reason, RunResult(None, tally=run.tally, run_id=run.run_id))
-            meter.count_turn()
+        if (reason := run.find_limit()) is not None:
+            raise BudgetError(reason, RunResult(None, tally=run.tally, run_id=run.run_id))
+        if run.meter is not None:
+            run.meter.count_turn()
         model = run.models.resolve(LlmOptions(model=self.model))
         observer = run.emitter if run.is_observed else None
         messages = (SystemMessage(self.prompt), UserMessage(question))

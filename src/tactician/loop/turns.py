@@ -190,10 +190,10 @@ class TurnLoop(Generic[T]):
     async def _asked(self, is_over: bool) -> AssistantMessage:
         await self._throttle()
         context, state = self._context, self._state
-        if (meter := context.meter) is not None:
-            if (reason := meter.exceeded()) is not None:
-                raise BudgetError(f"{self._name}: {reason}", self._state.failed(self._context))
-            meter.count_turn()
+        if (reason := context.find_limit()) is not None:
+            raise BudgetError(f"{self._name}: {reason}", self._state.failed(self._context))
+        if context.meter is not None:
+            context.meter.count_turn()
         state.turn += 1
         request = await self._request(is_over)
         response = await ask(self._model, request, context, state.turn, self._output.partial)

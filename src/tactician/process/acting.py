@@ -6,7 +6,7 @@ import asyncio
 from asyncio import CancelledError
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from time import perf_counter, time
+from time import perf_counter
 
 from pydantic import BaseModel, ValidationError
 
@@ -108,7 +108,7 @@ class Actor:
         execution, waited = self._execution, self._state.waiting.get(action.name)
         if waited is None:
             execution.context.emit(ActionStarted, action=action.name, description=action.description)
-        started_at, started = time(), perf_counter()
+        started_at, started = execution.context.clock.time(), perf_counter()
         operation = create_operation(execution.process, action, execution.context, waited, self._state.responses)
         try:
             return await perform(operation, action, action.retry or execution.options.retry)
@@ -174,7 +174,8 @@ class Actor:
         """Return the limit that an action has met; also one of this process that has ended a process inside."""
         if isinstance(error, BudgetError):
             return str(error)
-        return self._execution.meter.exceeded(acting=True) if all(map(_is_early_end, iterate_errors(error))) else None
+        is_early_end = all(map(_is_early_end, iterate_errors(error)))
+        return self._execution.context.find_limit(acting=True) if is_early_end else None
 
     def _append(self, run: ActionRun) -> None:
         self._state.history.append(run)

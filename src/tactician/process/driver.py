@@ -159,7 +159,7 @@ class Driver:
         """Return why the process has to end early, if it has to."""
         execution = self._execution
         policy = execution.options.terminate_when
-        if (reason := execution.meter.exceeded(acting=True)) is not None or policy is None:
+        if (reason := execution.context.find_limit(acting=True)) is not None or policy is None:
             return reason
         with self._doing("terminate_when raised"):
             said = policy(execution.process)

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
-from time import time
 from typing import Final, TypeVar
 from zlib import crc32
 
@@ -185,7 +184,7 @@ def _create_request(
     until: float | None = None
     if deadline is not None:
         known = asked.saved.get("deadline") if isinstance(asked.saved, dict) else None
-        until = float(known) if isinstance(known, int | float) else time() + deadline.total_seconds()
+        until = float(known) if isinstance(known, int | float) else run.clock.time() + deadline.total_seconds()
         asked.progress = _Progress({"deadline": until})  # it stays when the action is run again
     answer: JsonValue = None if default is _NO_DEFAULT else to_jsonable_python(default)
     return PendingRequest(asked.path, kind, prompt, None, run.path, schema, until, answer, problem)

@@ -6,7 +6,7 @@ from asyncio import CancelledError
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from time import perf_counter, time
+from time import perf_counter
 from types import MappingProxyType
 from typing import Final
 
@@ -80,7 +80,7 @@ def create_operation(
 async def perform(operation: OperationContext, action: ActionSpec, policy: ActionRetryPolicy) -> Outcome:
     """Run an action. Its exception is in the outcome; only a cancellation passes."""
     run = operation.run
-    started_at, started = time(), perf_counter()
+    started_at, started = run.clock.time(), perf_counter()
     outcome = Outcome(action, operation, started_at)
     try:
         with (

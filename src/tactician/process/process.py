@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Sequence
-from time import perf_counter, time
+from time import perf_counter
 
 from typing_extensions import override
 
@@ -48,7 +48,7 @@ class AgentProcess(ProcessHandle):
         self.options = options or _inherit_options(context) or ProcessOptions()
         meter = BudgetMeter(self.options.budget, context.tally, context.clock, context.meter)
         inside = create_process_context(context, self.options, meter)
-        super().__init__(ProcessState(blackboard) if state is None else state, inside)
+        super().__init__(state or ProcessState(blackboard, began_at=context.clock.time()), inside)
         self._meter = meter
         self._execution = Execution(
             process=self, agent=agent, state=self._state, options=self.options, context=inside, meter=meter
@@ -138,6 +138,16 @@ class AgentProcess(ProcessHandle):
     @override
     def goals(self) -> tuple[GoalSpec, ...]:
         return self.agent.goals
+
+    @property
+    def began_at(self) -> float:
+        """Time of creation, in seconds since the epoch."""
+        return self._state.began_at
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that the process has run, without the time in which it waited."""
+        return self._seconds if self._task is None else self._meter.seconds
 
     @property
     def plannable(self) -> tuple[Action, ...]:
@@ -280,7 +290,7 @@ class AgentProcess(ProcessHandle):
         return task is self._task or any(one._is_run_by(task) for one in inside if one._task is not None)
 
     async def _continue(self, work: Callable[[], Awaitable[None]]) -> None:
-        self._state.answer_overdue(time())
+        self._state.answer_overdue(self._context.clock.time())
         if not self._can_continue or self._state.has_to_wait:
             return
         check_tool_groups(self.agent, self._context)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from functools import cache
-from time import time
 from typing import Final, Literal, NotRequired, cast
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -184,7 +183,7 @@ def restore_state(saved: Snapshot, agent: PlannedAgentSpec) -> ProcessState:
         saved["unstickings"],
         saved.get("replans", 0),
         order=saved.get("order") or Order(),
-        began_at=saved.get("began_at") or time(),
+        began_at=saved.get("began_at") or 0.0,
     )
 
 

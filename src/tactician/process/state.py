@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from time import time
 
 from tactician.errors import Replan
 from tactician.llm import Usage, UsageTally
@@ -190,7 +189,7 @@ class ProcessState:
     unstickings: int = 0
     replans: int = 0
     order: Order = field(default_factory=Order)
-    began_at: float = field(default_factory=time)
+    began_at: float = 0.0
     plan: Plan | None = None
 
     @property

@@ -93,6 +93,7 @@ class RunContext:
         streaming: whether answers are streamed to the listeners as they come.
         tally: what this run and its children used.
         meter: what of the budget is used; `None` without a budget.
+        deadline: when the run has to end, waiting included, in seconds since the epoch; see `with_deadline`.
         pace: how fast tools may be called; as fast as they are, when `None`.
         trace: what the requests of the run belong to, where nobody inside it says otherwise.
         frame: what the run has done so far; `None` outside of runs.
@@ -107,6 +108,7 @@ class RunContext:
     streaming: bool = False
     tally: UsageTally = field(default_factory=UsageTally)
     meter: BudgetMeter | None = None
+    deadline: float | None = None
     pace: Pace | None = None
     trace: TraceMetadata | None = None
     frame: Frame | None = None
@@ -195,6 +197,24 @@ class RunContext:
     def at(self, key: str) -> RunContext:
         """Return the context of what is run under this key, such as a tool call: it is found again after a pause."""
         return self if self.frame is None else self._copy(frame=self.frame.at(key))
+
+    def with_deadline(self, deadline: float) -> RunContext:
+        """Return the same context for a run that has to end before a moment, in seconds since the epoch.
+
+        The earlier deadline counts, where there is one already. Like a budget it is checked before each call of a model
+        and each action: what has begun is finished.
+        """
+        return self._copy(deadline=deadline if self.deadline is None else min(deadline, self.deadline))
+
+    def find_limit(self, *, acting: bool = False) -> str | None:
+        """Return the limit that the run has reached, in words; `None` when it may go on.
+
+        Args:
+            acting: whether an action is about to run; then the actions that have begun count too.
+        """
+        if self.deadline is not None and self.clock.time() >= self.deadline:
+            return "the deadline of the run has passed"
+        return None if self.meter is None else self.meter.exceeded(acting=acting)
 
     def with_trace(self, trace: TraceMetadata) -> RunContext:
         """Return the same context for what belongs to this trace. What it belongs to already stays, where the trace
