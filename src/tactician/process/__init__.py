@@ -1,18 +1,10 @@
 """Every multi-step run: a blackboard, a plan, and a tick that replans after each action."""
 
-from tactician.process.blackboard import GAVE_NOTHING, Blackboard
-from tactician.process.decision import lookup_price
-from tactician.process.diagram import draw_agent
-from tactician.process.driver import Persister
-from tactician.process.errors import ProcessError, ProcessFailedError, ProcessStuckError, ProcessWaitingError
-from tactician.process.events import ActionCompleted, ActionStarted, MessageSent, PlanMade, ProcessEnded, ProcessStarted
-from tactician.process.forms import HINTS, build_form, build_label, parse_answer
-from tactician.process.goals import Export, GoalSpec
-from tactician.process.handle import ProcessHandle
-from tactician.process.log_sink import format_new_messages, format_response
-from tactician.process.objects import (
+from tactician.process.blackboard import (
     DEFAULT_BINDING,
+    GAVE_NOTHING,
     STATE,
+    Blackboard,
     Bound,
     Named,
     Rejection,
@@ -24,9 +16,25 @@ from tactician.process.objects import (
     preserves_blackboard,
     with_named,
 )
+from tactician.process.decision import find_rejection, lookup_price
+from tactician.process.diagram import draw_agent
+from tactician.process.driver import Persister
+from tactician.process.errors import ProcessError, ProcessFailedError, ProcessStuckError, ProcessWaitingError
+from tactician.process.events import (
+    ActionCompleted,
+    ActionStarted,
+    MessageSent,
+    PlanMade,
+    ProcessEnded,
+    ProcessStarted,
+    format_new_messages,
+    format_response,
+)
+from tactician.process.goals import Export, GoalSpec
+from tactician.process.handle import ProcessHandle
 from tactician.process.operation import TOWARDS, OperationContext, get_ai, get_operation
 from tactician.process.options import DEFAULT_BUDGET, ActionRetryPolicy, ProcessOptions, Verbosity, create_blackboard
-from tactician.process.people import allow_questions, ask_human, confirm
+from tactician.process.people import HINTS, allow_questions, ask_human, build_form, build_label, confirm, parse_answer
 from tactician.process.persistence import DEFAULT_LEASE, ProcessPersister, kill_run
 from tactician.process.process import AgentProcess
 from tactician.process.saved_parts import check_options
@@ -51,7 +59,6 @@ from tactician.process.spec import (
 )
 from tactician.process.state import TERMINAL, ActionRun, ChildRun, ProcessStatus
 from tactician.process.stored_types import formerly, stored_names, type_name, upgrades
-from tactician.process.stuck import find_rejection
 
 __all__ = [
     "AgentProcess",

@@ -11,11 +11,17 @@ from time import perf_counter
 from pydantic import BaseModel, ValidationError
 
 from tactician.errors import Rejected
-from tactician.process.blackboard import GAVE_NOTHING, Blackboard
+from tactician.process.blackboard import (
+    DEFAULT_BINDING,
+    GAVE_NOTHING,
+    Blackboard,
+    Rejection,
+    get_parts,
+    get_state_declaration,
+)
 from tactician.process.errors import ProcessError
 from tactician.process.events import ActionCompleted, ActionStarted
 from tactician.process.handle import ProcessHandle
-from tactician.process.objects import DEFAULT_BINDING, Rejection, get_parts, get_state_declaration
 from tactician.process.options import ProcessOptions
 from tactician.process.performing import Outcome, create_operation, iterate_errors, perform
 from tactician.process.spec import ActionSpec, PlannedAgentSpec
@@ -23,7 +29,7 @@ from tactician.process.state import ActionRun, ProcessState, ProcessStatus
 from tactician.runs import BudgetError, BudgetMeter, OutputError, Paused, RunContext, RunPaused
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class Execution:
     """Everything that the steps of one process work with.
 

@@ -10,13 +10,12 @@ from typing import Final, Protocol
 from tactician.errors import LeaseLostError
 from tactician.planning import Plan, WorldState
 from tactician.process.acting import Actor, Execution
-from tactician.process.decision import Decision, decide, observe, select_startable
+from tactician.process.decision import Decision, decide, explain_stuck, observe, select_startable
 from tactician.process.events import PlanMade
 from tactician.process.handle import ProcessHandle
 from tactician.process.operation import OperationContext
 from tactician.process.performing import to_failure
 from tactician.process.state import ActionRun, ProcessStatus
-from tactician.process.stuck import explain_stuck
 from tactician.runs import BudgetError, RunContext, RunResult, RunStatus
 
 _MOST_UNSTICKINGS: Final = 10

@@ -8,9 +8,8 @@ from weakref import WeakValueDictionary
 
 from tactician.llm import Usage, UsageTally
 from tactician.planning import Plan, WorldState
-from tactician.process.blackboard import Blackboard
+from tactician.process.blackboard import DEFAULT_BINDING, Blackboard
 from tactician.process.goals import GoalSpec
-from tactician.process.objects import DEFAULT_BINDING
 from tactician.process.state import ActionRun, ChildRun, ProcessState, ProcessStatus
 from tactician.runs import PendingRequest, RunContext
 
@@ -67,8 +66,13 @@ class ProcessHandle(ABC):
 
     @property
     def failure(self) -> str | None:
-        """Why the process failed, is stuck, or was terminated."""
+        """The reason why the process failed, is stuck, or was terminated."""
         return self._state.failure
+
+    @property
+    def began_at(self) -> float:
+        """Time of creation, in seconds since the epoch."""
+        return self._state.began_at
 
     @property
     def parent_id(self) -> str | None:

@@ -15,11 +15,9 @@ from tactician.ai import Ai
 from tactician.errors import ConfigurationError
 from tactician.llm import AssistantMessage, Text
 from tactician.loop import InvalidOutput, output_type
-from tactician.process.blackboard import Blackboard
-from tactician.process.events import MessageSent
+from tactician.process.blackboard import Blackboard, Bound, Named, with_named
+from tactician.process.events import MessageSent, create_log_sink
 from tactician.process.handle import ProcessHandle
-from tactician.process.log_sink import create_log_sink
-from tactician.process.objects import Bound, Named, with_named
 from tactician.process.options import ProcessOptions
 from tactician.process.people import allow_questions
 from tactician.process.state import ChildRun

@@ -168,6 +168,10 @@ class ProcessOptions:
         need_amount("ProcessOptions.delay", self.delay)
         need_amount("ProcessOptions.tool_delay", self.tool_delay)
 
+    def for_child(self) -> ProcessOptions:
+        """Return the options of a process inside that has none of its own. The budget around it holds for both."""
+        return ProcessOptions(budget=Budget(), max_parallel=self.max_parallel, retry=self.retry, delay=self.delay)
+
 
 def _need(name: str, value: object, kind: type | UnionType, example: str) -> None:
     if not isinstance(value, kind):

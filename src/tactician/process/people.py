@@ -1,26 +1,152 @@
-"""Questions to people from inside an action: the process waits, for days if need be, and takes no memory meanwhile."""
+"""Questions to people from inside an action, and the forms for their answers."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
-from typing import Final, TypeVar
+from functools import lru_cache
+from typing import Final, TypeVar, cast
 from zlib import crc32
 
-from pydantic import JsonValue
-from pydantic_core import to_jsonable_python
+from pydantic import JsonValue, TypeAdapter
+from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
 from tactician.errors import ConfigurationError, Rejected
 from tactician.llm import JsonSchema
-from tactician.loop import InvalidOutput
-from tactician.process.forms import build_form, parse_answer
+from tactician.loop import InvalidOutput, OutputType, output_type
 from tactician.runs import Approval, Frame, Paused, PendingKind, PendingRequest, RunContext, reject
 
 T = TypeVar("T")
+HINTS: Final = "x-form"
+_ONLY: Final = "value"
+_LONG_TEXT = 200
+_WIDGETS = {"boolean": "checkbox", "integer": "number", "number": "number", "array": "list", "object": "group"}
+_FORMATS = {
+    "date": "date",
+    "date-time": "datetime",
+    "time": "time",
+    "email": "email",
+    "uri": "url",
+    "password": "password",
+}
+
+
+def build_form(wanted: type) -> JsonSchema:
+    """Build the form of a type: its schema, in which each field has hints under `x-form`.
+
+    The hints are `widget`, `label`, `help` and `order`, and `optional` where the field may be left out. The widgets are
+    `text`, `textarea`, `number`, `checkbox`, `select`, `list`, `group`, and those of formats such as `date`. A type
+    that is not an object has a form with one field, `value`.
+    """
+    schema = _schema_of(cast(Hashable, wanted))
+    definitions = cast("Mapping[str, object]", schema.get("$defs", {}))
+    if _has_one_field(schema):
+        field = {name: value for name, value in schema.items() if name != "$defs"}
+        form: JsonSchema = {"type": "object", "properties": {_ONLY: field}, "required": [_ONLY]}
+        schema = {**form, "additionalProperties": False, **({"$defs": definitions} if definitions else {})}
+    properties = cast("Mapping[str, Mapping[str, object]]", schema.get("properties", {}))
+    required = cast("list[str]", schema.get("required", []))
+    hinted = {
+        name: {
+            **field,
+            HINTS: _build_hints(name, field, definitions, order) | ({} if name in required else {"optional": True}),
+        }
+        for order, (name, field) in enumerate(properties.items())
+    }
+    return {**schema, "properties": hinted}
+
+
+def parse_answer(wanted: type[T], response: object) -> T:
+    """Return the object that an answer to the form of a type means.
+
+    The answer has the shape of the form, or is the object itself.
+
+    Raises:
+        InvalidOutput: when the answer is neither.
+    """
+    # Without an output type this is typed as text, and T is str then.
+    expected = cast("OutputType[T]", output_type(wanted))
+    filled_in = isinstance(response, Mapping) and response.keys() == {_ONLY}
+    if not filled_in or not _has_one_field(_schema_of(cast(Hashable, wanted))):
+        return _accept(expected, response)
+    try:
+        return _accept(expected, cast("Mapping[str, object]", response)[_ONLY])
+    except InvalidOutput as error:
+        try:
+            return expected.accept(response)  # a union may have a part with just this field
+        except InvalidOutput:
+            raise error from None
+
+
+def build_label(name: str, field: Mapping[str, object]) -> str:
+    """Return the label of a field: its title, if it was given one."""
+    plain = name.replace("_", " ").capitalize()
+    title = str(field.get("title") or plain)
+    return plain if title.lower() == plain.lower() else title  # without one, pydantic makes it of the name
+
+
+def _accept(expected: OutputType[T], response: object) -> T:
+    try:
+        return expected.accept(response)
+    except InvalidOutput as error:
+        if not isinstance(response, dict | list):
+            raise
+        try:
+            return expected.parse(to_json(response).decode())  # where JSON means more than the same Python objects
+        except PydanticSerializationError:
+            raise error from None
+
+
+@lru_cache(maxsize=512)
+def _schema_of(wanted: Hashable) -> JsonSchema:
+    adapter: TypeAdapter[object] = TypeAdapter(wanted)  # type: ignore[arg-type]  # a type, which is hashable
+    schema = adapter.json_schema()
+    if not isinstance(schema.get("$ref"), str):
+        return schema
+    definitions = cast("Mapping[str, Mapping[str, object]]", schema["$defs"])  # the type contains itself
+    return {**_resolve(schema, definitions), "$defs": definitions}
+
+
+def _has_one_field(schema: JsonSchema) -> bool:
+    return schema.get("type") != "object"
+
+
+def _build_hints(
+    name: str, field: Mapping[str, object], definitions: Mapping[str, object], order: int
+) -> dict[str, object]:
+    hints: dict[str, object] = {
+        "widget": _choose_widget(_resolve(field, definitions)),
+        "label": build_label(name, field),
+        "order": order,
+    }
+    return {**hints, "help": field["description"]} if "description" in field else hints
+
+
+def _resolve(field: Mapping[str, object], definitions: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the field without references, and without the null that it may be instead."""
+    if isinstance(reference := field.get("$ref"), str):
+        return cast("Mapping[str, object]", definitions.get(reference.removeprefix("#/$defs/"), {}))
+    if isinstance(choices := field.get("anyOf") or field.get("oneOf"), list):
+        others = [choice for choice in choices if choice.get("type") != "null"]
+        return _resolve(others[0], definitions) if len(others) == 1 else field
+    return field
+
+
+def _choose_widget(field: Mapping[str, object]) -> str:
+    if "enum" in field or "const" in field:
+        return "select"
+    kind = field.get("type")
+    if kind == "string":
+        longest = field.get("maxLength")
+        is_long = isinstance(longest, int) and longest > _LONG_TEXT
+        return _FORMATS.get(str(field.get("format")), "textarea" if is_long else "text")
+    return _WIDGETS.get(str(kind), "text")
+
+
 _NO_DEFAULT = object()
 _DECISION: Final = {field.name for field in fields(Approval)}
 

@@ -12,8 +12,7 @@ from tactician.process.handle import ProcessHandle
 from tactician.process.lease_heartbeat import LEASE_HEARTBEAT, HeldLease
 from tactician.process.snapshot import end_snapshot, read_snapshot
 from tactician.process.state import ProcessStatus
-from tactician.runs import Lease, RunRecord, RunStore
-from tactician.runs.store import ENDED
+from tactician.runs import ENDED, Lease, RunRecord, RunStore
 
 DEFAULT_LEASE = 30.0
 _HEARTBEATS = 3

@@ -13,6 +13,7 @@ from tactician.errors import LeaseLostError, ResponseError, RunConflictError, St
 from tactician.planning import Action, Plan, WorldState
 from tactician.process.acting import Execution
 from tactician.process.blackboard import Blackboard
+from tactician.process.decision import explain_stuck
 from tactician.process.diagram import draw_process
 from tactician.process.driver import Driver, Persister
 from tactician.process.events import ProcessEnded, ProcessStarted
@@ -24,8 +25,7 @@ from tactician.process.saved_parts import restore_options
 from tactician.process.snapshot import read_snapshot, restore_state, write_snapshot
 from tactician.process.spec import PlannedAgentSpec, add_inputs, check_tool_groups
 from tactician.process.state import ActionRun, ProcessState, ProcessStatus
-from tactician.process.stuck import explain_stuck
-from tactician.runs import Budget, BudgetMeter, Response, RunContext
+from tactician.runs import BudgetMeter, Response, RunContext
 
 
 class AgentProcess(ProcessHandle):
@@ -50,9 +50,7 @@ class AgentProcess(ProcessHandle):
         inside = create_process_context(context, self.options, meter)
         super().__init__(state or ProcessState(blackboard, began_at=context.clock.time()), inside)
         self._meter = meter
-        self._execution = Execution(
-            process=self, agent=agent, state=self._state, options=self.options, context=inside, meter=meter
-        )
+        self._execution = Execution(self, agent, self._state, self.options, inside, meter)
         self._driver = Driver(self._execution, persister)
         self._task: asyncio.Task[object] | None = None
         self._seconds = self._began = 0.0
@@ -71,7 +69,7 @@ class AgentProcess(ProcessHandle):
         persister: Persister | None = None,
         blackboard: Blackboard | None = None,
     ) -> AgentProcess:
-        """Create a process that has not started, with objects on its blackboard, in a context of its own.
+        """Create a process that has not started, with objects on its blackboard.
 
         Args:
             agent: description of the agent.
@@ -103,7 +101,7 @@ class AgentProcess(ProcessHandle):
             text: the snapshot.
             context: context with the id of the process.
             options: settings; by default, those that it was saved with.
-            persister: saver of the process, for a process that is kept in a store.
+            persister: saver, for a process that is kept in a store.
             is_counted: True when the run around it has counted its usage already.
 
         Raises:
@@ -138,11 +136,6 @@ class AgentProcess(ProcessHandle):
     @override
     def goals(self) -> tuple[GoalSpec, ...]:
         return self.agent.goals
-
-    @property
-    def began_at(self) -> float:
-        """Time of creation, in seconds since the epoch."""
-        return self._state.began_at
 
     @property
     def seconds(self) -> float:
@@ -350,12 +343,6 @@ class AgentProcess(ProcessHandle):
 
 
 def _inherit_options(context: RunContext) -> ProcessOptions | None:
-    """Return the options of a process that has none of its own: inside an action, those of the process around it.
-
-    The budget is that of the process around it, which holds for both. `None` outside of actions.
-    """
-    operation = find_operation(context)
-    if operation is None or not isinstance(operation.process, AgentProcess):
-        return None
-    outer = operation.process.options
-    return ProcessOptions(budget=Budget(), max_parallel=outer.max_parallel, retry=outer.retry, delay=outer.delay)
+    """Return the options that a process inside an action has from the process around it; `None` outside of actions."""
+    outer = None if (operation := find_operation(context)) is None else operation.process
+    return outer.options.for_child() if isinstance(outer, AgentProcess) else None

@@ -41,7 +41,7 @@ class SavedChild(TypedDict):
 
 
 def save_history(history: Iterable[ActionRun]) -> list[SavedRun]:
-    """A history as JSON."""
+    """Return a history as JSON."""
     return [
         SavedRun(
             action=run.action,
@@ -51,23 +51,23 @@ def save_history(history: Iterable[ActionRun]) -> list[SavedRun]:
             outputs=list(run.outputs),
             error=run.error,
             attempts=run.attempts,
-            children=[_saved_child(child) for child in run.children],
+            children=[_save_child(child) for child in run.children],
         )
         for run in history
     ]
 
 
 def restore_history(saved: Iterable[SavedRun]) -> list[ActionRun]:
-    """The history that was saved."""
-    return [_restored_run(run) for run in saved]
+    """Restore a history that was saved."""
+    return [_restore_run(run) for run in saved]
 
 
-def _saved_child(child: ChildRun) -> SavedChild:
+def _save_child(child: ChildRun) -> SavedChild:
     history = save_history(child.history)
     return SavedChild(id=child.id, agent=child.agent, status=child.status, failure=child.failure, history=history)
 
 
-def _restored_run(saved: SavedRun) -> ActionRun:
+def _restore_run(saved: SavedRun) -> ActionRun:
     tally = UsageTally()
     for usage in saved["usage"]:
         tally.add(usage)
@@ -79,17 +79,17 @@ def _restored_run(saved: SavedRun) -> ActionRun:
         tuple(saved["outputs"]),
         saved["error"],
         saved["attempts"],
-        tuple(_restored_child(child) for child in saved["children"]),
+        tuple(_restore_child(child) for child in saved["children"]),
     )
 
 
-def _restored_child(saved: SavedChild) -> ChildRun:
+def _restore_child(saved: SavedChild) -> ChildRun:
     history = tuple(restore_history(saved["history"]))
     return ChildRun(saved["id"], saved["agent"], saved["status"], saved["failure"], history)
 
 
 class SavedRetries(TypedDict):
-    """How often an action is tried; `on` are the names of kinds of errors."""
+    """Retry policy of actions; `on` are the names of types of errors."""
 
     attempts: int
     delay: float
@@ -99,7 +99,7 @@ class SavedRetries(TypedDict):
 
 
 class SavedOptions(TypedDict):
-    """How a process is run, as far as that has a JSON form. What may be missing is as it was before there was such."""
+    """Settings of a process that have a JSON form. Those that may be missing are newer than some snapshots."""
 
     limits: dict[str, float | None]
     memory_id: str | None
@@ -111,40 +111,40 @@ class SavedOptions(TypedDict):
 
 
 def save_options(options: ProcessOptions) -> SavedOptions:
-    """The options as JSON: all but the functions, and the blackboard, which is saved by itself."""
+    """Return the options as JSON: all but the functions, and the blackboard, which is saved by itself."""
     return SavedOptions(
         limits={limit.name: getattr(options.budget, limit.name) for limit in fields(Budget)},
         memory_id=options.memory_id,
         max_parallel=options.max_parallel,
         delay=options.delay,
         tool_delay=options.tool_delay,
-        retry=_saved_retries(options.retry),
+        retry=_save_retries(options.retry),
         verbosity=options.verbosity,
     )
 
 
 def restore_options(saved: SavedOptions) -> ProcessOptions:
-    """The options that were saved.
+    """Restore options that were saved.
 
     Raises:
-        StoredStateError: when they are not valid, or name a kind of error that is not known here.
+        StoredStateError: when they are not valid, or name a type of error that this program has not loaded.
     """
     retry = saved.get("retry")
     try:
         return ProcessOptions(
-            budget=_restored_budget(saved["limits"]),
+            budget=_restore_budget(saved["limits"]),
             memory_id=saved["memory_id"],
             max_parallel=saved["max_parallel"],
             delay=saved["delay"],
             tool_delay=saved.get("tool_delay", 0.0),
-            retry=DEFAULT_RETRIES if retry is None else _restored_retries(retry),
+            retry=DEFAULT_RETRIES if retry is None else _restore_retries(retry),
             verbosity=saved.get("verbosity"),
         )
     except ConfigurationError as error:
         raise StoredStateError(f"The snapshot holds options that are not valid: {error}") from error
 
 
-def _restored_budget(limits: dict[str, float | None]) -> Budget:
+def _restore_budget(limits: dict[str, float | None]) -> Budget:
     try:
         return TypeAdapter(Budget).validate_python(limits)
     except (ValidationError, ConfigurationError) as error:
@@ -152,10 +152,10 @@ def _restored_budget(limits: dict[str, float | None]) -> Budget:
 
 
 def check_options(options: ProcessOptions) -> None:
-    """Nothing, for options with which a process goes on elsewhere as it began.
+    """Check that a process with these options continues elsewhere as it began.
 
     Raises:
-        ConfigurationError: when one of them changes what the process does, and would be lost.
+        ConfigurationError: when an option changes what the process does, and would be lost.
     """
     if options.terminate_when is not None:
         raise ConfigurationError(
@@ -170,7 +170,7 @@ def check_options(options: ProcessOptions) -> None:
             )
 
 
-def _saved_retries(policy: ActionRetryPolicy) -> SavedRetries:
+def _save_retries(policy: ActionRetryPolicy) -> SavedRetries:
     return SavedRetries(
         attempts=policy.attempts,
         delay=policy.delay,
@@ -180,17 +180,17 @@ def _saved_retries(policy: ActionRetryPolicy) -> SavedRetries:
     )
 
 
-def _restored_retries(saved: SavedRetries) -> ActionRetryPolicy:
+def _restore_retries(saved: SavedRetries) -> ActionRetryPolicy:
     return ActionRetryPolicy(
         attempts=saved["attempts"],
         delay=saved["delay"],
         factor=saved["factor"],
         max_delay=saved["max_delay"],
-        on=tuple(_known_error(name) for name in saved["on"]),
+        on=tuple(_find_known_error(name) for name in saved["on"]),
     )
 
 
-def _known_error(name: str) -> type[Exception]:
+def _find_known_error(name: str) -> type[Exception]:
     if (found := find_error(name)) is None:
         raise StoredStateError(
             f"The snapshot says to try again after a {name}, which this program has not loaded: import its module."

@@ -17,8 +17,7 @@ from typing_extensions import TypedDict
 
 from tactician.errors import StoredStateError
 from tactician.llm import Usage
-from tactician.process.blackboard import Blackboard, Entry
-from tactician.process.objects import Rejection
+from tactician.process.blackboard import Blackboard, Entry, Rejection
 from tactician.process.options import ProcessOptions
 from tactician.process.saved_parts import SavedOptions, SavedRun, restore_history, save_history, save_options
 from tactician.process.spec import PlannedAgentSpec

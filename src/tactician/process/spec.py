@@ -12,10 +12,9 @@ from pydantic import JsonValue
 from tactician.errors import ConfigurationError
 from tactician.llm import AssistantMessage, SystemMessage, ToolResult, UserMessage, text_of
 from tactician.planning import Action, AStarPlanner, PlanningAlgorithm
-from tactician.process.blackboard import Blackboard
+from tactician.process.blackboard import Blackboard, Bound, UserInput
 from tactician.process.goals import GoalSpec
 from tactician.process.handle import ProcessHandle
-from tactician.process.objects import Bound, UserInput
 from tactician.process.operation import OperationContext
 from tactician.process.options import ActionRetryPolicy
 from tactician.process.stored_types import type_name
