@@ -85,7 +85,7 @@ def test_all_mistakes_of_one_entry_come_together() -> None:
         "entry 0: rateLimits.c: is not a number of requests per second above 0",
         'entry 0: apiVersion: is missing; azure-grok needs it, as in "2024-08-01-preview"',
         "entry 0: key: has characters that no header can carry, such as a line break",
-        "limits: rateLimits.gpt-5.5: is not one of the models; add it to them, or take the limit out",
+        'limits: rateLimits."gpt-5.5": is not one of the models; add it to them, or take the limit out',
         'list: rateLimits: is not an object; write requests per second by model, as in {"gpt-5.4": 40}',
         "format: apiFormat: openai speaks openai-chat or openai-responses",
         'no-key: key: is missing; write the key, or "${NAME}" for that of an environment variable',
@@ -213,3 +213,42 @@ def test_what_is_no_json_list_of_objects(text: str) -> None:
         parse_instances(text)
 
     assert KEY not in "".join(traceback.format_exception(raised.value))
+
+
+def test_a_variable_may_have_a_default_and_a_dollar_may_be_meant() -> None:
+    listed = entry(url="https://${HOST:-h.example}/x", models="${MODELS:-}a", key="$${KEY}", provider="openai")
+
+    (instance,) = parse_instances(json.dumps([listed]), {"KEY": "${HOST}"})
+
+    assert instance.endpoint.url == "https://h.example/x/v1/chat/completions"
+    assert (instance.models, instance.endpoint.headers) == (("a",), {"Authorization": "Bearer ${KEY}"})
+
+
+def test_what_a_variable_stands_for_is_not_looked_at_again() -> None:
+    (instance,) = parse_instances(json.dumps([entry(key="${A}")]), {"A": "${B}", "B": "b"})
+
+    assert instance.endpoint.headers == {"Authorization": "Bearer ${B}"}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[" * 100_000, "it is nested more than 128 deep"),
+        (f"[{' ' * 2_000_000}]", "it has more than 2,000,000 characters"),
+        ('[{"id": "a", "id": "b"}]', "'id' is said twice in one object"),
+        ('[{}, "x"]', "[1]: Input should be a valid object"),
+        ("{}", "Input should be a valid array"),
+    ],
+)
+def test_what_is_too_large_or_no_list(text: str, why: str) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        parse_instances(text)
+
+    assert str(raised.value) == f"LLM_INSTANCES is not valid:\n  - {why}"
+
+
+def test_of_very_many_mistakes_a_hundred_are_told() -> None:
+    found = mistakes(*({} for _ in range(200)))
+
+    assert found[0] == "entry 0: id: is missing; name the instance"
+    assert (len(found), found[-1]) == (101, "and 700 more")

@@ -290,7 +290,7 @@ class TestProblems:
     )
     def test_each_says_what_to_do_and_shows_no_key(self, responder: Responder, told: str) -> None:
         environment = {**KEYS, "BROKEN": f"{KEY}\n{KEY}"}
-        [problem] = responder.problems(environment)
+        [problem] = map(str, responder.problems(environment))
         assert told in problem
         with pytest.raises(ConfigurationError) as raised:
             responder.model("m", environment=environment)
@@ -318,7 +318,7 @@ class TestProblems:
     def test_only_enabled_providers_are_reached(self, responder: Responder, enabled: str, is_usable: bool) -> None:
         problems = responder.problems({**KEYS, "ENABLED_PROVIDERS": enabled})
         assert (not problems) == is_usable
-        assert is_usable or "ENABLED_PROVIDERS" in problems[0]
+        assert is_usable or "ENABLED_PROVIDERS" in problems[0].message
 
     def test_there_are_none_where_all_is_said(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", KEY)

@@ -107,9 +107,7 @@ CUSTOM: Mapping[str, object] = {
 
 
 def _custom(api_format: str, endpoint: str) -> Provider:
-    made = custom_provider({**CUSTOM, "apiFormat": api_format, "endpoints": {endpoint: "/gateway/chat"}})
-    assert made.provider is not None, made.problems
-    return made.provider
+    return custom_provider({**CUSTOM, "apiFormat": api_format, "endpoints": {endpoint: "/gateway/chat"}})
 
 
 _TEAM = {"x-team": "agents"}

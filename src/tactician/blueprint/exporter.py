@@ -60,7 +60,7 @@ def export_blueprint(runnable: Runnable, *, strict: bool = False) -> Blueprint:
     shared = _Shared(strict)
     found, problems = Exporter(shared).node(runnable), shared.problems
     if found is None or problems:
-        raise BlueprintError(f"{runnable.name} has no blueprint", problems, problems.left_out)
+        raise problems.error(f"{runnable.name} has no blueprint", BlueprintError)
     for one in shared.left_out:
         warnings.warn(BlueprintWarning(f"The blueprint of {runnable.name} leaves out {one}"), stacklevel=3)
     return escape_part(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
@@ -23,6 +24,7 @@ from tactician.blueprint.schema_base import (
     Seconds,
     require_field,
 )
+from tactician.errors import Problem
 from tactician.llm import (
     NO_OPTIONS,
     PROVIDERS,
@@ -101,12 +103,7 @@ class OptionsPart(Part):
 
 
 R = TypeVar("R", bound=BaseRunnable[object])
-_NAMES = {
-    "api_key_env": "apiKeyEnvVar",
-    "base_url": "baseUrl",
-    "api_format": "apiFormat",
-    "retry.": "retryPolicy.",
-}
+_NAMES = {"api_key_env": "apiKeyEnvVar", "base_url": "baseUrl", "api_format": "apiFormat", "retry": "retryPolicy"}
 DEFAULT = "default"
 """In place of a model's name: the default model of wherever the agent runs."""
 
@@ -161,16 +158,11 @@ class ModelParts:
         return replace(NO_OPTIONS, **given) if given else NO_OPTIONS
 
 
-def _tell(problem: str, builder: Builder) -> None:
+def _tell(problem: Problem, builder: Builder) -> None:
     """A problem of a responder, at its place and in the words of a blueprint."""
-    for plain, name in _NAMES.items():
-        problem = problem.replace(plain, name)
-    place, colon, message = problem.partition(": ")
-    steps = [to_camel(step) for step in place.split(".")]
-    if colon and all(map(str.isidentifier, steps)):
-        builder.problem(message, *steps)
-    else:
-        builder.problem(problem)
+    message = re.sub("api_key_env|base_url|api_format", lambda match: _NAMES[match[0]], problem.message)
+    steps = problem.path.split(".") if problem.path else ()
+    builder.problem(message, *(_NAMES.get(step, to_camel(step)) for step in steps))
 
 
 def said(part: Part | None) -> dict[str, Any]:

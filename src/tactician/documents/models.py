@@ -82,7 +82,7 @@ def validate_document(
         return validate(document.data)
     except ValidationError as error:  # an exception that holds values
         problems = explain_validation(document, error)
-    raise kind(subject, problems, problems.left_out)
+    raise problems.error(subject, kind)
 
 
 def explain_validation(document: Document, error: ValidationError) -> Problems:

@@ -16,19 +16,17 @@ class Problems:
     Lines are looked up when the mistakes are shown.
 
     Attributes:
-        count: how often a mistake was added.
         left_out: how many mistakes came after the hundredth.
     """
 
     def __init__(self, document: Document | None = None) -> None:
         """Begin with no mistakes. Those that are added without a document are in this one."""
-        self.count = 0
         self.left_out = 0
         self._document = document
         self._found: dict[tuple[int, DataPath, Problem], Document | None] = {}
 
     def __bool__(self) -> bool:
-        return self.count > 0
+        return bool(self._found)
 
     def __iter__(self) -> Iterator[Problem]:
         for (_, path, problem), document in self._found.items():
@@ -48,7 +46,6 @@ class Problems:
         """Add the mistakes of a document that was refused."""
         for problem in error.problems:
             self._keep(replace(problem, file=problem.file or file), (), None)
-        self.count += error.left_out
         self.left_out += error.left_out
 
     def check(self, subject: str, kind: type[DocumentError] = DocumentError) -> None:
@@ -58,10 +55,13 @@ class Problems:
             DocumentError: of this kind, with the mistakes.
         """
         if self:
-            raise kind(subject, tuple(self), self.left_out)
+            raise self.error(subject, kind)
+
+    def error(self, subject: str, kind: type[DocumentError] = DocumentError) -> DocumentError:
+        """Return an error with the mistakes."""
+        return kind(subject, tuple(self), self.left_out)
 
     def _keep(self, problem: Problem, path: DataPath, document: Document | None) -> None:
-        self.count += 1
         key = id(document), path, problem
         if key in self._found:
             return

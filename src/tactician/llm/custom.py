@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from pydantic import (
     AfterValidator,
     AliasGenerator,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
-    model_validator,
 )
 from pydantic.alias_generators import to_camel
 
+from tactician.documents import DocumentModel, Problems, list_mistakes
 from tactician.llm.feature_check import OnUnsupported
 from tactician.llm.model import Features
 from tactician.llm.provider import Provider
@@ -42,6 +40,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
 _BY_PLAIN_NAME = {name.replace("_", ""): name for name in KNOWN_FEATURES}
 ENDPOINTS = {"openai-chat": "chat_completions", "openai-responses": "responses", "anthropic-messages": "messages"}
 """Which of the `endpoints` each `apiFormat` posts to."""
+_WORDS = {"Input should be a valid object": "is not an object", "Field required": "is missing"}
 
 
 def _features(value: object) -> object:
@@ -77,11 +76,10 @@ def _lower(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
 
 
-class _Part(BaseModel):
+class _Part(DocumentModel):
     # A mistake must not show what was written: it may be a key.
     model_config = ConfigDict(
         extra="ignore",
-        frozen=True,
         alias_generator=AliasGenerator(to_camel),
         populate_by_name=True,
         coerce_numbers_to_str=True,
@@ -111,51 +109,24 @@ class _Spec(_Part):
     on_unsupported_feature: Annotated[OnUnsupported, BeforeValidator(_lower)] = "throw"
     model_pricing: dict[str, _Price] = Field(default_factory=dict)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _without_nulls(cls, value: object) -> object:
-        """What is null is as if it were not there."""
-        return {k: v for k, v in value.items() if v is not None} if isinstance(value, dict) else value
 
+def custom_provider(specification: object) -> Provider:
+    """Return the provider that a specification describes.
 
-@dataclass(frozen=True, slots=True)
-class SpecificationProblem:
-    """Mistake in a specification: the field, with dots, and what is wrong with it."""
-
-    field: str
-    message: str
-
-
-@dataclass(slots=True)
-class CustomProvider:
-    """A provider that is described by a specification; `problems` when that is not possible."""
-
-    provider: Provider | None = None
-    problems: list[SpecificationProblem] = field(default_factory=list)
-
-
-def custom_provider(specification: object) -> CustomProvider:
-    """The provider that a specification describes, or every mistake in it. No message holds a value."""
+    Raises:
+        DocumentError: with every mistake in it. No message holds a value.
+    """
+    problems = Problems()
     try:
         spec = _Spec.model_validate(specification)
     except ValidationError as error:
-        found = [
-            SpecificationProblem(".".join(map(str, ("custom", *one["loc"]))), _message(one["msg"]))
-            for one in error.errors(include_input=False, include_url=False)
-        ]
-        return CustomProvider(problems=found)
-    if (endpoint := ENDPOINTS[spec.api_format]) not in spec.endpoints:
-        problem = SpecificationProblem(
-            f"custom.endpoints.{endpoint}", f"is missing; the apiFormat {spec.api_format} posts to it"
-        )
-        return CustomProvider(problems=[problem])
-    return CustomProvider(_provider(spec, spec.endpoints[endpoint]))
-
-
-def _message(told: str) -> str:
-    if told.startswith("Input should be a valid dictionary"):
-        return "is not an object"
-    return "is missing" if told == "Field required" else told.removeprefix("Value error, ")
+        for path, message in list_mistakes(error).items():
+            problems.add(_WORDS.get(message, message), "custom", *path)
+    else:
+        if (endpoint := ENDPOINTS[spec.api_format]) in spec.endpoints:
+            return _provider(spec, spec.endpoints[endpoint])
+        problems.add(f"is missing; the apiFormat {spec.api_format} posts to it", "custom", "endpoints", endpoint)
+    raise problems.error("The provider is not described correctly")
 
 
 def _provider(spec: _Spec, path: str) -> Provider:

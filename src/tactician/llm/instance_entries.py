@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
-from tactician.documents import did_you_mean
+from tactician.documents import Data, Problems, Variable, did_you_mean, substitute_variables
+from tactician.errors import DocumentError
 from tactician.llm.model_profiles import BUILT_IN_PROFILES, ModelProfiles
 from tactician.llm.provider import Provider
 from tactician.llm.provider_access import UNPRINTABLE, ProviderAccess, split_url
@@ -15,12 +16,11 @@ from tactician.llm.remote import Endpoint, RemoteModel
 from tactician.llm.usage import ModelPrice
 
 KNOWN_PROVIDERS = (*PROVIDERS, "custom")
-_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 _RESERVED = ("local", "role")
 
-Raw = Mapping[str, object]
+Raw: TypeAlias = Mapping[str, Data]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,71 +65,77 @@ class Instance:
 
 
 class Mistakes:
-    """Every mistake of all entries, each with its instance and field."""
+    """The mistakes in one entry of the list, each with the instance and the field."""
 
-    def __init__(self) -> None:
-        self.found: list[str] = []
-        self.ids: list[str] = []
-        self._instance = ""
-        self._unset: set[str] = set()
+    def __init__(self, problems: Problems, entry: Raw, place: int) -> None:
+        self.count = 0
+        self._problems = problems
+        self._label = id_of(entry) or f"entry {place}"
+        self._unset: set[str | int] = set()
 
-    def at(self, identity: object, place: int) -> None:
-        """From here on, mistakes are those of this instance."""
-        named = identity.strip() if isinstance(identity, str) else ""
-        self._instance = named or f"entry {place}"
-        self._unset.clear()
+    def add(self, message: str, *path: str | int) -> None:
+        """Add a mistake in a field; where the field lacks a variable, that is said already."""
+        if path[0] not in self._unset:
+            self._problems.add(message, *path, file=self._label)
+            self.count += 1
 
-    def add(self, name: str, message: str) -> None:
-        """A mistake in a field of the instance; nothing, where it lacks a variable and cannot be right."""
-        if name.partition(".")[0] not in self._unset:
-            self.found.append(f"{self._instance}: {name}: {message}")
+    def include(self, error: DocumentError, field: str) -> None:
+        """Add the mistakes in what a field holds."""
+        if field not in self._unset:
+            self._problems.include(error, self._label)
+            self.count += 1
 
-    def add_unset(self, name: str, variable: str) -> None:
-        """An environment variable that a field of the instance needs."""
-        self.found.append(
-            f"{self._instance}: {name}: the environment variable {variable} is not set; set it, or write the value"
-        )
-        self._unset.add(name.partition(".")[0])
+    def add_unset(self, variable: str, *path: str | int) -> None:
+        """Add an environment variable that a field needs."""
+        message = f"the environment variable {variable} is not set; set it, or write the value"
+        self._problems.add(message, *path, file=self._label)
+        self._unset.add(path[0])
+        self.count += 1
+
+
+def id_of(entry: Raw) -> str:
+    """Return the id of the instance; empty when there is none."""
+    return identity.strip() if isinstance(identity := entry.get("id"), str) else ""
 
 
 def is_wanted(raw: Raw, environment: Mapping[str, str], providers: frozenset[str] | None, mistakes: Mistakes) -> bool:
-    """Whether the entry is enabled, and so is its provider."""
-    enabled = resolved({"enabled": raw.get("enabled", True)}, environment, Mistakes())["enabled"]
+    """Tell whether the entry is enabled, and so is its provider."""
+    enabled = resolve_variables(raw.get("enabled", True), environment)
     if isinstance(enabled, str):
         enabled = _TRUTHS.get(enabled.strip().lower(), enabled)
     if not isinstance(enabled, bool):
-        mistakes.add("enabled", "is neither true nor false")
+        mistakes.add("is neither true nor false", "enabled")
         return True
-    provider = resolved({"provider": raw.get("provider")}, environment, Mistakes())["provider"]
+    provider = resolve_variables(raw.get("provider"), environment)
     return enabled and (providers is None or not isinstance(provider, str) or provider.strip().lower() in providers)
 
 
-def resolved(raw: Raw, environment: Mapping[str, str], mistakes: Mistakes) -> dict[str, object]:
-    """The entry with environment variables in the place of `${NAME}`, in every value."""
+def resolve_variables(
+    value: Data, environment: Mapping[str, str], mistakes: Mistakes | None = None, *path: str | int
+) -> Data:
+    """Return data with environment variables in the place of `${NAME}`, in every value."""
 
-    def resolve(value: object, place: str) -> object:
-        if isinstance(value, dict):
-            return {key: resolve(inner, f"{place}.{key}") for key, inner in value.items()}
-        if isinstance(value, list):
-            return [resolve(inner, place) for inner in value]
-        if not isinstance(value, str):
-            return value
-        for name in _REFERENCE.findall(value):
-            if not environment.get(name):
-                mistakes.add_unset(place, name)
-        return _REFERENCE.sub(lambda match: environment.get(match[1], ""), value)
+    def replace_variable(variable: Variable) -> str:
+        if not variable.name:
+            return variable.text
+        if found := environment.get(variable.name):
+            return found
+        if variable.default is None and mistakes is not None:
+            mistakes.add_unset(variable.name, *path)
+        return variable.default or ""
 
-    return {name: resolve(value, name) for name, value in raw.items()}
+    if isinstance(value, dict):
+        return {name: resolve_variables(one, environment, mistakes, *path, name) for name, one in value.items()}
+    if isinstance(value, list):
+        return [resolve_variables(one, environment, mistakes, *path, place) for place, one in enumerate(value)]
+    return substitute_variables(value, replace_variable) if isinstance(value, str) else value
 
 
 def read_entry(raw: Raw, mistakes: Mistakes) -> Instance | None:
     """Return the instance, or `None` when something is wrong with it."""
-    before = len(mistakes.found)
     identity = _text(raw, "id", mistakes, "name the instance")
     if identity in _RESERVED:
-        mistakes.add("id", f'"{identity}:..." names something else already; give the instance another id')
-    if identity:
-        mistakes.ids.append(identity)
+        mistakes.add(f'"{identity}:..." names something else already; give the instance another id', "id")
     url = _url(raw, mistakes)
     models = _models(raw, mistakes)
     limits = _rate_limits(raw, models, mistakes)
@@ -139,7 +145,7 @@ def read_entry(raw: Raw, mistakes: Mistakes) -> Instance | None:
         return None
     version = _api_version(raw, provider, mistakes)
     key = _key(raw, provider, url, mistakes)
-    if len(mistakes.found) > before:
+    if mistakes.count:
         return None
     return Instance(ProviderAccess(provider, key, url, identity, version), models, limits)
 
@@ -148,9 +154,9 @@ def _text(raw: Raw, name: str, mistakes: Mistakes, remedy: str) -> str:
     """A text that has to be there; empty when it is not."""
     value = raw.get(name)
     if value is None or value == "":
-        mistakes.add(name, f"is missing; {remedy}")
+        mistakes.add(f"is missing; {remedy}", name)
     elif not isinstance(value, str):
-        mistakes.add(name, f"is not a text; {remedy}")
+        mistakes.add(f"is not a text; {remedy}", name)
     else:
         return value.strip()
     return ""
@@ -159,35 +165,35 @@ def _text(raw: Raw, name: str, mistakes: Mistakes, remedy: str) -> str:
 def _url(raw: Raw, mistakes: Mistakes) -> str:
     url = _text(raw, "url", mistakes, 'name the address, as in "https://api.openai.com"')
     if url and split_url(url) is None:
-        mistakes.add("url", 'is not a URL; it begins with "https://" or "http://" and a host')
+        mistakes.add('is not a URL; it begins with "https://" or "http://" and a host', "url")
     return url
 
 
 def _models(raw: Raw, mistakes: Mistakes) -> tuple[str, ...]:
     value = raw.get("models")
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
-        value = ",".join(value)
+        value = ",".join(map(str, value))
     if value is not None and not isinstance(value, str):
-        mistakes.add("models", "is not a text; name the models, separated by commas")
+        mistakes.add("is not a text; name the models, separated by commas", "models")
         return ()
     models = tuple(dict.fromkeys(one.strip() for one in (value or "").split(",") if one.strip()))
     if not models:
-        mistakes.add("models", "is empty; name at least one, separated by commas")
+        mistakes.add("is empty; name at least one, separated by commas", "models")
     return models
 
 
 def _rate_limits(raw: Raw, models: tuple[str, ...], mistakes: Mistakes) -> dict[str, float]:
     value = raw.get("rateLimits") or {}
     if not isinstance(value, dict):
-        mistakes.add("rateLimits", 'is not an object; write requests per second by model, as in {"gpt-5.4": 40}')
+        mistakes.add('is not an object; write requests per second by model, as in {"gpt-5.4": 40}', "rateLimits")
         return {}
     limits = {}
     for model, limit in value.items():
         number = _number(limit)
         if number is None or not 0 < number < float("inf"):
-            mistakes.add(f"rateLimits.{model}", "is not a number of requests per second above 0")
+            mistakes.add("is not a number of requests per second above 0", "rateLimits", model)
         elif models and model not in (*models, "*"):
-            mistakes.add(f"rateLimits.{model}", "is not one of the models; add it to them, or take the limit out")
+            mistakes.add("is not one of the models; add it to them, or take the limit out", "rateLimits", model)
         else:
             limits[model] = number
     return limits
@@ -206,7 +212,7 @@ def _provider(raw: Raw, mistakes: Mistakes) -> Provider | None:
         return _custom(raw, mistakes)
     if name and name not in PROVIDERS:
         hint = did_you_mean(name, KNOWN_PROVIDERS)
-        mistakes.add("provider", f"there is no {name!r}; known are {', '.join(KNOWN_PROVIDERS)}.{hint}")
+        mistakes.add(f"there is no {name!r}; known are {', '.join(KNOWN_PROVIDERS)}.{hint}", "provider")
     provider = PROVIDERS.get(name)
     return provider if provider is None or raw.get("apiFormat") is None else _in_format(raw, provider, mistakes)
 
@@ -216,21 +222,22 @@ def _in_format(raw: Raw, provider: Provider, mistakes: Mistakes) -> Provider:
     spoken = {one.wire.name: one for one in (provider.elsewhere, provider) if one is not None}
     name = raw["apiFormat"]
     if not isinstance(name, str) or name not in spoken:
-        mistakes.add("apiFormat", f"{provider.name} speaks {' or '.join(spoken)}")
+        mistakes.add(f"{provider.name} speaks {' or '.join(spoken)}", "apiFormat")
         return provider
     return replace(provider, **{n: getattr(spoken[name], n) for n in ("wire", "path", "dialect")}, elsewhere=None)
 
 
 def _custom(raw: Raw, mistakes: Mistakes) -> Provider | None:
     if raw.get("custom") is None:
-        mistakes.add("custom", "is missing; describe the provider: apiFormat, auth and endpoints")
+        mistakes.add("is missing; describe the provider: apiFormat, auth and endpoints", "custom")
         return None
     from tactician.llm.custom import custom_provider  # its pydantic models take a while to build
 
-    made = custom_provider(raw["custom"])
-    for problem in made.problems:
-        mistakes.add(problem.field, problem.message)
-    return made.provider
+    try:
+        return custom_provider(raw["custom"])
+    except DocumentError as error:
+        mistakes.include(error, "custom")
+        return None
 
 
 def _api_version(raw: Raw, provider: Provider, mistakes: Mistakes) -> str | None:
@@ -243,13 +250,13 @@ def _api_version(raw: Raw, provider: Provider, mistakes: Mistakes) -> str | None
 def _key(raw: Raw, provider: Provider | None, url: str, mistakes: Mistakes) -> str | None:
     value = raw.get("key")
     if value is not None and not isinstance(value, str):
-        mistakes.add("key", 'is not a text; write the key, or "${NAME}" for that of an environment variable')
+        mistakes.add('is not a text; write the key, or "${NAME}" for that of an environment variable', "key")
         return None
     key = (value or "").strip()
     if UNPRINTABLE.search(key):
-        mistakes.add("key", "has characters that no header can carry, such as a line break")
+        mistakes.add("has characters that no header can carry, such as a line break", "key")
     if not key and provider is not None and _needs_key(provider, url):
-        mistakes.add("key", 'is missing; write the key, or "${NAME}" for that of an environment variable')
+        mistakes.add('is missing; write the key, or "${NAME}" for that of an environment variable', "key")
     return key or None
 
 

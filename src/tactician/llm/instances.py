@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import cast
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
-from tactician.errors import ConfigurationError, in_lines
-from tactician.llm.instance_entries import KNOWN_PROVIDERS, Instance, Mistakes, is_wanted, read_entry, resolved
+from tactician.documents import Data, Document, Problems, read_document, validate_document
+from tactician.errors import DocumentError
+from tactician.llm.instance_entries import (
+    KNOWN_PROVIDERS,
+    Instance,
+    Mistakes,
+    id_of,
+    is_wanted,
+    read_entry,
+    resolve_variables,
+)
 from tactician.llm.model_profiles import BUILT_IN_PROFILES, ModelProfiles
 from tactician.llm.provider_access import INSTANCES_VARIABLE, PROVIDERS_VARIABLE, enabled_providers
 from tactician.llm.usage import NO_PRICES, ModelPrice
+
+_SUBJECT = f"{INSTANCES_VARIABLE} is not valid"
 
 
 def parse_instances(
@@ -28,42 +40,29 @@ def parse_instances(
     Raises:
         ConfigurationError: with every mistake in the list. No message holds a key.
     """
-    mistakes = Mistakes()
-    providers = enabled_providers(environment)
-    mistakes.found += [
-        f"{PROVIDERS_VARIABLE}: there is no provider {name!r}; known are {', '.join(KNOWN_PROVIDERS)}"
-        for name in sorted((providers or frozenset()) - {*KNOWN_PROVIDERS})
-    ]
+    problems, providers = Problems(), enabled_providers(environment)
+    for name in sorted((providers or frozenset()) - {*KNOWN_PROVIDERS}):
+        message = f"there is no provider {name!r}; known are {', '.join(KNOWN_PROVIDERS)}"
+        problems.add(message, file=PROVIDERS_VARIABLE)
     instances: list[Instance] = []
-    for place, raw in enumerate(_listed(text)):
-        mistakes.at(raw.get("id"), place)
+    ids: list[str] = []
+    for place, raw in enumerate(_list_entries(text)):
+        mistakes = Mistakes(problems, raw, place)
         if is_wanted(raw, environment, providers, mistakes):
-            instance = read_entry(resolved(raw, environment, mistakes), mistakes)
-            if instance is not None:
+            entry = {name: resolve_variables(value, environment, mistakes, name) for name, value in raw.items()}
+            ids.append(id_of(entry))
+            if (instance := read_entry(entry, mistakes)) is not None:
                 instances.append(replace(instance, profiles=profiles, prices=prices))
-    mistakes.found += _duplicates(mistakes.ids)
-    if mistakes.found:
-        raise _invalid(mistakes.found)
+    for name in sorted({one for one in ids if one and ids.count(one) > 1}):
+        problems.add("is used twice; every instance needs its own", "id", file=name)
+    problems.check(_SUBJECT)
     return tuple(instances)
 
 
-def _listed(text: str) -> Sequence[Mapping[str, object]]:
+def _list_entries(text: str) -> list[dict[str, Data]]:
     try:
-        return TypeAdapter(list[dict[str, object]]).validate_json(text)
-    except ValidationError as error:
-        told = error.errors(include_input=False, include_url=False)
-        places = (".".join(map(str, one["loc"])) for one in told)
-        listed = [
-            f"{f'entry {place}' if place else 'the value'}: {one['msg']}; a JSON list of objects is needed"
-            for place, one in zip(places, told, strict=True)
-        ]
-        raise _invalid(listed) from None
-
-
-def _duplicates(ids: Sequence[str]) -> list[str]:
-    twice = sorted({one for one in ids if ids.count(one) > 1})
-    return [f"{one}: id: is used twice; every instance needs its own" for one in twice]
-
-
-def _invalid(problems: Sequence[str]) -> ConfigurationError:
-    return ConfigurationError(f"{INSTANCES_VARIABLE} is not valid:{in_lines(problems)}")
+        data = read_document(text, "json").data
+    except DocumentError as error:
+        raise DocumentError(_SUBJECT, error.problems) from None
+    validate = TypeAdapter(list[dict[str, object]]).validate_python
+    return cast("list[dict[str, Data]]", validate_document(Document(data), validate, _SUBJECT))

@@ -17,15 +17,14 @@ from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import Any, get_type_hints
 
-from tactician.errors import ConfigurationError, in_lines
+from pydantic import TypeAdapter, ValidationError
+
+from tactician.documents import Problems, list_mistakes
 from tactician.llm.built_in_profiles import KNOWN
 from tactician.llm.model import Features
 from tactician.llm.wire import Dialect
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 _FEATURES = frozenset(one.name for one in fields(Features))
 _DIALECT = frozenset(one.name for one in fields(Dialect))
@@ -109,43 +108,33 @@ def _profile(table: Mapping[str, object]) -> ModelProfile:
 
 
 def _check(profiles: Iterable[ModelProfile]) -> tuple[ModelProfile, ...]:
-    problems: list[str] = []
+    problems = Problems()
     checked = tuple(
         replace(profile, values=_values(profile, f"fact {place} ({profile.match or 'without match'})", problems))
         for place, profile in enumerate(profiles, 1)
     )
-    if problems:
-        raise ConfigurationError(f"The facts about models are not valid:{in_lines(problems)}")
+    problems.check("The facts about models are not valid")
     return checked
 
 
-def _values(profile: ModelProfile, place: str, problems: list[str]) -> dict[str, object]:
+def _values(profile: ModelProfile, place: str, problems: Problems) -> dict[str, object]:
     values: dict[str, object] = {}
     if not profile.match:
-        problems.append(f'{place}: match: name the models, as in match = "my-model*"')
+        problems.add('name the models, as in match = "my-model*"', "match", file=place)
     for name, value in profile.values.items():
         if name not in _FEATURES | _DIALECT:
-            problems.append(
-                f"{place}: {name}: there is no such fact; known are {', '.join(sorted(_FEATURES | _DIALECT))}"
-            )
+            known = ", ".join(sorted(_FEATURES | _DIALECT))
+            problems.add(f"there is no such fact; known are {known}", name, file=place)
             continue
         try:
             values[name] = _adapter(name).validate_python(value)
-        except ValueError as error:
-            problems.append(f"{place}: {name}: {_reason(error)}")
+        except ValidationError as error:
+            problems.add(next(iter(list_mistakes(error).values())), name, file=place)
     return values
-
-
-def _reason(error: ValueError) -> str:
-    from pydantic import ValidationError
-
-    return error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
 
 
 @cache
 def _adapter(name: str) -> TypeAdapter[object]:
-    from pydantic import TypeAdapter
-
     hints = {**get_type_hints(Features), **get_type_hints(Dialect)}
     return TypeAdapter(hints[name])
 

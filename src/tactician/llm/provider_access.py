@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, get_args
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from tactician.documents import did_you_mean
+from tactician.documents import Problems, did_you_mean
 from tactician.errors import ConfigurationError, UnsupportedFeatureError
 from tactician.llm.model_profiles import BUILT_IN_PROFILES, ModelProfiles
 from tactician.llm.provider import Provider, joined
@@ -156,20 +156,20 @@ def access_from_environment(name: str, model: str, environment: Mapping[str, str
 
 
 def access_by_name(
-    given: str, variable: str | None, environment: Mapping[str, str], problems: list[str]
+    given: str, variable: str | None, environment: Mapping[str, str], problems: Problems
 ) -> ProviderAccess | None:
     """Return the access to a provider by the name that it has in files, such as `OPEN_ROUTER`, or add the problems."""
     if (provider := _NAMED.get(_plain(given))) is None:
         hint = did_you_mean(given.upper(), _SPELLED)
-        problems.append(f"provider: there is no {given!r}; known are {', '.join(_SPELLED)}.{hint}")
+        problems.add(f"there is no {given!r}; known are {', '.join(_SPELLED)}.{hint}", "provider")
         return None
     base_url = find_base_url(provider.name, environment)
     if provider.base_url is None and base_url is None:
-        problems.append(
-            f"provider: {given} has no address of its own; name the one of your resource as base_url instead"
+        problems.add(
+            f"{given} has no address of its own; name the one of your resource as base_url instead", "provider"
         )
     if provider.sends_api_version:
-        problems.append(f"provider: {given} needs an API version, which only instances of LLM_INSTANCES have")
+        problems.add(f"{given} needs an API version, which only instances of LLM_INSTANCES have", "provider")
     _check_enabled(provider.name, environment, problems)
     needs_key = provider.base_url is None or (provider.key_variable is not None and base_url is None)
     return ProviderAccess(
@@ -178,17 +178,17 @@ def access_by_name(
 
 
 def access_by_url(
-    base_url: str, spoken: str, variable: str | None, environment: Mapping[str, str], problems: list[str]
+    base_url: str, spoken: str, variable: str | None, environment: Mapping[str, str], problems: Problems
 ) -> ProviderAccess | None:
     """Return the access to a base URL in a wire format, or add the problems. No problem shows the URL."""
     if spoken not in get_args(ApiFormat):
-        problems.append(f"api_format: there is no {spoken!r}; known are {', '.join(get_args(ApiFormat))}")
+        problems.add(f"there is no {spoken!r}; known are {', '.join(get_args(ApiFormat))}", "api_format")
         return None
     if (parts := split_url(base_url := base_url.strip())) is None:
-        problems.append('base_url: is not a URL; it begins with "https://" or "http://" and a host')
+        problems.add('is not a URL; it begins with "https://" or "http://" and a host', "base_url")
         return None
     if parts.username is not None:
-        problems.append("base_url: has a user or a password in it; name the variable of the key in api_key_env instead")
+        problems.add("has a user or a password in it; name the variable of the key in api_key_env instead", "base_url")
     host = parts.hostname or ""
     is_azure = _AZURE.search(host) is not None
     provider = _provider_at(base_url, spoken, is_azure)
@@ -238,25 +238,25 @@ def _path(given: str, own: str) -> str:
     return joined(given or ("/v1" if last == own else ""), own)
 
 
-def _check_enabled(name: str, environment: Mapping[str, str], problems: list[str]) -> None:
+def _check_enabled(name: str, environment: Mapping[str, str], problems: Problems) -> None:
     if not is_enabled(name, environment):
-        problems.append(f"{name} is not among the providers that {PROVIDERS_VARIABLE} names")
+        problems.add(f"{name} is not among the providers that {PROVIDERS_VARIABLE} names")
 
 
 def _read_key(
-    named: str | None, usual: str | None, is_needed: bool, environment: Mapping[str, str], problems: list[str]
+    named: str | None, usual: str | None, is_needed: bool, environment: Mapping[str, str], problems: Problems
 ) -> str | None:
     """Return the value of the named variable, else of the provider's own. A text that is not a name is never shown."""
     if named is not None and not _VARIABLE.fullmatch(named):
-        problems.append("api_key_env: is not the name of an environment variable; the key itself does not belong here")
+        problems.add("is not the name of an environment variable; the key itself does not belong here", "api_key_env")
         return None
     if (variable := named or usual) is None:
         if is_needed:
-            problems.append("api_key_env: is missing; name the environment variable that holds the key")
+            problems.add("is missing; name the environment variable that holds the key", "api_key_env")
         return None
     key = environment.get(variable, "").strip()
     if not key and (named is not None or is_needed):
-        problems.append(f"api_key_env: the environment variable {variable} is not set; set it to your key")
+        problems.add(f"the environment variable {variable} is not set; set it to your key", "api_key_env")
     if UNPRINTABLE.search(key):
-        problems.append(f"api_key_env: {variable} has characters that no header can carry, such as a line break")
+        problems.add(f"{variable} has characters that no header can carry, such as a line break", "api_key_env")
     return key or None

@@ -9,7 +9,8 @@ from functools import cached_property
 from urllib.parse import urlsplit
 
 from tactician.clock import SYSTEM_CLOCK, Clock
-from tactician.errors import ConfigurationError, in_lines
+from tactician.documents import Problems
+from tactician.errors import Problem
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.options import NO_OPTIONS, LlmOptions, TraceMetadata
 from tactician.llm.provider_access import ApiFormat, ProviderAccess, access_by_name, access_by_url
@@ -41,16 +42,16 @@ class RetrySettings:
     multiplier: float = 2.0
     retryable_status_codes: tuple[int, ...] = (429, 500, 502, 503, 504, 529)
 
-    def problems(self) -> list[str]:
-        """What is wrong with the numbers."""
+    def problems(self) -> list[Problem]:
+        """Return what is wrong with the numbers."""
         checks = (
-            (self.max_retries >= 0, "max_retries: has to be 0 or more"),
-            (self.initial_delay_ms >= 0, "initial_delay_ms: has to be 0 or more"),
-            (self.max_delay_ms >= self.initial_delay_ms, "max_delay_ms: has to be initial_delay_ms or more"),
-            (1 <= self.multiplier <= 1000, "multiplier: has to be from 1 to 1000"),
-            (all(300 <= one <= 599 for one in self.retryable_status_codes), "retryable_status_codes: are 300 to 599"),
+            (self.max_retries >= 0, "max_retries", "has to be 0 or more"),
+            (self.initial_delay_ms >= 0, "initial_delay_ms", "has to be 0 or more"),
+            (self.max_delay_ms >= self.initial_delay_ms, "max_delay_ms", "has to be initial_delay_ms or more"),
+            (1 <= self.multiplier <= 1000, "multiplier", "has to be from 1 to 1000"),
+            (all(300 <= one <= 599 for one in self.retryable_status_codes), "retryable_status_codes", "are 300 to 599"),
         )
-        return [problem for holds, problem in checks if not holds]
+        return [Problem(name, message) for holds, name, message in checks if not holds]
 
     def policy(self) -> ModelRetryPolicy:
         """The same as a router has it. A call may take as long as all that together does."""
@@ -108,9 +109,9 @@ class Responder:
         except ValueError:
             return ""
 
-    def problems(self, environment: Mapping[str, str] = os.environ) -> list[str]:
-        """What keeps it from being used here, each with its field and what to do. None of them shows a key."""
-        return self._find_access(environment)[1]
+    def problems(self, environment: Mapping[str, str] = os.environ) -> list[Problem]:
+        """Return what keeps it from being used here, each with its field and what to do. None of them shows a key."""
+        return [*self._find_access(environment)[1]]
 
     def model(
         self,
@@ -133,24 +134,26 @@ class Responder:
         """
         access, problems = self._find_access(environment)
         if not name:
-            problems.append("model: is missing; name the model as the provider does")
-        if problems or access is None:
-            subject = f"The responder {self.label!r} of the model {name!r}"
-            raise ConfigurationError(f"{subject} cannot be used:{in_lines(problems)}")
+            problems.add("is missing; name the model as the provider does", "model")
+        problems.check(f"The responder {self.label!r} of the model {name!r} cannot be used")
+        assert access is not None
         return RespondedModel(self, name, options, access, clock)
 
-    def _find_access(self, environment: Mapping[str, str]) -> tuple[ProviderAccess | None, list[str]]:
-        problems = [f"retry.{one}" for one in self.retry.problems()] if self.retry is not None else []
+    def _find_access(self, environment: Mapping[str, str]) -> tuple[ProviderAccess | None, Problems]:
+        problems = Problems()
+        for one in () if self.retry is None else self.retry.problems():
+            problems.add(one.message, "retry", one.path)
         provider, base_url = self.provider, self.base_url
         if provider and not base_url:
             if self.api_format is not None:
-                problems.append(f"api_format: goes with base_url; {provider} speaks its own format")
+                problems.add(f"goes with base_url; {provider} speaks its own format", "api_format")
             return access_by_name(provider, self.api_key_env, environment, problems), problems
         if base_url and not provider:
             spoken = self.api_format or "openai-responses"
             return access_by_url(base_url, spoken, self.api_key_env, environment, problems), problems
         both = "there are both; leave one out" if provider else "there is neither; name one of them"
-        return None, [*problems, f"provider or base_url: {both}"]
+        problems.add(f"provider or base_url: {both}")
+        return None, problems
 
 
 class RespondedModel:
