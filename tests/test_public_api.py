@@ -39,7 +39,7 @@ PUBLIC = {
     "tactician.cli": "main",
     "tactician.conversation": """
         Chain CompactToolResults ContextStrategy ContextSummarized Conversation ConversationStore ESTIMATE
-        MemoryConversations Messages SlidingWindow SqliteConversations Summarization TextCounter TokenCounter
+        Messages SlidingWindow Summarization TextCounter TokenCounter
         Window chain counter_for mended
     """,
     "tactician.events": """
@@ -61,7 +61,10 @@ PUBLIC = {
         Templates default_templates prompt_providers references_in rendered template_text variables_of
     """,
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
-    "tactician.stores": "SqlRunStore SqliteProcessStore",
+    "tactician.stores": """
+        AT_ONCE Body DocumentStore Lease MemoryStore PostgresStore SqliteStore StoredDocument SupportsJson open_store
+        store_path translate_json_errors
+    """,
     "tactician.testing": "FakeClock FakeContext ScriptError ScriptedModel Step ToolCall When",
 }
 

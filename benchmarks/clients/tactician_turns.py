@@ -32,7 +32,7 @@ from tactician import (
 )
 from tactician.conversation import SlidingWindow
 from tactician.llm import AssistantMessage, Delta, Features, ModelRequest, ModelResponse, Responder, Text, ToolCall
-from tactician.stores import SqliteProcessStore
+from tactician.stores import SqliteStore
 
 RUNS = 500
 TURNS = 20
@@ -185,7 +185,7 @@ async def tick() -> float:
 
 async def kept_tick() -> float:
     with TemporaryDirectory() as folder:
-        store = SqliteProcessStore(Path(folder) / "runs.db")
+        store = SqliteStore(Path(folder) / "runs.db")
         try:
             return await tick_of(Platform(models=InstantModel(0), store=store))
         finally:

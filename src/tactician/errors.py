@@ -179,6 +179,10 @@ class RunNotFoundError(TacticianError):
     """No run with this id waits in the store."""
 
 
+class DocumentConflictError(TacticianError):
+    """Somebody else has added, changed or deleted the document in the store; nothing was saved."""
+
+
 class RunConflictError(TacticianError):
     """Somebody else has changed the record of a run, or has taken the run up."""
 

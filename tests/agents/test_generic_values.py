@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from tactician import Platform, UserInput, achieves_goal, action, ask_human, planned_agent
 from tactician.process import ProcessStatus
-from tactician.runs import MemoryRuns
+from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 from tests.agents.running import started
 from tests.agents.test_mistakes import Correct, problems_of
@@ -51,7 +51,7 @@ class Packer:
 
 
 async def test_a_generic_data_class_comes_back_from_a_store_with_what_is_inside() -> None:
-    store = MemoryRuns()
+    store = MemoryStore()
     process = await Platform(ScriptedModel(), store=store).register(Packer()).start("Packer", "Kermit")
     assert process.status is ProcessStatus.WAITING, process.failure
 

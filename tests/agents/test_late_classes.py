@@ -21,7 +21,7 @@ from tactician import (
 from tactician.agents import PlannedAgent, combined_spec
 from tactician.errors import AgentNotFoundError, DeclarationError
 from tactician.process import PlannedAgentSpec
-from tactician.runs import MemoryRuns
+from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 from tests.agents.running import started, steps
 
@@ -207,7 +207,7 @@ async def test_a_class_that_is_defined_again_replaces_the_older_one() -> None:
 
 
 async def test_a_process_that_has_entered_a_late_state_goes_on_elsewhere() -> None:
-    stage, store = base_state(), MemoryRuns()
+    stage, store = base_state(), MemoryStore()
     agent = agent_over(stage)
     platform = Platform(ScriptedModel(), store=store).register(agent)
     process = await platform.start("Entering", "x")

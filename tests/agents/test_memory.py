@@ -6,7 +6,8 @@ import gc
 import tracemalloc
 
 from tactician import Agent, RunContext, tool
-from tactician.runs import MemoryRuns
+from tactician.runs import RunStore
+from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
 
 KIBIBYTE = 1024
@@ -38,7 +39,7 @@ def test_an_idle_agent_takes_at_most_4_kibibytes() -> None:
 
 
 async def test_a_waiting_run_takes_no_more_than_its_json() -> None:
-    store = MemoryRuns()
+    store = MemoryStore()
     agent = Agent("Clerk", tools=[pay])
 
     async def wait(number: int) -> None:
@@ -54,6 +55,6 @@ async def test_a_waiting_run_takes_no_more_than_its_json() -> None:
         each = (traced() - before) / SEVERAL
     finally:
         tracemalloc.stop()
-    sizes = [len(record.state) for record in await store.records(statuses=["waiting"])]
+    sizes = [len(record.state) for record in await RunStore(store).find(statuses=["waiting"])]
 
     assert each <= max(sizes) + KIBIBYTE, "its JSON, and the record around it"

@@ -16,7 +16,8 @@ from tactician import (
 )
 from tactician.agents import PlannedAgent
 from tactician.process import OperationContext, ask_human
-from tactician.runs import MemoryRuns, RunStatus
+from tactician.runs import RunStatus
+from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
 
 
@@ -47,12 +48,12 @@ class Clerk:
         return Letter(f"{draft.text}, signed {await ask_human(str, f'Sign {draft.text}?')}")
 
 
-def over(model: ScriptedModel, store: MemoryRuns) -> RunContext:
+def over(model: ScriptedModel, store: MemoryStore) -> RunContext:
     return RunContext.over(model, store=store)
 
 
 async def test_by_itself_it_waits_and_goes_on_elsewhere() -> None:
-    store, first, second = MemoryRuns(), Clerk(), Clerk()
+    store, first, second = MemoryStore(), Clerk(), Clerk()
     waiting = await PlannedAgent(first).run("frogs", context=over(ScriptedModel(), store))
     assert waiting.status is RunStatus.WAITING
     (request,) = waiting.pending
@@ -68,7 +69,7 @@ async def test_by_itself_it_waits_and_goes_on_elsewhere() -> None:
 
 
 async def test_as_a_worker() -> None:
-    store = MemoryRuns()
+    store = MemoryStore()
     model = ScriptedModel(ToolCall("invoke_clerk", request="frogs"), "The letter is ready.")
     team = SupervisorAgent("Office", workers={"writes letters": PlannedAgent(Clerk())})
     waiting = await team.run("write to the frogs", context=over(model, store))
@@ -83,7 +84,7 @@ async def test_as_a_worker() -> None:
 
 
 async def test_one_member_waits_while_others_have_ended() -> None:
-    store = MemoryRuns()
+    store = MemoryStore()
     model = ScriptedModel("I have an opinion")
     panel = ParallelAgents("Panel", [Agent("Critic"), PlannedAgent(Clerk())])
     waiting = await panel.run("frogs", context=over(model, store))
@@ -109,7 +110,7 @@ async def test_one_that_has_ended_gives_its_result_again_while_another_waits() -
             self.runs += 1
             return Draft("quick")
 
-    store, quick = MemoryRuns(), Quick()
+    store, quick = MemoryStore(), Quick()
     panel = ParallelAgents("Panel", [PlannedAgent(quick), PlannedAgent(Clerk())])
     waiting = await panel.run("frogs", context=over(ScriptedModel(), store))
 

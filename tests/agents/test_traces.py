@@ -28,7 +28,8 @@ from tactician import (
 from tactician.agents import BaseRunnable
 from tactician.conversation import Summarization
 from tactician.llm import LlmOptions, ModelRequest, Responder, TraceMetadata, UserMessage
-from tactician.runs import MemoryRuns, RunStatus
+from tactician.runs import RunStatus
+from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
 from tests.support.chat_server import ChatServer
 from tests.support.voices import VOICES, Saying, says
@@ -103,7 +104,7 @@ class TestOneAgent:
         model = ScriptedModel(ToolCall("pay"), "done")
         agent = Agent("A", tools=[pay])
         agent.trace = named("mine")
-        surroundings = RunContext.over(context(model).models, store=MemoryRuns())
+        surroundings = RunContext.over(context(model).models, store=MemoryStore())
         waiting = await agent.run("x", context=surroundings)
         assert waiting.status is RunStatus.WAITING
         responses = {waiting.pending[0].id: approve()}

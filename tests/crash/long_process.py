@@ -13,7 +13,7 @@ from pydantic import BaseModel, create_model
 from tactician import Platform, UserInput, achieves_goal, action, planned_agent
 from tactician.platform import Worker
 from tactician.process import OperationContext
-from tactician.stores import SqlRunStore
+from tactician.stores import open_store
 from tactician.testing import ScriptedModel
 
 ACTIONS = 30
@@ -60,7 +60,7 @@ def long_agent(log: str) -> object:
 
 
 async def work(url: str, log: str) -> None:
-    store = SqlRunStore(url)
+    store = open_store(url)
     platform = Platform(models=ScriptedModel(), store=store).register(long_agent(log))
     try:
         await Worker(platform, lease=LEASE, poll=0.02).run()

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from tactician import Platform
-from tactician.stores import SqlRunStore
+from tactician.runs import RunStore
+from tactician.stores import open_store
 from tactician.testing import ScriptedModel
 from tests.crash.fleet import Fleet, Traces
 from tests.crash.long_process import ACTIONS, LEASE, STAGES, long_agent
@@ -34,7 +35,7 @@ class Site:
     def __init__(self, url: str, log: Path) -> None:
         self.traces = Traces(log)
         self.fleet = Fleet(url, log)
-        self.store = SqlRunStore(url)
+        self.store = open_store(url)
         self._platform = Platform(models=ScriptedModel(), store=self.store).register(long_agent(str(log)))
         self._ids: list[str] = []
 
@@ -46,7 +47,7 @@ class Site:
     async def ended(self) -> None:
         """Returns when all processes have ended."""
         async with asyncio.timeout(LONGEST):
-            while any(one.status != "completed" for one in await self.store.records()):  # noqa: ASYNC110 - by others
+            while any(one.status != "completed" for one in await RunStore(self.store).find()):  # noqa: ASYNC110 - by others
                 await asyncio.sleep(0.05)
 
     async def check(self, interruptions: int) -> None:

@@ -11,7 +11,8 @@ from tactician import Platform, ProcessStatus, UserInput, achieves_goal, action,
 from tactician.errors import StoreError
 from tactician.platform import Worker
 from tactician.process import OperationContext, ProcessPersister
-from tactician.runs import Lease, MemoryRuns, RunRecord
+from tactician.runs import RunStore
+from tactician.stores import Lease, MemoryStore, StoredDocument
 from tactician.testing import ScriptedModel
 
 
@@ -42,7 +43,7 @@ class Steps:
         return Whole(half.text)
 
 
-class Unreachable(MemoryRuns):
+class Unreachable(MemoryStore):
     """A store that does not answer some of its calls."""
 
     def __init__(self) -> None:
@@ -56,13 +57,13 @@ class Unreachable(MemoryRuns):
         if f"{name} {self.called.count(name)}" in self.silent:
             raise StoreError("it does not answer")
 
-    async def save(self, record: RunRecord, lease: Lease | None = None) -> RunRecord:
+    async def save(self, document: StoredDocument, lease: Lease | None = None) -> StoredDocument:
         self._call("save")
-        return await super().save(record, lease)
+        return await super().save(document, lease)
 
-    async def load(self, run_id: str) -> RunRecord | None:
+    async def load(self, collection: str, id: str) -> StoredDocument | None:
         self._call("load")
-        return await super().load(run_id)
+        return await super().load(collection, id)
 
     async def renew(self, lease: Lease, seconds: float) -> Lease:
         self._call("renew")
@@ -74,21 +75,21 @@ class Unreachable(MemoryRuns):
         await super().release(lease)
 
 
-def platform_over(store: MemoryRuns, agent: object) -> Platform:
+def platform_over(store: MemoryStore, agent: object) -> Platform:
     return Platform(models=ScriptedModel(), store=store).register(agent)
 
 
 async def test_a_process_that_could_not_be_saved_is_not_lost() -> None:
     store, agent = Unreachable(), Steps()
-    store.silent = {"save 2"}
+    store.silent = {"save 1"}  # the one after it was added
     with pytest.raises(StoreError, match="does not answer"):
         await platform_over(store, agent).start("Steps", "frogs")
-    (record,) = await store.records()
+    (record,) = await RunStore(store).find()
     assert record.status == "running", "what failed is the saving, not the process"
 
     assert await Worker(platform_over(store, agent)).run_once()
 
-    (record,) = await store.records()
+    (record,) = await RunStore(store).find()
     assert record.status == "completed"
     assert agent.done == ["first", "first", "second"]
 
@@ -105,7 +106,7 @@ async def test_a_lease_is_renewed_after_a_call_that_was_not_answered(silent: set
     store = Unreachable()
     platform = platform_over(store, Steps())
     await platform.enqueue("Steps", "frogs")
-    claimed = await store.claim("w", 0.03)
+    claimed = await RunStore(store).claim("w", 0.03)
     assert claimed is not None
     record, lease = claimed
     persister = ProcessPersister(store, record, "w", lease=lease, seconds=0.03)

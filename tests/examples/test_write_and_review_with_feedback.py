@@ -14,7 +14,7 @@ from tactician import Platform, ProcessStatus
 from tactician.errors import ResponseError
 from tactician.process import AgentProcess
 from tactician.runs import PendingRequest
-from tactician.stores import SqliteProcessStore
+from tactician.stores import SqliteStore
 from tactician.testing import ScriptedModel
 
 ROUND = ["Assess.get_feedback", "Assess.assess"]
@@ -87,7 +87,7 @@ async def test_each_answer_may_come_to_another_program(tmp_path: Path) -> None:
     """As when `tactician respond` goes on with what `tactician run --store` has begun."""
 
     def elsewhere(*texts: str) -> Platform:
-        store = SqliteProcessStore(tmp_path / "stories.db")
+        store = SqliteStore(tmp_path / "stories.db")
         return Platform(models=ScriptedModel(*texts), store=store).register(WriteAndReviewWithFeedback())
 
     platform = elsewhere("Draft 1")

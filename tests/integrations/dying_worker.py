@@ -12,14 +12,14 @@ from temporalio.client import Client
 
 from tactician import Platform
 from tactician.integrations.temporal import TemporalDriver
-from tactician.stores import SqlRunStore
+from tactician.stores import open_store
 from tactician.testing import ScriptedModel
 from tests.integrations.agents import Logging
 
 
 async def main(target: str, url: str, log: str) -> None:
     agent = Logging(Path(log), die=lambda: os.kill(os.getpid(), signal.SIGKILL))
-    platform = Platform(models=ScriptedModel(), store=SqlRunStore(url)).register(agent)
+    platform = Platform(models=ScriptedModel(), store=open_store(url)).register(agent)
     driver = TemporalDriver(platform, await Client.connect(target), lease=1.0)
     await driver.worker().run()
 

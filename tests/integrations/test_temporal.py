@@ -39,8 +39,8 @@ from tactician.errors import (
 from tactician.integrations.temporal import TemporalDriver
 from tactician.integrations.temporal_workflow import ProcessWorkflow
 from tactician.process import AgentProcess, ProcessFailedError, ProcessStuckError
-from tactician.runs import Lease, MemoryRuns, PendingRequest, RunRecord, RunStore
-from tactician.stores import SqlRunStore
+from tactician.runs import PendingRequest, RunStore
+from tactician.stores import DocumentStore, Lease, MemoryStore, StoredDocument, open_store
 from tactician.testing import ScriptedModel
 from tests.integrations.agents import Committee, Logging, Printed, Printer, Rated, Rating, Rounds
 from tests.integrations.temporal_servers import SHORT_HISTORY, skipping_server, temporal_server
@@ -62,7 +62,7 @@ async def skipping() -> AsyncIterator[WorkflowEnvironment]:
 
 
 def driver_over(
-    client: Client, store: RunStore, agent: object, *, options: ProcessOptions | None = None
+    client: Client, store: DocumentStore, agent: object, *, options: ProcessOptions | None = None
 ) -> TemporalDriver:
     platform = Platform(models=ScriptedModel(), store=store).register(agent)
     return TemporalDriver(platform, client, options=options, lease=SOON)
@@ -99,7 +99,7 @@ async def events_of(handle: WorkflowHandle[object, object]) -> bytes:
 
 
 async def test_a_process_runs_step_by_step_and_temporal_learns_nothing_of_its_objects(client: Client) -> None:
-    store, agent = MemoryRuns(), Printer()
+    store, agent = MemoryStore(), Printer()
     driver = driver_over(client, store, agent)
 
     async with driver.worker():
@@ -116,7 +116,7 @@ async def test_a_process_runs_step_by_step_and_temporal_learns_nothing_of_its_ob
 
 
 async def test_a_process_waits_for_a_person_while_no_worker_runs(client: Client) -> None:
-    store, first, second = MemoryRuns(), Rated(), Rated()
+    store, first, second = MemoryStore(), Rated(), Rated()
     driver = driver_over(client, store, first)
     async with driver.worker():
         process_id = await driver.start(first, "frogs")
@@ -134,7 +134,7 @@ async def test_a_process_waits_for_a_person_while_no_worker_runs(client: Client)
 
 
 async def test_an_answer_that_does_not_fit_is_refused_and_the_process_still_waits(client: Client) -> None:
-    driver = driver_over(client, MemoryRuns(), Rated())
+    driver = driver_over(client, MemoryStore(), Rated())
     async with driver.worker():
         process_id = await driver.start("Rated", "frogs")
         request = await waiting(client, driver, process_id)
@@ -176,7 +176,7 @@ async def test_an_answer_during_the_step_that_takes_another_one_comes_after_it(c
 
 class TestTime:
     async def test_the_default_is_the_answer_after_the_deadline(self, skipping: WorkflowEnvironment) -> None:
-        driver = driver_over(skipping.client, MemoryRuns(), Rated(timedelta(days=30)))
+        driver = driver_over(skipping.client, MemoryStore(), Rated(timedelta(days=30)))
         async with driver.worker():
             process_id = await driver.start("Rated", "frogs")
             await waiting(skipping.client, driver, process_id)
@@ -188,7 +188,7 @@ class TestTime:
             assert await driver.result(process_id) == Printed("about frogs: 0")
 
     async def test_an_answer_in_time_counts(self, skipping: WorkflowEnvironment) -> None:
-        driver = driver_over(skipping.client, MemoryRuns(), Rated(timedelta(days=30)))
+        driver = driver_over(skipping.client, MemoryStore(), Rated(timedelta(days=30)))
         async with driver.worker():
             process_id = await driver.start("Rated", "frogs")
             request = await waiting(skipping.client, driver, process_id)
@@ -198,7 +198,7 @@ class TestTime:
             assert await driver.result(process_id) == Printed("about frogs: 2")
 
     async def test_a_wrong_answer_is_none_at_the_deadline(self, skipping: WorkflowEnvironment) -> None:
-        driver = driver_over(skipping.client, MemoryRuns(), Rated(timedelta(days=30)))
+        driver = driver_over(skipping.client, MemoryStore(), Rated(timedelta(days=30)))
         async with driver.worker():
             process_id = await driver.start("Rated", "frogs")
             request = await waiting(skipping.client, driver, process_id)
@@ -210,7 +210,7 @@ class TestTime:
             assert await driver.result(process_id) == Printed("about frogs: 0")
 
     async def test_a_default_that_does_not_fit_fails_the_process(self, skipping: WorkflowEnvironment) -> None:
-        driver = driver_over(skipping.client, MemoryRuns(), Rated(timedelta(days=30), default="many"))
+        driver = driver_over(skipping.client, MemoryStore(), Rated(timedelta(days=30), default="many"))
         async with driver.worker():
             process_id = await driver.start("Rated", "frogs")
 
@@ -219,7 +219,7 @@ class TestTime:
         assert "the default is no valid answer" in str(process.failure)
 
     async def test_the_delay_between_actions_is_a_timer(self, skipping: WorkflowEnvironment) -> None:
-        driver = driver_over(skipping.client, MemoryRuns(), Printer(), options=ProcessOptions(delay=3600))
+        driver = driver_over(skipping.client, MemoryStore(), Printer(), options=ProcessOptions(delay=3600))
         async with driver.worker():
             process_id = await driver.start("Printer", "frogs")
 
@@ -235,7 +235,7 @@ class TestTime:
 class TestKilling:
     async def test_what_runs_is_interrupted(self, client: Client) -> None:
         agent = Printer(gate=asyncio.Event())
-        driver = driver_over(client, MemoryRuns(), agent)
+        driver = driver_over(client, MemoryStore(), agent)
         async with driver.worker():
             process_id = await driver.start("Printer", "frogs")
             await agent.entered.wait()
@@ -250,7 +250,7 @@ class TestKilling:
         await history_of(client, process_id)
 
     async def test_one_that_waits(self, client: Client) -> None:
-        driver = driver_over(client, MemoryRuns(), Rated())
+        driver = driver_over(client, MemoryStore(), Rated())
         async with driver.worker():
             process_id = await driver.start("Rated", "frogs")
             await waiting(client, driver, process_id)
@@ -261,7 +261,7 @@ class TestKilling:
                 await driver.result(process_id)
 
     async def test_one_that_was_never_begun_here(self, client: Client) -> None:
-        store = MemoryRuns()
+        store = MemoryStore()
         process = await Platform(models=ScriptedModel(), store=store).register(Rated()).start("Rated", "frogs")
         driver = driver_over(client, store, Rated())
 
@@ -271,7 +271,7 @@ class TestKilling:
 
     async def test_cancelling_the_workflow_kills_the_process(self, client: Client) -> None:
         agent = Printer(gate=asyncio.Event())
-        driver = driver_over(client, MemoryRuns(), agent)
+        driver = driver_over(client, MemoryStore(), agent)
         async with driver.worker():
             process_id = await driver.start("Printer", "frogs")
             await agent.entered.wait()
@@ -283,7 +283,7 @@ class TestKilling:
         assert agent.interrupted.is_set()
 
     async def test_who_has_ended_stays_as_it_is(self, client: Client) -> None:
-        driver = driver_over(client, MemoryRuns(), Printer())
+        driver = driver_over(client, MemoryStore(), Printer())
         async with driver.worker():
             process_id = await driver.start("Printer", "frogs")
             await driver.result(process_id)
@@ -298,7 +298,7 @@ class TestPausing:
     async def test_a_process_pauses_between_two_actions_and_goes_on(self, client: Client) -> None:
         gate = asyncio.Event()
         agent = Printer(gate=gate)
-        driver = driver_over(client, MemoryRuns(), agent)
+        driver = driver_over(client, MemoryStore(), agent)
         async with driver.worker():
             process_id = await driver.start("Printer", "frogs")
             await agent.entered.wait()
@@ -316,7 +316,7 @@ class TestPausing:
     async def test_it_is_seen_when_no_worker_runs(self, client: Client) -> None:
         gate = asyncio.Event()
         agent = Printer(gate=gate)
-        driver = driver_over(client, MemoryRuns(), agent)
+        driver = driver_over(client, MemoryStore(), agent)
         async with driver.worker():
             process_id = await driver.start("Printer", "frogs")
             await agent.entered.wait()
@@ -330,7 +330,7 @@ class TestPausing:
             assert await driver.result(process_id) == Printed("about frogs!")
 
     async def test_one_that_was_paused_without_temporal_goes_on_with_it(self, client: Client) -> None:
-        store, gate = MemoryRuns(), asyncio.Event()
+        store, gate = MemoryStore(), asyncio.Event()
         agent = Printer(gate=gate)
         process = await Platform(models=ScriptedModel(), store=store).register(agent).spawn("Printer", "frogs")
         await agent.entered.wait()
@@ -344,7 +344,7 @@ class TestPausing:
             assert await driver.result(process.id) == Printed("about frogs!")
 
     async def test_a_paused_process_keeps_answers_until_it_goes_on(self, client: Client) -> None:
-        driver = driver_over(client, MemoryRuns(), Rated())
+        driver = driver_over(client, MemoryStore(), Rated())
         async with driver.worker():
             process_id = await driver.start("Rated", "frogs")
             request = await waiting(client, driver, process_id)
@@ -357,7 +357,7 @@ class TestPausing:
             assert await driver.result(process_id) == Printed("about frogs: 1")
 
     async def test_a_deadline_passes_while_it_is_paused(self, skipping: WorkflowEnvironment) -> None:
-        driver = driver_over(skipping.client, MemoryRuns(), Rated(timedelta(days=1)))
+        driver = driver_over(skipping.client, MemoryStore(), Rated(timedelta(days=1)))
         async with driver.worker():
             process_id = await driver.start("Rated", "frogs")
             await waiting(skipping.client, driver, process_id)
@@ -397,7 +397,7 @@ class Failing:
 
 class TestOtherEndings:
     async def test_an_action_that_raises(self, client: Client) -> None:
-        driver = driver_over(client, MemoryRuns(), Failing())
+        driver = driver_over(client, MemoryStore(), Failing())
         async with driver.worker():
             process_id = await driver.start("Failing", "frogs")
 
@@ -407,7 +407,7 @@ class TestOtherEndings:
 
     async def test_one_that_is_stuck_goes_on_when_it_can(self, client: Client) -> None:
         agent = Hesitant()
-        driver = driver_over(client, MemoryRuns(), agent)
+        driver = driver_over(client, MemoryStore(), agent)
         async with driver.worker():
             process_id = await driver.start("Hesitant", "frogs")
             with pytest.raises(ProcessStuckError, match="Hesitant is stuck"):
@@ -419,48 +419,50 @@ class TestOtherEndings:
             assert await driver.result(process_id) == Printed("frogs")
 
 
-class Counting(MemoryRuns):
+class Counting(MemoryStore):
     """Counts how often a process was somebody else's."""
 
     contentions = 0
 
     async def claim(
         self,
+        collection: str,
         owner: str,
         seconds: float,
         *,
-        run_id: str | None = None,
+        id: str | None = None,
         names: Collection[str] = (),
-        passing_over: Collection[str] = (),
-    ) -> tuple[RunRecord, Lease] | None:
-        claimed = await super().claim(owner, seconds, run_id=run_id, names=names, passing_over=passing_over)
+        excluded_ids: Collection[str] = (),
+    ) -> tuple[StoredDocument, Lease] | None:
+        claimed = await super().claim(collection, owner, seconds, id=id, names=names, excluded_ids=excluded_ids)
         self.contentions += claimed is None
         return claimed
 
 
-class Unreliable(MemoryRuns):
+class Unreliable(MemoryStore):
     """Fails once."""
 
     has_failed = False
 
     async def claim(
         self,
+        collection: str,
         owner: str,
         seconds: float,
         *,
-        run_id: str | None = None,
+        id: str | None = None,
         names: Collection[str] = (),
-        passing_over: Collection[str] = (),
-    ) -> tuple[RunRecord, Lease] | None:
+        excluded_ids: Collection[str] = (),
+    ) -> tuple[StoredDocument, Lease] | None:
         if not self.has_failed:
             self.has_failed = True
             raise ConnectionError("a secret")
-        return await super().claim(owner, seconds, run_id=run_id, names=names, passing_over=passing_over)
+        return await super().claim(collection, owner, seconds, id=id, names=names, excluded_ids=excluded_ids)
 
 
 class TestWorkers:
     async def test_what_a_worker_leaves_when_it_stops_another_one_does(self, client: Client) -> None:
-        store = MemoryRuns()
+        store = MemoryStore()
         first, second = Printer(gate=asyncio.Event()), Printer()
         driver = driver_over(client, store, first)
         async with driver.worker():
@@ -476,7 +478,7 @@ class TestWorkers:
 
     async def test_what_a_worker_leaves_when_it_dies_another_one_does(self, client: Client, tmp_path: Path) -> None:
         url, log = f"sqlite:///{tmp_path}/runs.db", tmp_path / "log"
-        store = SqlRunStore(url)
+        store = open_store(url)
         agent = Logging(log)
         driver = driver_over(client, store, agent)
         target = client.service_client.config.target_host
@@ -497,7 +499,7 @@ class TestWorkers:
 
     async def test_a_long_process_begins_its_history_anew(self) -> None:
         async with temporal_server(extra=SHORT_HISTORY) as client:
-            driver = driver_over(client, MemoryRuns(), Rounds())
+            driver = driver_over(client, MemoryStore(), Rounds())
             async with driver.worker():
                 process_id = await driver.start("Rounds", "frogs")
 
@@ -508,7 +510,7 @@ class TestWorkers:
 
     async def test_a_new_history_begins_where_the_last_one_ended(self) -> None:
         async with temporal_server(extra=SHORT_HISTORY) as client:
-            driver = driver_over(client, MemoryRuns(), Rated())
+            driver = driver_over(client, MemoryStore(), Rated())
             async with driver.worker():
                 process_id = await driver.start("Rated", "frogs")
                 request = await waiting(client, driver, process_id)
@@ -535,21 +537,21 @@ class TestWorkers:
         assert (b"ConnectionError" in history, b"a secret" in history) == (True, False)
 
     async def test_what_cannot_be_read_is_not_tried_again(self, client: Client) -> None:
-        store = MemoryRuns()
+        store = MemoryStore()
         driver = driver_over(client, store, Printer())
         process_id = await driver.start("Printer", "frogs")
-        record = await store.load(process_id)
+        record = await RunStore(store).load(process_id)
         assert record is not None
-        await store.save(replace(record, state="frogs"))
+        await RunStore(store).save(replace(record, state="frogs"))
         async with driver.worker():
             with pytest.raises(StoredStateError, match="cannot be read"):
                 await driver.result(process_id)
         assert b"frogs" not in await history_of(client, process_id)
-        claimed = await store.claim("anybody", SOON, run_id=process_id)
+        claimed = await RunStore(store).claim("anybody", SOON, run_id=process_id)
         assert claimed is not None, "its lease was given back"
 
     async def test_one_that_others_have_finished_is_finished(self, client: Client) -> None:
-        store = MemoryRuns()
+        store = MemoryStore()
         driver = driver_over(client, store, Printer())
         process_id = await driver.start("Printer", "frogs")
         await Platform(models=ScriptedModel(), store=store).register(Printer()).resume(process_id)
@@ -558,17 +560,17 @@ class TestWorkers:
             assert await driver.result(process_id) == Printed("about frogs!")
 
     async def test_others_that_go_on_with_it_are_not_disturbed(self, client: Client) -> None:
-        store = MemoryRuns()
+        store = MemoryStore()
         platform = Platform(models=ScriptedModel(), store=store).register(Rated())
         process = await platform.start("Rated", "frogs")
-        assert await store.claim("others", 60, run_id=process.id) is not None
+        assert await RunStore(store).claim("others", 60, run_id=process.id) is not None
         driver = driver_over(client, store, Rated())
 
         with pytest.raises(RunConflictError, match="Somebody else is going on with the process"):
             await driver.respond(process.id, process.pending[0].id, Rating(1))
 
     async def test_one_that_was_begun_without_temporal_goes_on_with_it(self, client: Client) -> None:
-        store = MemoryRuns()
+        store = MemoryStore()
         process = await Platform(models=ScriptedModel(), store=store).register(Rated()).start("Rated", "frogs")
         driver = driver_over(client, store, Rated())
 
@@ -594,22 +596,22 @@ class TestMistakes:
     async def test_without_the_extra(self, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "temporalio", None)
         with pytest.raises(MissingExtraError, match=r'pip install "tactician\[temporal\]"'):
-            driver_over(client, MemoryRuns(), Printer())
+            driver_over(client, MemoryStore(), Printer())
 
     def test_nothing_of_temporal_is_loaded_before_it_is_used(self) -> None:
         assert "temporalio" not in loaded_by("import tactician.integrations.temporal")
 
     async def test_a_context_belongs_to_one_process(self, client: Client) -> None:
         with pytest.raises(ConfigurationError, match="leave their memory_id out"):
-            driver_over(client, MemoryRuns(), Printer(), options=ProcessOptions(memory_id="lynda"))
+            driver_over(client, MemoryStore(), Printer(), options=ProcessOptions(memory_id="lynda"))
 
     async def test_no_such_agent(self, client: Client) -> None:
-        driver = driver_over(client, MemoryRuns(), Printer())
+        driver = driver_over(client, MemoryStore(), Printer())
         with pytest.raises(AgentNotFoundError, match=r"registered here as 'Rated'\. Registered: Printer"):
             await driver.start(Rated(), "frogs")
 
     async def test_no_such_process(self, client: Client) -> None:
-        driver = driver_over(client, MemoryRuns(), Printer())
+        driver = driver_over(client, MemoryStore(), Printer())
         for call in (driver.status, driver.process, driver.result, driver.resume, driver.kill):
             with pytest.raises(RunNotFoundError, match=r"no .* with the id 'x'"):
                 await call("x")
@@ -619,7 +621,7 @@ class TestMistakes:
     async def test_what_temporal_refuses_is_not_hidden(self, client: Client) -> None:
         refusing = Client(client.service_client, namespace=client.namespace, interceptors=[Refusing()])
         with pytest.raises(RPCError, match="not for you"):
-            await driver_over(refusing, MemoryRuns(), Printer()).pause("x")
+            await driver_over(refusing, MemoryStore(), Printer()).pause("x")
 
 
 class Refusing(Interceptor):

@@ -11,7 +11,8 @@ from tactician.errors import ModelServerError, RunConflictError, RunNotFoundErro
 from tactician.events import Event
 from tactician.llm import ToolResult
 from tactician.loop import ToolCalled
-from tactician.runs import MemoryRuns, RunPaused, RunRecord, RunStatus
+from tactician.runs import RunPaused, RunRecord, RunStatus, RunStore
+from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
 
 
@@ -36,7 +37,7 @@ class Bank:
         return 100
 
 
-def over(model: ScriptedModel, store: MemoryRuns, events: list[Event] | None = None) -> RunContext:
+def over(model: ScriptedModel, store: MemoryStore, events: list[Event] | None = None) -> RunContext:
     return RunContext.over(model, None if events is None else events.append, store=store)
 
 
@@ -46,7 +47,7 @@ def results_of(result: RunResult[object]) -> list[str]:
 
 class TestApproval:
     async def test_a_run_that_needs_an_approval_waits_and_says_for_what(self) -> None:
-        bank, store = Bank(), MemoryRuns()
+        bank, store = Bank(), MemoryStore()
         model = ScriptedModel(ToolCall("pay", amount=5))
 
         result = await Agent("Clerk", tools=[bank.pay]).run("pay 5", context=over(model, store))
@@ -62,7 +63,7 @@ class TestApproval:
         assert len(store) == 1
 
     async def test_it_goes_on_elsewhere_when_it_is_approved(self) -> None:
-        bank, store = Bank(), MemoryRuns()
+        bank, store = Bank(), MemoryStore()
         waiting = await Agent("Clerk", tools=[bank.pay]).run(
             "pay 5", context=over(ScriptedModel(ToolCall("pay", amount=5)), store)
         )
@@ -79,7 +80,7 @@ class TestApproval:
 
     @pytest.mark.parametrize("response", [reject("too much"), False])
     async def test_a_rejection_is_told_to_the_model(self, response: object) -> None:
-        bank, store = Bank(), MemoryRuns()
+        bank, store = Bank(), MemoryStore()
         model = ScriptedModel(ToolCall("pay", amount=5), "I could not pay.")
         agent = Agent("Clerk", tools=[bank.pay])
         waiting = await agent.run("pay 5", context=over(model, store))
@@ -90,7 +91,7 @@ class TestApproval:
         assert results_of(result)[0].startswith("Not run: the call was rejected")
 
     async def test_the_arguments_can_be_changed(self) -> None:
-        bank, store = Bank(), MemoryRuns()
+        bank, store = Bank(), MemoryStore()
         model = ScriptedModel(ToolCall("pay", amount=500), "paid less")
         agent = Agent("Clerk", tools=[bank.pay])
         waiting = await agent.run("pay", context=over(model, store))
@@ -100,7 +101,7 @@ class TestApproval:
         assert bank.paid == [5]
 
     async def test_the_caller_may_have_run_the_tool_itself(self) -> None:
-        bank, store = Bank(), MemoryRuns()
+        bank, store = Bank(), MemoryStore()
         model = ScriptedModel(ToolCall("pay", amount=5), "done")
         agent = Agent("Clerk", tools=[bank.pay])
         waiting = await agent.run("pay", context=over(model, store))
@@ -122,14 +123,14 @@ class TestApproval:
 
         model = ScriptedModel(ToolCall("pay", amount=5), ToolCall("pay", amount=50))
 
-        result = await Agent("Clerk", tools=[pay]).run("pay", context=over(model, MemoryRuns()))
+        result = await Agent("Clerk", tools=[pay]).run("pay", context=over(model, MemoryStore()))
 
         assert (result.status, paid) == (RunStatus.WAITING, [5])
 
 
 class TestSeveral:
     async def test_the_other_calls_of_the_turn_are_run_and_each_that_waits_is_decided(self) -> None:
-        bank, store = Bank(), MemoryRuns()
+        bank, store = Bank(), MemoryStore()
         calls = [ToolCall("pay", amount=1), ToolCall("balance"), ToolCall("pay", amount=2), ToolCall("location")]
         model = ScriptedModel(calls, "done")
         agent = Agent("Clerk", tools=[bank.pay, bank.balance, bank.location])
@@ -144,7 +145,7 @@ class TestSeveral:
         assert results_of(result) == ["paid 1", "100", "Not run: the call was rejected: no", "Paris"]
 
     async def test_they_can_be_decided_one_by_one(self) -> None:
-        bank, store = Bank(), MemoryRuns()
+        bank, store = Bank(), MemoryStore()
         model = ScriptedModel([ToolCall("pay", amount=1), ToolCall("pay", amount=2)], "done")
         agent = Agent("Clerk", tools=[bank.pay])
         waiting = await agent.run("pay", context=over(model, store))
@@ -159,7 +160,7 @@ class TestSeveral:
         assert results_of(result) == ["paid 1", "paid 2"]
 
     async def test_a_run_may_wait_again_and_again(self) -> None:
-        bank, store = Bank(), MemoryRuns()
+        bank, store = Bank(), MemoryStore()
         model = ScriptedModel(*[ToolCall("pay", amount=n) for n in (1, 2, 3)], "done")
         agent = Agent("Clerk", tools=[bank.pay])
         result = await agent.run("pay", context=over(model, store))
@@ -171,7 +172,7 @@ class TestSeveral:
 
 class TestClientSideTools:
     async def test_the_caller_runs_the_tool_and_says_what_it_gave(self) -> None:
-        store = MemoryRuns()
+        store = MemoryStore()
         model = ScriptedModel(ToolCall("location"), "You are in Paris.")
         agent = Agent("Guide", tools=[Bank().location])
         waiting = await agent.run("where am I?", context=over(model, store))
@@ -184,7 +185,7 @@ class TestClientSideTools:
         assert results_of(result) == ['{"city":"Paris"}']
 
     async def test_or_that_it_failed(self) -> None:
-        store = MemoryRuns()
+        store = MemoryStore()
         model = ScriptedModel(ToolCall("location"), "I do not know.")
         agent = Agent("Guide", tools=[Bank().location])
         waiting = await agent.run("where am I?", context=over(model, store))
@@ -198,10 +199,10 @@ class TestClientSideTools:
 class TestMistakes:
     async def test_a_run_that_does_not_wait(self) -> None:
         with pytest.raises(RunNotFoundError, match="Clerk: no run waits with the id 'abc': there is none"):
-            await Agent("Clerk").resume("abc", {}, context=over(ScriptedModel(), MemoryRuns()))
+            await Agent("Clerk").resume("abc", {}, context=over(ScriptedModel(), MemoryStore()))
 
     async def test_the_run_of_another_agent(self) -> None:
-        bank, store = Bank(), MemoryRuns()
+        bank, store = Bank(), MemoryStore()
         waiting = await Agent("Clerk", tools=[bank.pay]).run(
             "pay", context=over(ScriptedModel(ToolCall("pay", amount=1)), store)
         )
@@ -212,7 +213,7 @@ class TestMistakes:
             )
 
     async def test_a_request_that_it_does_not_wait_for(self) -> None:
-        bank, store = Bank(), MemoryRuns()
+        bank, store = Bank(), MemoryStore()
         model = ScriptedModel(ToolCall("pay", amount=1))
         agent = Agent("Clerk", tools=[bank.pay])
         waiting = await agent.run("pay", context=over(model, store))
@@ -222,27 +223,27 @@ class TestMistakes:
         assert bank.paid == []
 
     async def test_two_that_go_on_with_it_at_once(self) -> None:
-        bank, store = Bank(), MemoryRuns()
+        bank, store = Bank(), MemoryStore()
         model = ScriptedModel(ToolCall("pay", amount=1), "done")
         agent = Agent("Clerk", tools=[bank.pay])
         waiting = await agent.run("pay", context=over(model, store))
-        record = await store.load(waiting.run_id)
+        record = await RunStore(store).load(waiting.run_id)
         assert record is not None
-        await store.save(record)  # somebody else was faster
+        await RunStore(store).save(record)  # somebody else was faster
 
         with pytest.raises(RunConflictError, match="changed by somebody else"):
-            await store.save(record)
+            await RunStore(store).save(record)
 
     @pytest.mark.parametrize("state", ["", "{}", "not json", '{"version": 2}', "[]"])
     async def test_a_record_that_cannot_be_read(self, state: str) -> None:
-        store = MemoryRuns()
-        await store.save(RunRecord("r1", "Clerk", RunStatus.WAITING, state))
+        store = MemoryStore()
+        await RunStore(store).save(RunRecord("r1", "Clerk", RunStatus.WAITING, state))
 
         with pytest.raises(StoredStateError, match="The record of the run r1 cannot be read"):
             await Agent("Clerk").resume("r1", {}, context=over(ScriptedModel(), store))
 
     async def test_a_failure_after_the_pause_loses_nothing_and_runs_nothing_twice(self) -> None:
-        bank, store = Bank(), MemoryRuns()
+        bank, store = Bank(), MemoryStore()
         model = ScriptedModel(ToolCall("pay", amount=1), ModelServerError("down"), "done")
         agent = Agent("Clerk", tools=[bank.pay])
         waiting = await agent.run("pay", context=over(model, store))
@@ -257,7 +258,7 @@ class TestMistakes:
 
 class TestNested:
     async def test_an_agent_that_is_a_tool_may_wait(self) -> None:
-        bank, store = Bank(), MemoryRuns()
+        bank, store = Bank(), MemoryStore()
         clerk = Agent("Clerk", tools=[bank.pay])
         boss = Agent("Boss", tools=[clerk.as_tool()])
         model = ScriptedModel(
@@ -275,7 +276,7 @@ class TestNested:
         model.assert_exhausted()
 
     async def test_a_budget_lasts_over_the_pause(self) -> None:
-        bank, store = Bank(), MemoryRuns()
+        bank, store = Bank(), MemoryStore()
         model = ScriptedModel(ToolCall("pay", amount=5), "done")
         agent = Agent("Clerk", tools=[bank.pay])
         waiting = await agent.run("pay", context=over(model, store), budget=Budget(turns=1))
@@ -286,7 +287,7 @@ class TestNested:
 
 
 async def test_listeners_hear_of_the_pause_and_of_the_call_once() -> None:
-    bank, store, events = Bank(), MemoryRuns(), list[Event]()
+    bank, store, events = Bank(), MemoryStore(), list[Event]()
     model = ScriptedModel(ToolCall("pay", amount=5), "done")
     agent = Agent("Clerk", tools=[bank.pay])
 
@@ -303,7 +304,7 @@ async def test_listeners_hear_of_the_pause_and_of_the_call_once() -> None:
     "response", [{"granted": False, "reason": "no"}, {"granted": False, "reason": "no", "arguments": None}]
 )
 async def test_a_decision_may_come_as_json(response: dict[str, object]) -> None:
-    bank, store = Bank(), MemoryRuns()
+    bank, store = Bank(), MemoryStore()
     model = ScriptedModel(ToolCall("pay", amount=5), "done")
     agent = Agent("Clerk", tools=[bank.pay])
     waiting = await agent.run("pay", context=over(model, store))

@@ -14,7 +14,8 @@ from tactician.errors import AgentNotFoundError, NoAgentFitsError
 from tactician.events import Event
 from tactician.platform import Autonomy, Ranked
 from tactician.process import ProcessOptions, ProcessStatus, ProcessStuckError, ask_human
-from tactician.runs import Budget, MemoryRuns, OutputError, approve
+from tactician.runs import Budget, OutputError, approve
+from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, Step, ToolCall
 
 
@@ -86,7 +87,7 @@ def ranking(scores: Mapping[str, float] | Sequence[tuple[str, float]]) -> dict[s
 
 def platform_of(*steps: Step, agents: Sequence[object] | None = None) -> tuple[Platform, ScriptedModel]:
     model = ScriptedModel(*steps)
-    platform = Platform(models=model, store=MemoryRuns())
+    platform = Platform(models=model, store=MemoryStore())
     return platform.register(*(agents if agents is not None else [Researcher(), Poet(), Cartographer()])), model
 
 
@@ -276,7 +277,7 @@ class TestOpen:
         assert model.calls == []
 
     async def test_what_waits_goes_on_wherever_the_same_agents_are(self) -> None:
-        store = MemoryRuns()
+        store = MemoryStore()
         first = Platform(models=ScriptedModel(ranking({"Asker.ask": 0.9})), store=store).register(Asker(), Poet())
         result = await Autonomy(first).run("a word?", mode="open")
         assert result.process_id is not None
@@ -285,7 +286,7 @@ class TestOpen:
         assert (process.status, process.result) == (ProcessStatus.COMPLETED, Poem("yes"))
 
     async def test_it_does_not_go_on_where_the_goal_is_not_known(self) -> None:
-        store = MemoryRuns()
+        store = MemoryStore()
         first = Platform(models=ScriptedModel(ranking({"Asker.ask": 0.9})), store=store).register(Asker())
         result = await Autonomy(first).run("a word?", mode="open")
         assert result.process_id is not None

@@ -11,7 +11,8 @@ from tactician import Budget, Platform, ProcessOptions, ProcessStatus, UserInput
 from tactician.errors import LeaseLostError, ResponseError, RunConflictError, RunNotFoundError, StoredStateError
 from tactician.platform import Worker
 from tactician.process import ask_human
-from tactician.runs import MemoryRuns, RunRecord
+from tactician.runs import RunRecord, RunStore
+from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 
 
@@ -52,12 +53,12 @@ class Printer:
         return Printed(f"{draft.text} -> {approved.text}")
 
 
-def platform_over(store: MemoryRuns, agent: object) -> Platform:
+def platform_over(store: MemoryStore, agent: object) -> Platform:
     return Platform(models=ScriptedModel(), store=store).register(agent)
 
 
 async def test_a_process_that_waits_goes_on_on_another_platform() -> None:
-    store, first, second = MemoryRuns(), Printer(), Printer()
+    store, first, second = MemoryStore(), Printer(), Printer()
     process = await platform_over(store, first).start("Printer", "frogs")
     assert process.status is ProcessStatus.WAITING
 
@@ -73,7 +74,7 @@ async def test_a_process_that_waits_goes_on_on_another_platform() -> None:
 
 
 async def test_a_wrong_answer_leaves_it_waiting_in_the_store() -> None:
-    store = MemoryRuns()
+    store = MemoryStore()
     process = await platform_over(store, Printer()).start("Printer", "frogs")
     other = platform_over(store, Printer())
 
@@ -85,7 +86,7 @@ async def test_a_wrong_answer_leaves_it_waiting_in_the_store() -> None:
 
 
 async def test_what_was_used_counts_on() -> None:
-    store = MemoryRuns()
+    store = MemoryStore()
     options = ProcessOptions(budget=Budget(actions=10))
     process = await platform_over(store, Printer()).start("Printer", "frogs", options=options)
 
@@ -97,11 +98,11 @@ async def test_what_was_used_counts_on() -> None:
 
 async def test_a_worker_takes_over_what_another_one_left() -> None:
     now = 1000.0
-    store, agent = MemoryRuns(lambda: now), Crashing()
+    store, agent = MemoryStore(lambda: now), Crashing()
     task = asyncio.ensure_future(platform_over(store, agent).start("Crashing", "x"))
     await agent.in_second.wait()
     store, abandoned = copy(store), task  # what is in the store when the machine goes away
-    (record,) = await store.records()
+    (record,) = await RunStore(store).find()
     assert record.status == "running"
 
     successor = Crashing(crashes=False)
@@ -110,16 +111,17 @@ async def test_a_worker_takes_over_what_another_one_left() -> None:
     now += 100
     assert await worker.run_once()
 
-    (record,) = await store.records()
+    (record,) = await RunStore(store).find()
     assert record.status == "completed"
     assert (agent.done, successor.done) == (["first", "second"], ["second"])
     abandoned.cancel()
     await asyncio.gather(abandoned, return_exceptions=True)
 
 
-def copy(store: MemoryRuns) -> MemoryRuns:
-    other = MemoryRuns(store._time)
-    other._records, other._leases = dict(store._records), dict(store._leases)
+def copy(store: MemoryStore) -> MemoryStore:
+    other = MemoryStore(store._time)
+    other._documents = {name: dict(documents) for name, documents in store._documents.items()}
+    other._leases = dict(store._leases)
     return other
 
 
@@ -157,7 +159,7 @@ class Crashing:
 
 async def test_one_that_was_fenced_out_cannot_save_any_more() -> None:
     now = 1000.0
-    store = MemoryRuns(lambda: now)
+    store = MemoryStore(lambda: now)
     slow = Slow()
     task = asyncio.ensure_future(platform_over(store, slow).start("Slow", "x"))
     await slow.entered.wait()
@@ -169,7 +171,7 @@ async def test_one_that_was_fenced_out_cannot_save_any_more() -> None:
     with pytest.raises(LeaseLostError):
         await task
 
-    (record,) = await store.records()
+    (record,) = await RunStore(store).find()
     assert record.status == "completed"
 
 
@@ -189,7 +191,7 @@ class Slow:
 
 
 async def test_killing_from_another_platform() -> None:
-    store = MemoryRuns()
+    store = MemoryStore()
     process = await platform_over(store, Printer()).start("Printer", "frogs")
 
     await platform_over(store, Printer()).kill(process.id, "not needed")
@@ -201,16 +203,16 @@ async def test_killing_from_another_platform() -> None:
 
 
 async def test_two_that_respond_at_once_are_told_so() -> None:
-    store = MemoryRuns()
+    store = MemoryStore()
     process = await platform_over(store, Printer()).start("Printer", "frogs")
-    assert await store.claim("somebody", 30, run_id=process.id) is not None
+    assert await RunStore(store).claim("somebody", 30, run_id=process.id) is not None
 
     with pytest.raises(RunConflictError, match="somebody else is going on with it"):
         await platform_over(store, Printer()).respond(process.id, process.pending[0].id, "x")
 
 
 async def test_contexts_last_from_one_process_to_the_next() -> None:
-    store, options = MemoryRuns(), ProcessOptions(memory_id="lynda")
+    store, options = MemoryStore(), ProcessOptions(memory_id="lynda")
     first = Crashing(crashes=False)
     await platform_over(store, first).start("Crashing", "x", options=options)
 
@@ -225,24 +227,24 @@ async def test_contexts_last_from_one_process_to_the_next() -> None:
 class TestMistakes:
     async def test_no_such_process(self) -> None:
         with pytest.raises(RunNotFoundError, match="There is no run with the id 'x'"):
-            await Platform(models=ScriptedModel(), store=MemoryRuns()).process("x")
+            await Platform(models=ScriptedModel(), store=MemoryStore()).process("x")
 
     @pytest.mark.parametrize("state", ["", "{}", "[]", '{"version": 99}'])
     async def test_a_snapshot_that_cannot_be_read(self, state: str) -> None:
-        store = MemoryRuns()
-        await store.save(RunRecord("p", "Printer", "waiting", state, kind="process"))
+        store = MemoryStore()
+        await RunStore(store).save(RunRecord("p", "Printer", "waiting", state, kind="process"))
 
         with pytest.raises(StoredStateError, match="cannot be read"):
             await platform_over(store, Printer()).process("p")
 
     async def test_a_type_that_the_agent_does_not_know_is_not_imported(self) -> None:
-        store = MemoryRuns()
+        store = MemoryStore()
         process = await platform_over(store, Printer()).start("Printer", "frogs")
-        record = await store.load(process.id)
+        record = await RunStore(store).load(process.id)
         assert record is not None
         evil = record.state.replace("test_durable.Draft", "os.system")
         assert evil != record.state
-        await store.save(RunRecord("evil", "Printer", "waiting", evil, kind="process"))
+        await RunStore(store).save(RunRecord("evil", "Printer", "waiting", evil, kind="process"))
 
         with pytest.raises(StoredStateError, match="which the agent does not know"):
             await platform_over(store, Printer()).process("evil")
@@ -259,7 +261,7 @@ class TestMistakes:
             def work(self, topic: UserInput) -> Opaque:
                 return Opaque()
 
-        process = await platform_over(MemoryRuns(), Odd()).start("Odd", "x")
+        process = await platform_over(MemoryStore(), Odd()).start("Odd", "x")
 
         assert process.status is ProcessStatus.FAILED
         assert str(process.failure).startswith("saving failed: StoredStateError: ")
@@ -268,7 +270,7 @@ class TestMistakes:
 
 class TestKilling:
     async def test_one_that_waits_is_killed_in_the_store_too_with_the_reason(self) -> None:
-        store = MemoryRuns()
+        store = MemoryStore()
         process = await platform_over(store, Printer()).start("Printer", "frogs")
 
         await platform_over(store, Printer()).kill(process.id, "not needed")
@@ -277,21 +279,21 @@ class TestKilling:
         assert (found.status, found.failure) == (ProcessStatus.KILLED, "not needed")
 
     async def test_one_that_runs_elsewhere_ends_at_its_next_step(self) -> None:
-        store, slow = MemoryRuns(), Slow()
+        store, slow = MemoryStore(), Slow()
         task = asyncio.ensure_future(platform_over(store, slow).start("Slow", "x"))
         await slow.entered.wait()
-        (record,) = await store.records()
+        (record,) = await RunStore(store).find()
 
         await platform_over(store, Slow()).kill(record.run_id)
         slow.may_go_on.set()
 
         assert (await task).status is ProcessStatus.KILLED
-        (record,) = await store.records()
+        (record,) = await RunStore(store).find()
         assert record.status == "killed"
 
 
 async def test_options_are_kept() -> None:
-    store, options = MemoryRuns(), ProcessOptions(budget=Budget(actions=2), max_parallel=3, delay=0.0)
+    store, options = MemoryStore(), ProcessOptions(budget=Budget(actions=2), max_parallel=3, delay=0.0)
     process = await platform_over(store, Printer()).start("Printer", "frogs", options=options)
 
     done = await platform_over(store, Printer()).respond(process.id, process.pending[0].id, "x")

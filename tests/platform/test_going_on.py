@@ -28,7 +28,8 @@ from tactician.errors import (
 from tactician.events import Event
 from tactician.platform import Worker
 from tactician.process import AgentProcess, Blackboard, ProcessStarted
-from tactician.runs import MemoryRuns
+from tactician.runs import RunStore
+from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 
 
@@ -91,19 +92,19 @@ class Slow:
         return "done"
 
 
-def platform_over(store: MemoryRuns, *agents: object) -> Platform:
+def platform_over(store: MemoryStore, *agents: object) -> Platform:
     return Platform(ScriptedModel(), store=store).register(*agents)
 
 
 @pytest.fixture
-def store() -> MemoryRuns:
-    return MemoryRuns()
+def store() -> MemoryStore:
+    return MemoryStore()
 
 
 class TestCopies:
     """What `Platform.process` gives, and what `Platform.start` gave, may both be gone on with."""
 
-    async def test_a_loaded_one_that_is_run_is_kept(self, store: MemoryRuns) -> None:
+    async def test_a_loaded_one_that_is_run_is_kept(self, store: MemoryStore) -> None:
         agent = Traveller()
         process = await platform_over(store, agent).start("Traveller", "Rome")
         other = platform_over(store, agent)
@@ -113,22 +114,22 @@ class TestCopies:
         await copy.run()
 
         assert copy.status is ProcessStatus.COMPLETED
-        (record,) = await store.records()
+        (record,) = await RunStore(store).find()
         assert record.status == "completed"
         with pytest.raises(RunConflictError, match="is completed"):
             await other.resume(process.id)
         assert agent.done == ["ask_price", "buy"]
 
-    async def test_a_loaded_one_that_is_answered_is_kept(self, store: MemoryRuns) -> None:
+    async def test_a_loaded_one_that_is_answered_is_kept(self, store: MemoryStore) -> None:
         process = await platform_over(store, Asker()).start("Asker", "Who?")
         copy = await platform_over(store, Asker()).process(process.id)
 
         await copy.respond(copy.pending[0].id, "Lynda")
 
         assert copy.result == "Lynda"
-        assert [record.status for record in await store.records()] == ["completed"]
+        assert [record.status for record in await RunStore(store).find()] == ["completed"]
 
-    async def test_one_that_has_gone_on_elsewhere_is_refused_and_stays_as_it_is(self, store: MemoryRuns) -> None:
+    async def test_one_that_has_gone_on_elsewhere_is_refused_and_stays_as_it_is(self, store: MemoryStore) -> None:
         first, second = platform_over(store, Asker()), platform_over(store, Asker())
         process = await first.start("Asker", "Who?")
         request = process.pending[0].id
@@ -139,7 +140,7 @@ class TestCopies:
         assert process.status is ProcessStatus.WAITING
         assert (await first.process(process.id)).result == "Lynda"
 
-    async def test_one_that_somebody_has_changed_is_refused(self, store: MemoryRuns) -> None:
+    async def test_one_that_somebody_has_changed_is_refused(self, store: MemoryStore) -> None:
         agent = Traveller()
         process = await platform_over(store, agent).start("Traveller", "Rome")
         await platform_over(store, agent).resume(process.id)  # it is stuck again
@@ -147,9 +148,9 @@ class TestCopies:
         with pytest.raises(RunConflictError, match="has gone on elsewhere since it was loaded"):
             await process.run()
 
-        assert await store.claim("w", 30, run_id=process.id) is not None, "nobody holds it"
+        assert await RunStore(store).claim("w", 30, run_id=process.id) is not None, "nobody holds it"
 
-    async def test_of_two_at_once_exactly_one_goes_on(self, store: MemoryRuns) -> None:
+    async def test_of_two_at_once_exactly_one_goes_on(self, store: MemoryStore) -> None:
         agent = Traveller()
         process = await platform_over(store, agent).start("Traveller", "Rome")
         process.blackboard.add(Money(40))
@@ -158,10 +159,10 @@ class TestCopies:
         done = await asyncio.gather(process.run(), other.resume(process.id, Money(50)), return_exceptions=True)
 
         assert sorted(type(one).__name__ for one in done) == ["AgentProcess", "RunConflictError"]
-        assert [record.status for record in await store.records()] == ["completed"]
+        assert [record.status for record in await RunStore(store).find()] == ["completed"]
         assert agent.done == ["ask_price", "buy"]
 
-    async def test_a_lease_is_held_while_it_runs_and_given_back(self, store: MemoryRuns) -> None:
+    async def test_a_lease_is_held_while_it_runs_and_given_back(self, store: MemoryStore) -> None:
         slow = Slow()
         platform = platform_over(store, slow)
         process_id = await platform.enqueue("Slow", "x")
@@ -178,7 +179,7 @@ class TestCopies:
 
 
 class TestStuck:
-    async def test_what_it_lacks_is_given_after_a_restart(self, store: MemoryRuns) -> None:
+    async def test_what_it_lacks_is_given_after_a_restart(self, store: MemoryStore) -> None:
         process = await platform_over(store, Traveller()).start("Traveller", "Rome")
         assert process.status is ProcessStatus.STUCK
 
@@ -197,7 +198,7 @@ class TestStuck:
             await platform.resume(process.id, Money(50))
         assert process.blackboard.all(Money) == [Money(40)]
 
-    async def test_under_a_name(self, store: MemoryRuns) -> None:
+    async def test_under_a_name(self, store: MemoryStore) -> None:
         @planned_agent(description="spends")
         class Spender:
             @achieves_goal("spent")
@@ -211,7 +212,7 @@ class TestStuck:
 
         assert (await platform.resume(process.id, named={"limit": Budget(2)})).result == "spent 2"
 
-    async def test_what_cannot_be_kept_changes_nothing(self, store: MemoryRuns) -> None:
+    async def test_what_cannot_be_kept_changes_nothing(self, store: MemoryStore) -> None:
         platform = platform_over(store, Traveller())
         process = await platform.start("Traveller", "Rome")
 
@@ -226,7 +227,7 @@ class TestStuck:
 class TestWhatThePlatformHolds:
     """The object that `start` gave goes on itself, as it does without a store, as long as it is as it is kept."""
 
-    async def test_it_is_answered(self, store: MemoryRuns) -> None:
+    async def test_it_is_answered(self, store: MemoryStore) -> None:
         platform = platform_over(store, Asker())
         process = await platform.start("Asker", "Who?")
 
@@ -234,9 +235,9 @@ class TestWhatThePlatformHolds:
 
         assert (process.status, process.result) == (ProcessStatus.COMPLETED, "Lynda")
         assert await platform.processes() == [process]
-        assert [record.status for record in await store.records()] == ["completed"]
+        assert [record.status for record in await RunStore(store).find()] == ["completed"]
 
-    async def test_it_is_resumed(self, store: MemoryRuns) -> None:
+    async def test_it_is_resumed(self, store: MemoryStore) -> None:
         platform = platform_over(store, Traveller())
         process = await platform.start("Traveller", "Rome")
 
@@ -245,7 +246,7 @@ class TestWhatThePlatformHolds:
 
         assert (await platform_over(store, Traveller()).process(process.id)).result == "bought for 30"
 
-    async def test_its_lease_is_given_back_and_renewed_as_before(self, store: MemoryRuns) -> None:
+    async def test_its_lease_is_given_back_and_renewed_as_before(self, store: MemoryStore) -> None:
         platform = platform_over(store, Traveller())
         process = await platform.start("Traveller", "Rome")
         await platform.resume(process.id)
@@ -253,7 +254,7 @@ class TestWhatThePlatformHolds:
         process.blackboard.add(Money(40))
         assert (await process.run()).result == "bought for 30"
 
-    async def test_a_wrong_answer_leaves_it_waiting(self, store: MemoryRuns) -> None:
+    async def test_a_wrong_answer_leaves_it_waiting(self, store: MemoryStore) -> None:
         platform = platform_over(store, Asker())
         process = await platform.start("Asker", "Who?")
 
@@ -263,7 +264,7 @@ class TestWhatThePlatformHolds:
         assert process.status is ProcessStatus.WAITING
         assert (await platform.respond(process.id, process.pending[0].id, "Lynda")).result == "Lynda"
 
-    async def test_one_that_has_gone_on_elsewhere_is_read_again(self, store: MemoryRuns) -> None:
+    async def test_one_that_has_gone_on_elsewhere_is_read_again(self, store: MemoryStore) -> None:
         first, second = platform_over(store, Traveller()), platform_over(store, Traveller())
         process = await first.start("Traveller", "Rome")
         await second.resume(process.id)  # it is stuck again
@@ -284,7 +285,7 @@ class Failing:
 
 @pytest.mark.parametrize("is_kept", [False, True])
 @pytest.mark.parametrize(("agent", "status"), [(Failing(), "failed"), (Asker(), "killed")])
-async def test_what_has_ended_is_not_resumed(is_kept: bool, agent: object, status: str, store: MemoryRuns) -> None:
+async def test_what_has_ended_is_not_resumed(is_kept: bool, agent: object, status: str, store: MemoryStore) -> None:
     platform = Platform(ScriptedModel(), store=store if is_kept else None)
     process = await platform.start(agent, "Who?")
     await platform.kill(process.id)
@@ -297,7 +298,7 @@ async def test_what_has_ended_is_not_resumed(is_kept: bool, agent: object, statu
 
 
 class TestNotRegistered:
-    async def test_one_that_was_started_here_goes_on_here(self, store: MemoryRuns) -> None:
+    async def test_one_that_was_started_here_goes_on_here(self, store: MemoryStore) -> None:
         platform = platform_over(store)
         process = await platform.start(Asker(), "Who?")
 
@@ -306,7 +307,7 @@ class TestNotRegistered:
         assert done.result == "Lynda"
         assert "Asker" not in platform.agents, "only what is registered can be found by others"
 
-    async def test_each_process_goes_on_with_its_own_instance(self, store: MemoryRuns) -> None:
+    async def test_each_process_goes_on_with_its_own_instance(self, store: MemoryStore) -> None:
         platform = platform_over(store)
         first, second = Traveller(), Traveller()
         process = await platform.start(first, "Rome")
@@ -316,7 +317,7 @@ class TestNotRegistered:
 
         assert (first.done, second.done) == (["ask_price", "buy"], [])
 
-    async def test_a_worker_of_the_same_platform_runs_it(self, store: MemoryRuns) -> None:
+    async def test_a_worker_of_the_same_platform_runs_it(self, store: MemoryStore) -> None:
         platform = platform_over(store)
         process_id = await platform.enqueue(Traveller(), "Rome")
 
@@ -330,7 +331,7 @@ class TestNotRegistered:
 class TestFailures:
     """Whoever cannot go on with a process leaves it to others."""
 
-    async def test_where_the_agent_is_not_registered(self, store: MemoryRuns) -> None:
+    async def test_where_the_agent_is_not_registered(self, store: MemoryStore) -> None:
         platform = platform_over(store, Asker())
         process = await platform.start("Asker", "Who?")
         with pytest.raises(AgentNotFoundError):
@@ -340,7 +341,7 @@ class TestFailures:
 
         assert (await platform.respond(process.id, process.pending[0].id, "Lynda")).result == "Lynda"
 
-    async def test_where_the_answer_is_for_nothing(self, store: MemoryRuns) -> None:
+    async def test_where_the_answer_is_for_nothing(self, store: MemoryStore) -> None:
         platform = platform_over(store, Asker())
         process = await platform.start("Asker", "Who?")
         with pytest.raises(ResponseError):
@@ -351,22 +352,22 @@ class TestFailures:
 
 class TestUndeclared:
     @pytest.mark.parametrize("given", [Undeclared(1), (1, 2)])
-    async def test_an_object_that_nobody_could_read_again_is_refused(self, store: MemoryRuns, given: object) -> None:
+    async def test_an_object_that_nobody_could_read_again_is_refused(self, store: MemoryStore, given: object) -> None:
         platform = platform_over(store, Asker())
         refusal = f"{type(given).__name__} on the blackboard could not be read again .* Name it as a parameter"
 
         with pytest.raises(StoredStateError, match=refusal):
             await platform.start("Asker", "Who?", given)
 
-        assert await store.records() == []
+        assert await RunStore(store).find() == []
         assert await platform.processes() == []
 
-    async def test_it_is_refused_before_it_is_enqueued(self, store: MemoryRuns) -> None:
+    async def test_it_is_refused_before_it_is_enqueued(self, store: MemoryStore) -> None:
         with pytest.raises(StoredStateError, match="nothing that Asker declares names this type"):
             await platform_over(store, Asker()).enqueue("Asker", "Who?", Undeclared(1))
-        assert await store.records() == []
+        assert await RunStore(store).find() == []
 
-    async def test_one_that_an_action_adds_fails_the_process(self, store: MemoryRuns) -> None:
+    async def test_one_that_an_action_adds_fails_the_process(self, store: MemoryStore) -> None:
         @planned_agent(description="adds something")
         class Adder:
             @achieves_goal("added")
@@ -378,9 +379,9 @@ class TestUndeclared:
         process = await platform_over(store, Adder()).start("Adder", "x")
 
         assert process.status is ProcessStatus.FAILED
-        assert [record.status for record in await store.records()] == ["failed"]
+        assert [record.status for record in await RunStore(store).find()] == ["failed"]
 
-    async def test_a_subclass_that_was_loaded_later_is_known(self, store: MemoryRuns) -> None:
+    async def test_a_subclass_that_was_loaded_later_is_known(self, store: MemoryStore) -> None:
         @planned_agent(description="adds something")
         class Adder:
             @achieves_goal("added")
@@ -402,7 +403,7 @@ class TestUndeclared:
 
 
 class TestEnding:
-    async def test_one_that_has_ended_elsewhere_stays_as_it_ended(self, store: MemoryRuns) -> None:
+    async def test_one_that_has_ended_elsewhere_stays_as_it_ended(self, store: MemoryStore) -> None:
         first, second = platform_over(store, Asker()), platform_over(store, Asker())
         process = await first.start("Asker", "Who?")
         await second.respond(process.id, process.pending[0].id, "Lynda")
@@ -412,7 +413,7 @@ class TestEnding:
         (listed,) = await first.processes()
         assert (listed.status, listed.result) == (ProcessStatus.COMPLETED, "Lynda")
 
-    async def test_a_copy_that_has_gone_on_elsewhere_cannot_be_killed(self, store: MemoryRuns) -> None:
+    async def test_a_copy_that_has_gone_on_elsewhere_cannot_be_killed(self, store: MemoryStore) -> None:
         process = await platform_over(store, Asker()).start("Asker", "Who?")
         await platform_over(store, Asker()).respond(process.id, process.pending[0].id, "Lynda")
 
@@ -421,7 +422,7 @@ class TestEnding:
 
         assert process.status is ProcessStatus.WAITING
 
-    async def test_killing_is_told_on_every_platform(self, store: MemoryRuns) -> None:
+    async def test_killing_is_told_on_every_platform(self, store: MemoryStore) -> None:
         first, second = platform_over(store, Asker()), platform_over(store, Asker())
         process = await first.start("Asker", "Who?")
 
@@ -433,7 +434,7 @@ class TestEnding:
         with pytest.raises(ResponseError, match="has ended, and is killed"):
             await first.respond(process.id, process.pending[0].id, "Lynda")
 
-    async def test_one_that_runs_here_is_interrupted_and_kept_as_it_ended(self, store: MemoryRuns) -> None:
+    async def test_one_that_runs_here_is_interrupted_and_kept_as_it_ended(self, store: MemoryStore) -> None:
         slow = Slow()
         platform = platform_over(store, slow)
         process = await platform.spawn("Slow", "x")
@@ -454,15 +455,15 @@ class TestEnding:
         with pytest.raises(RunNotFoundError):
             await platform.kill("x")
 
-    async def test_one_whose_record_is_gone_is_not_listed(self, store: MemoryRuns) -> None:
+    async def test_one_whose_record_is_gone_is_not_listed(self, store: MemoryStore) -> None:
         platform = platform_over(store, Asker())
         process = await platform.start("Asker", "Who?")
-        await store.delete(process.id)
+        await RunStore(store).delete(process.id)
 
         assert await platform.processes() == []
 
 
-async def test_a_listener_that_breaks_ends_no_worker(store: MemoryRuns, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_listener_that_breaks_ends_no_worker(store: MemoryStore, caplog: pytest.LogCaptureFixture) -> None:
     broken: list[str] = []
 
     def listen(event: Event) -> None:
@@ -483,7 +484,7 @@ async def test_a_listener_that_breaks_ends_no_worker(store: MemoryRuns, caplog: 
     assert caplog.text.count(f"the process {process_id} cannot go on") == 2
 
 
-async def test_a_process_that_is_killed_before_it_has_begun_does_not_begin(store: MemoryRuns) -> None:
+async def test_a_process_that_is_killed_before_it_has_begun_does_not_begin(store: MemoryStore) -> None:
     slow = Slow()
     platform = platform_over(store, slow)
     process = await platform.spawn("Slow", "x")

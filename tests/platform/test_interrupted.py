@@ -11,7 +11,8 @@ from tactician.errors import RunConflictError
 from tactician.events import Event
 from tactician.platform import Worker
 from tactician.process import AgentProcess, Blackboard, OperationContext, ProcessEnded
-from tactician.runs import MemoryRuns
+from tactician.runs import RunStore
+from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 
 
@@ -46,14 +47,14 @@ async def cancelled(platform: Platform, agent: Slow) -> AgentProcess:
 
 
 async def test_all_say_that_it_is_not_over() -> None:
-    store, agent, events = MemoryRuns(), Slow(), list[Event]()
+    store, agent, events = MemoryStore(), Slow(), list[Event]()
     platform = Platform(ScriptedModel(), store=store, on_event=events.append)
 
     process = await cancelled(platform, agent)
 
     running = ProcessStatus.RUNNING
     assert (process.status, process.failure) == (running, None)
-    assert [record.status for record in await store.records()] == ["running"]
+    assert [record.status for record in await RunStore(store).find()] == ["running"]
     assert (await platform.process(process.id)).status is running
     assert [one.status for one in await platform.processes()] == [running]
     (ended,) = [event for event in events if isinstance(event, ProcessEnded)]
@@ -65,7 +66,7 @@ async def test_all_say_that_it_is_not_over() -> None:
 @pytest.mark.parametrize("by_worker", [False, True])
 async def test_it_goes_on_from_what_was_kept(by_worker: bool) -> None:
     agent = Slow()
-    platform = Platform(ScriptedModel(), store=MemoryRuns()).register(agent)
+    platform = Platform(ScriptedModel(), store=MemoryStore()).register(agent)
     process = await cancelled(platform, agent)
 
     if by_worker:
@@ -82,7 +83,7 @@ async def test_it_goes_on_from_what_was_kept(by_worker: bool) -> None:
 
 async def test_what_the_program_holds_of_it_does_not_go_on_beside() -> None:
     agent = Slow()
-    platform = Platform(ScriptedModel(), store=MemoryRuns()).register(agent)
+    platform = Platform(ScriptedModel(), store=MemoryStore()).register(agent)
     process = await cancelled(platform, agent)
 
     with pytest.raises(RunConflictError, match=rf"was interrupted: `await platform.resume\('{process.id}'\)` goes on"):

@@ -25,7 +25,8 @@ from tactician.errors import AgentNotFoundError, ConfigurationError, StoredState
 from tactician.llm import LanguageModel
 from tactician.platform import Worker
 from tactician.process import AgentProcess
-from tactician.runs import MemoryRuns, RunRecord
+from tactician.runs import RunRecord, RunStore
+from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
 
 
@@ -97,11 +98,11 @@ class OtherTwin:
 CHOSEN = ToolCall("choose_cook")
 
 
-def platform_of(store: MemoryRuns, *agents: object, model: LanguageModel | None = None) -> Platform:
+def platform_of(store: MemoryStore, *agents: object, model: LanguageModel | None = None) -> Platform:
     return Platform(models=model or ScriptedModel(), store=store).register(*agents)
 
 
-async def waiting(store: MemoryRuns, wanted: type[object] = Dish, *scope: object) -> AgentProcess:
+async def waiting(store: MemoryStore, wanted: type[object] = Dish, *scope: object) -> AgentProcess:
     invocation = SupervisorInvocation(platform_of(store, Kitchen(), model=ScriptedModel(CHOSEN)))
     process = await invocation.returning(wanted).within(*(scope or (Kitchen(),))).start("a pie")
     assert process.status is ProcessStatus.WAITING
@@ -110,7 +111,7 @@ async def waiting(store: MemoryRuns, wanted: type[object] = Dish, *scope: object
 
 class TestLed:
     async def test_it_goes_on_in_another_program_with_the_same_components(self) -> None:
-        store = MemoryRuns()
+        store = MemoryStore()
         process = await waiting(store)
         model = ScriptedModel(ToolCall("bake"), "apple pie")
         other = platform_of(store, Gardener(), Kitchen(), model=model)
@@ -122,14 +123,14 @@ class TestLed:
         model.assert_exhausted()
 
     async def test_in_the_same_program_too(self) -> None:
-        store, model = MemoryRuns(), ScriptedModel(CHOSEN, ToolCall("bake"), "apple pie")
+        store, model = MemoryStore(), ScriptedModel(CHOSEN, ToolCall("bake"), "apple pie")
         platform = platform_of(store, Kitchen(), model=model)
         process = await SupervisorInvocation(platform).returning(Pie).within(Kitchen()).start("a pie")
         done = await platform.respond(process.id, process.pending[0].id, "Ada")
         assert done.result == Pie("apple pie")
 
     async def test_several_components_and_agents_are_found_by_the_names_they_are_registered_with(self) -> None:
-        store = MemoryRuns()
+        store = MemoryStore()
         process = await waiting(store, Bill, Kitchen(), CashDesk())
         model = ScriptedModel(ToolCall("bake"), "apple pie", ToolCall("charge"))
         other = platform_of(store, CashDesk(), Kitchen(), model=model)
@@ -137,7 +138,7 @@ class TestLed:
         assert done.result == Bill(9)
 
     async def test_who_leads_and_for_how_long_go_with_it(self) -> None:
-        store = MemoryRuns()
+        store = MemoryStore()
         first = platform_of(store, Kitchen(), model=ScriptedModel(CHOSEN))
         leader = LlmOptions(temperature=0.25, fallbacks=("gpt-x",))
         invocation = SupervisorInvocation(first, model=leader, max_rounds=1).returning(Pie).within(Kitchen())
@@ -152,7 +153,7 @@ class TestLed:
 
     @pytest.mark.parametrize("missing", [[], [CashDesk()], [Gardener(), CashDesk()]])
     async def test_it_does_not_where_they_are_not_registered(self, missing: list[object]) -> None:
-        store = MemoryRuns()
+        store = MemoryStore()
         process = await waiting(store, Bill, Kitchen(), CashDesk())
         other = platform_of(store, *missing)
         registered = ", ".join(other.agents) or "none"
@@ -160,39 +161,39 @@ class TestLed:
             await other.process(process.id)
 
     async def test_what_is_wanted_is_looked_for_only_among_what_they_give(self) -> None:
-        store = MemoryRuns()
+        store = MemoryStore()
         process = await waiting(store)
-        record = await store.load(process.id)
+        record = await RunStore(store).load(process.id)
         assert record is not None
         for name in ("os.system", "tests.platform.test_made_agents.Bill", "builtins.str"):
             state = record.state.replace("tests.platform.test_made_agents.Dish", name)
             assert state != record.state
-            await store.save(RunRecord(name, record.name, "waiting", state, kind="process"))
+            await RunStore(store).save(RunRecord(name, record.name, "waiting", state, kind="process"))
             with pytest.raises(AgentNotFoundError, match=f"No action of Kitchen gives a {name}"):
                 await platform_of(store, Kitchen(), CashDesk(), Gardener()).process(name)
 
     @pytest.mark.parametrize("recipe", ["null", '{"within":"Kitchen"}', "[]"])
     async def test_a_recipe_that_cannot_be_read(self, recipe: str) -> None:
-        store = MemoryRuns()
+        store = MemoryStore()
         process = await waiting(store)
-        record = await store.load(process.id)
+        record = await RunStore(store).load(process.id)
         assert record is not None
         head, _, rest = record.state.partition('"recipe":{')
         state = f'{head}"recipe":{recipe}{rest[rest.index("}") + 1 :]}'
-        await store.save(RunRecord("changed", record.name, "waiting", state, kind="process"))
+        await RunStore(store).save(RunRecord("changed", record.name, "waiting", state, kind="process"))
         with pytest.raises(StoredStateError, match="cannot be read"):
             await platform_of(store, Kitchen()).process("changed")
 
     async def test_a_model_that_is_an_object_would_not_be_there_elsewhere(self) -> None:
-        invocation = SupervisorInvocation(platform_of(MemoryRuns(), Kitchen()), model=ScriptedModel())
+        invocation = SupervisorInvocation(platform_of(MemoryStore(), Kitchen()), model=ScriptedModel())
         with pytest.raises(ConfigurationError, match="a model object is not there: give the name of the model"):
             await invocation.returning(Pie).within(Kitchen()).start("a pie")
 
     async def test_it_is_not_taken_for_a_process_of_the_component_itself(self) -> None:
         """A component does whatever is worth most: that is another agent."""
-        store = MemoryRuns()
+        store = MemoryStore()
         process = await waiting(store)
-        record = await store.load(process.id)
+        record = await RunStore(store).load(process.id)
         assert record is not None
         assert record.name == "led towards Dish"
         assert record.name in platform_of(store, Kitchen()).process_names
@@ -200,18 +201,18 @@ class TestLed:
 
 class TestWorkers:
     async def test_a_worker_takes_what_a_model_leads(self) -> None:
-        store, model = MemoryRuns(), ScriptedModel(ToolCall("bake"), "apple pie")
+        store, model = MemoryStore(), ScriptedModel(ToolCall("bake"), "apple pie")
         process = await waiting(store)
         await answered(store, process)
 
         assert await Worker(platform_of(store, Kitchen(), model=model)).run_once()
 
-        record = await store.load(process.id)
+        record = await RunStore(store).load(process.id)
         assert record is not None
         assert record.status == "completed"
 
     async def test_a_worker_takes_what_was_assembled_for_a_goal(self) -> None:
-        store = MemoryRuns()
+        store = MemoryStore()
         ranking = {"value": [{"name": "CashDesk.charge", "confidence": 0.9, "reason": "yes"}]}
         first = platform_of(store, CashDesk(), Kitchen(), model=ScriptedModel(ranking))
         result = await Autonomy(first).run("a pie, please", mode="open")
@@ -224,7 +225,7 @@ class TestWorkers:
         assert (done.status, done.result) == (ProcessStatus.COMPLETED, Bill(9))
 
     async def test_it_leaves_what_it_could_not_go_on_with(self) -> None:
-        store = MemoryRuns()
+        store = MemoryStore()
         await answered(store, await waiting(store))
         assert not await Worker(platform_of(store, Gardener())).run_once()
         assert not await Worker(platform_of(store)).run_once()
@@ -233,18 +234,18 @@ class TestWorkers:
         ).run_once()
 
     async def test_agents_that_do_not_go_together_still_go_on_by_themselves(self) -> None:
-        store = MemoryRuns()
+        store = MemoryStore()
         platform = platform_of(store, Gardener(), OneTwin(), OtherTwin())
         process_id = await platform.enqueue("Gardener", "roses")
         assert await Worker(platform).run_once()
         assert (await platform.process(process_id)).result == "planted"
 
 
-async def answered(store: MemoryRuns, process: AgentProcess) -> None:
+async def answered(store: MemoryStore, process: AgentProcess) -> None:
     """What a process waits for is there, and its worker has died before it went on."""
-    record = await store.load(process.id)
+    record = await RunStore(store).load(process.id)
     assert record is not None
     state = record.state.replace('"responses":{}', f'"responses":{{"{process.pending[0].id}":"Ada"}}')
     state = state.replace('"status":"waiting"', '"status":"not started"')
     assert state != record.state
-    await store.save(RunRecord(record.run_id, record.name, "running", state, record.version, kind="process"))
+    await RunStore(store).save(RunRecord(record.run_id, record.name, "running", state, record.version, kind="process"))

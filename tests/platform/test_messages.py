@@ -25,7 +25,7 @@ from tactician import (
     planned_agent,
 )
 from tactician.llm import Image, Text, ToolResult
-from tactician.runs import MemoryRuns
+from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
 
 
@@ -70,7 +70,7 @@ class Talker:
         self.heard.append(message.text)
 
 
-def platform_of(*agents: object, model: ScriptedModel | None = None, store: MemoryRuns | None = None) -> Platform:
+def platform_of(*agents: object, model: ScriptedModel | None = None, store: MemoryStore | None = None) -> Platform:
     return Platform(models=model or ScriptedModel(), store=store).register(*agents)
 
 
@@ -207,7 +207,7 @@ async def test_a_message_goes_through_a_store() -> None:
         async def answer(self, message: UserMessage) -> Reply:
             return Reply(f"{message.text}: {await ask_human(str, message.text)}")
 
-    store, picture = MemoryRuns(), Image(url="https://example.org/a.png")
+    store, picture = MemoryStore(), Image(url="https://example.org/a.png")
     message = UserMessage((Text("what is this?"), picture))
     process = await platform_of(Asker(), store=store).start("Asker", message)
     other = platform_of(Asker(), store=store)

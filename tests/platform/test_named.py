@@ -23,7 +23,8 @@ from tactician import (
 )
 from tactician.errors import ConfigurationError
 from tactician.process import AgentProcess, ProcessStatus
-from tactician.runs import MemoryRuns, RunStatus
+from tactician.runs import RunStatus
+from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
 
 
@@ -104,7 +105,7 @@ async def test_a_model_that_leads_has_them() -> None:
 
 
 async def test_they_are_kept() -> None:
-    store = MemoryRuns()
+    store = MemoryStore()
     platform = Platform(ScriptedModel(), store=store).register(Asking())
     process_id = await platform.enqueue("Asking", named=NAMED)
     process = await platform.resume(process_id)

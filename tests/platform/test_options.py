@@ -31,7 +31,8 @@ from tactician.process import (
     ProcessEnded,
     Verbosity,
 )
-from tactician.runs import MemoryRuns, RunRecord
+from tactician.runs import RunRecord, RunStore
+from tactician.stores import MemoryStore
 from tactician.testing import FakeClock, ScriptedModel, ToolCall
 
 
@@ -66,7 +67,7 @@ class Reporter:
         return Report(facts.text)
 
 
-def platform_of(agent: object, store: MemoryRuns | None = None) -> Platform:
+def platform_of(agent: object, store: MemoryStore | None = None) -> Platform:
     return Platform(models=ScriptedModel(), store=store).register(agent)
 
 
@@ -180,7 +181,7 @@ class TestListeners:
 class TestInAStore:
     async def resumed(self, options: ProcessOptions, *errors: Exception) -> AgentProcess:
         """A process that waited, after it has gone on elsewhere."""
-        store = MemoryRuns()
+        store = MemoryStore()
         process = await platform_of(Reporter(), store).start("Reporter", "why?", options=options)
         return await platform_of(Reporter(*errors), store).respond(process.id, process.pending[0].id, "so")
 
@@ -204,48 +205,48 @@ class TestInAStore:
         assert (process.status, process.history[-1].attempts) == (ProcessStatus.FAILED, 1)
 
     async def test_a_kind_of_error_that_is_not_loaded_is_named_and_nothing_is_imported(self) -> None:
-        store = MemoryRuns()
+        store = MemoryStore()
         options = ProcessOptions(retry=ActionRetryPolicy(on=(BusyError,)))
         process = await platform_of(Reporter(), store).start("Reporter", "why?", options=options)
-        record = await store.load(process.id)
+        record = await RunStore(store).load(process.id)
         assert record is not None
         for name in ("antigravity.Error", "os.system", "tests.platform.test_options.Reporter"):
             changed = record.state.replace("tests.platform.test_options.BusyError", name)
             assert changed != record.state
-            await store.save(RunRecord(name, "Reporter", "waiting", changed, kind="process"))
+            await RunStore(store).save(RunRecord(name, "Reporter", "waiting", changed, kind="process"))
             with pytest.raises(StoredStateError, match=f"try again after a {name}, which this program has not loaded"):
                 await platform_of(Reporter(), store).process(name)
 
     async def test_a_budget_that_is_not_valid_is_said_to_be(self) -> None:
-        store = MemoryRuns()
+        store = MemoryStore()
         process = await platform_of(Reporter(), store).start("Reporter", "why?")
-        record = await store.load(process.id)
+        record = await RunStore(store).load(process.id)
         assert record is not None
         changed = record.state.replace('"actions":50.0', '"actions":0.5').replace('"actions":50', '"actions":0.5')
         assert changed != record.state
-        await store.save(RunRecord("changed", "Reporter", "waiting", changed, kind="process"))
+        await RunStore(store).save(RunRecord("changed", "Reporter", "waiting", changed, kind="process"))
         with pytest.raises(StoredStateError, match="a budget that is not valid"):
             await platform_of(Reporter(), store).process("changed")
 
     async def test_a_process_without_these_options_has_those_of_before(self) -> None:
         """One that was kept by a version that did not know them."""
-        store = MemoryRuns()
+        store = MemoryStore()
         process = await platform_of(Reporter(), store).start("Reporter", "why?")
-        record = await store.load(process.id)
+        record = await RunStore(store).load(process.id)
         assert record is not None
         old = record.state.replace('"tool_delay":0.0,', "").replace(',"verbosity":null', "")
         assert old.count("tool_delay") == old.count("verbosity") == 0
-        await store.save(RunRecord("old", "Reporter", "waiting", old, kind="process"))
+        await RunStore(store).save(RunRecord("old", "Reporter", "waiting", old, kind="process"))
         assert (await platform_of(Reporter(), store).process("old")).options == ProcessOptions()
 
     async def test_functions_that_would_be_lost_are_refused_before_anything_runs(self) -> None:
         options = ProcessOptions(terminate_when=lambda process: None)
-        platform = platform_of(Reporter(), MemoryRuns())
+        platform = platform_of(Reporter(), MemoryStore())
         for begin in (platform.start, platform.spawn, platform.enqueue):
             with pytest.raises(ConfigurationError, match="terminate_when is a function, which no store keeps"):
                 await begin("Reporter", "why?", options=options)
         assert await platform.processes() == []
-        assert await platform.store.records() == []
+        assert await RunStore(platform.store).find() == []
 
     async def test_so_is_a_kind_of_error_that_nobody_else_finds(self) -> None:
         class LocalError(Exception):
@@ -253,7 +254,7 @@ class TestInAStore:
 
         options = ProcessOptions(retry=ActionRetryPolicy(on=(LocalError,)))
         with pytest.raises(ConfigurationError, match=r"retry\.on has .*LocalError, which is defined inside a function"):
-            await platform_of(Reporter(), MemoryRuns()).start("Reporter", "why?", options=options)
+            await platform_of(Reporter(), MemoryStore()).start("Reporter", "why?", options=options)
 
     async def test_without_a_store_both_are_fine(self) -> None:
         class LocalError(Exception):

@@ -25,7 +25,8 @@ from tactician.agents import runnable
 from tactician.agents.flows import Feedback, Scored
 from tactician.errors import AgentNotFoundError
 from tactician.platform import Worker
-from tactician.runs import Budget, MemoryRuns
+from tactician.runs import Budget
+from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 
 
@@ -108,7 +109,7 @@ async def test_one_that_waits_goes_on_elsewhere_and_with_a_worker() -> None:
     async def ask(topic: str) -> Joke:
         return Joke(await ask_human(str, f"A joke on {topic}?"))
 
-    store = MemoryRuns()
+    store = MemoryStore()
     first = Platform(ScriptedModel(), store=store).register(simple_agent(Joke, ask, name="asker"))
     second = Platform(ScriptedModel(), store=store).register(simple_agent(Joke, ask, name="asker"))
     process_id = await first.enqueue("asker", "frogs")

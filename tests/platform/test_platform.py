@@ -26,7 +26,8 @@ from tactician import (
 from tactician.errors import AgentNotFoundError, DeclarationError, RunNotFoundError
 from tactician.events import Event
 from tactician.loop import TurnStarted
-from tactician.runs import MemoryRuns, RunRecord
+from tactician.runs import RunRecord, RunStore
+from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
 
 
@@ -160,7 +161,7 @@ class TestRunsThatWait:
             paid.append(amount)
             return "paid"
 
-        store = MemoryRuns()
+        store = MemoryStore()
         model = ScriptedModel(ToolCall("pay", amount=5), "done")
         platform = Platform(models=model, store=store).register(Agent("Clerk", tools=[pay]))
         waiting = await Agent("Clerk", tools=[pay]).run("pay", context=platform.context())
@@ -177,8 +178,8 @@ class TestRunsThatWait:
             await Platform(models=ScriptedModel()).resume_run("x", {})
 
     async def test_an_agent_that_is_not_there(self) -> None:
-        store = MemoryRuns()
-        await store.save(RunRecord("r", "Clerk", RunStatus.WAITING, "{}"))
+        store = MemoryStore()
+        await RunStore(store).save(RunRecord("r", "Clerk", RunStatus.WAITING, "{}"))
 
         with pytest.raises(AgentNotFoundError, match="No agent is registered as 'Clerk'"):
             await Platform(models=ScriptedModel(), store=store).resume_run("r", {})
@@ -191,8 +192,8 @@ class TestRunsThatWait:
             async def run(self, input: object, *, context: RunContext | None = None) -> RunResult[object]:
                 return RunResult("x")
 
-        store = MemoryRuns()
-        await store.save(RunRecord("r", "Own", RunStatus.WAITING, "{}"))
+        store = MemoryStore()
+        await RunStore(store).save(RunRecord("r", "Own", RunStatus.WAITING, "{}"))
 
         with pytest.raises(AgentNotFoundError, match=r"'Own' \(Own\) cannot go on with a run"):
             await Platform(models=ScriptedModel(), store=store).register(Own()).resume_run("r", {})

@@ -10,7 +10,7 @@ import pytest
 
 from tactician import Platform, ProcessStatus, UserInput, achieves_goal, action, ask_human, planned_agent
 from tactician.errors import RunNotFoundError
-from tactician.runs import MemoryRuns
+from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 
 MANY = 1000
@@ -50,7 +50,7 @@ class Slow:
         return Echo(topic.content)
 
 
-def platform_of(*agents: object, store: MemoryRuns | None = None) -> Platform:
+def platform_of(*agents: object, store: MemoryStore | None = None) -> Platform:
     return Platform(models=ScriptedModel(), store=store).register(*agents)
 
 
@@ -119,7 +119,7 @@ async def test_what_the_program_holds_is_found_for_ever() -> None:
 
 
 async def test_with_a_store_even_what_waits_is_forgotten_here_and_found_there() -> None:
-    store = MemoryRuns()
+    store = MemoryStore()
     platform = platform_of(Asker(), Echoer(), store=store)
     waiting = (await platform.start("Asker", "what?")).id
     for _ in range(MANY):
@@ -133,7 +133,7 @@ async def test_with_a_store_even_what_waits_is_forgotten_here_and_found_there() 
 
 
 async def test_the_store_tells_of_all_that_wait() -> None:
-    platform = platform_of(Asker(), store=MemoryRuns())
+    platform = platform_of(Asker(), store=MemoryStore())
     waiting = [(await platform.start("Asker", "what?")).id for _ in range(MANY)]
 
     assert [record.run_id for record in await platform.waiting(limit=MANY + 1)] == waiting
@@ -142,7 +142,7 @@ async def test_the_store_tells_of_all_that_wait() -> None:
 
 async def test_with_a_store_a_process_that_runs_here_is_itself() -> None:
     slow = Slow()
-    platform = platform_of(slow, store=MemoryRuns())
+    platform = platform_of(slow, store=MemoryStore())
     process = await platform.spawn("Slow", "x")
     await slow.entered.wait()
 
@@ -153,7 +153,7 @@ async def test_with_a_store_a_process_that_runs_here_is_itself() -> None:
 
 
 async def test_looking_at_a_process_does_not_put_another_one_in_its_place() -> None:
-    platform = platform_of(Asker(), store=MemoryRuns())
+    platform = platform_of(Asker(), store=MemoryStore())
     process = await platform.start("Asker", "what?")
 
     seen = await platform.process(process.id)

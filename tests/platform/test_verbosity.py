@@ -21,7 +21,7 @@ from tactician import (
     tool,
 )
 from tactician.process import OperationContext, Verbosity
-from tactician.runs import MemoryRuns
+from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
 
 
@@ -158,7 +158,7 @@ async def test_an_action_that_gives_nothing_is_told_so(caplog: pytest.LogCapture
 
 
 async def test_where_it_goes_on_it_is_told_too(caplog: pytest.LogCaptureFixture) -> None:
-    store, options = MemoryRuns(), ProcessOptions(verbosity=Verbosity())
+    store, options = MemoryStore(), ProcessOptions(verbosity=Verbosity())
     first = Platform(models=ScriptedModel(), store=store).register(Asker())
     process = await first.start("Asker", "a poem?", options=options)
     second = Platform(models=ScriptedModel(), store=store).register(Asker())

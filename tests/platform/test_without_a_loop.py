@@ -21,7 +21,7 @@ from tactician import (
     planned_agent,
 )
 from tactician.process import AgentProcess
-from tactician.stores import SqliteProcessStore
+from tactician.stores import SqliteStore
 from tactician.testing import ScriptedModel, ToolCall
 
 
@@ -68,7 +68,7 @@ def test_a_platform_is_used_without_a_loop() -> None:
 
 @pytest.mark.parametrize("is_kept", [False, True])
 def test_a_process_that_waits_is_answered_without_a_loop(is_kept: bool, tmp_path: Path) -> None:
-    store = SqliteProcessStore(tmp_path / "processes.db") if is_kept else None
+    store = SqliteStore(tmp_path / "processes.db") if is_kept else None
     platform = Platform(ScriptedModel(), store=store).register(Writer())
     process = platform.start_sync("Writer", "Dear Ada")
     assert process.status is ProcessStatus.WAITING

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import pytest
@@ -11,7 +12,8 @@ import pytest
 from tactician import Agent, Ai, Platform, ToolGroup, UserInput, achieves_goal, action, planned_agent
 from tactician.errors import ConfigurationError, RunNotFoundError, StoreError
 from tactician.platform import Worker
-from tactician.runs import Lease, MemoryRuns, RunRecord
+from tactician.runs import RunRecord, RunStore
+from tactician.stores import Lease, MemoryStore, StoredDocument
 from tactician.testing import ScriptedModel
 
 
@@ -34,16 +36,16 @@ class Gate:
         return Done(topic.content)
 
 
-def platform_of(store: MemoryRuns, *agents: object) -> Platform:
+def platform_of(store: MemoryStore, *agents: object) -> Platform:
     return Platform(models=ScriptedModel(), store=store).register(*agents)
 
 
-async def statuses(store: MemoryRuns) -> list[str]:
-    return [record.status for record in await store.records()]
+async def statuses(store: MemoryStore) -> list[str]:
+    return [record.status for record in await RunStore(store).find()]
 
 
 async def test_it_runs_several_at_once_and_finishes_what_runs() -> None:
-    store, gate, stop = MemoryRuns(), Gate(), asyncio.Event()
+    store, gate, stop = MemoryStore(), Gate(), asyncio.Event()
     platform = platform_of(store, gate)
     for number in range(3):
         await platform.enqueue("Gate", str(number))
@@ -59,7 +61,7 @@ async def test_it_runs_several_at_once_and_finishes_what_runs() -> None:
 
 
 async def test_it_looks_again_for_what_was_not_there() -> None:
-    store, gate, stop = MemoryRuns(), Gate(), asyncio.Event()
+    store, gate, stop = MemoryStore(), Gate(), asyncio.Event()
     platform = platform_of(store, gate)
     working = asyncio.create_task(Worker(platform, poll=0.001).run(stop))
     await asyncio.sleep(0)
@@ -74,10 +76,10 @@ async def test_it_looks_again_for_what_was_not_there() -> None:
 
 
 async def test_one_that_cannot_go_on_does_not_stop_it(caplog: pytest.LogCaptureFixture) -> None:
-    store, gate = MemoryRuns(), Gate()
+    store, gate = MemoryStore(), Gate()
     gate.may_go_on.set()
     platform = platform_of(store, gate)
-    await store.save(RunRecord("broken", "Gate", "running", "[]", kind="process"))
+    await RunStore(store).save(RunRecord("broken", "Gate", "running", "[]", kind="process"))
     await platform.enqueue("Gate", "sound")
     worker = Worker(platform, name="w")
 
@@ -89,7 +91,7 @@ async def test_one_that_cannot_go_on_does_not_stop_it(caplog: pytest.LogCaptureF
     (logged,) = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert logged.getMessage().startswith("w: the process broken cannot go on here: "), "and why"
     assert not logged.exc_info
-    assert await store.claim("another", 30, run_id="broken") is not None, "it is left to others"
+    assert await RunStore(store).claim("another", 30, run_id="broken") is not None, "it is left to others"
 
 
 @planned_agent(description="looks something up")
@@ -101,7 +103,7 @@ class Searcher:
 
 
 async def test_what_needs_a_tool_group_is_left_to_a_worker_that_has_it(caplog: pytest.LogCaptureFixture) -> None:
-    store, gate = MemoryRuns(), Gate()
+    store, gate = MemoryStore(), Gate()
     gate.may_go_on.set()
     lacking = platform_of(store, Searcher(), gate)
     for name in ("Searcher", "Gate", "Searcher", "Gate"):
@@ -120,7 +122,7 @@ async def test_what_needs_a_tool_group_is_left_to_a_worker_that_has_it(caplog: p
 
 
 async def test_what_was_passed_over_is_tried_again_later() -> None:
-    store = MemoryRuns()
+    store = MemoryStore()
     platform = platform_of(store, Searcher())
     await platform.enqueue("Searcher", "x")
     worker = Worker(platform, poll=0.0)
@@ -132,16 +134,17 @@ async def test_what_was_passed_over_is_tried_again_later() -> None:
     assert await statuses(store) == ["completed"]
 
 
-class Unreachable(MemoryRuns):
+class Unreachable(MemoryStore):
     async def claim(
         self,
+        collection: str,
         owner: str,
         seconds: float,
         *,
-        run_id: str | None = None,
-        names: object = (),
-        passing_over: object = (),
-    ) -> tuple[RunRecord, Lease] | None:
+        id: str | None = None,
+        names: Collection[str] = (),
+        excluded_ids: Collection[str] = (),
+    ) -> tuple[StoredDocument, Lease] | None:
         raise StoreError("it does not answer")
 
 
@@ -152,8 +155,8 @@ async def test_a_store_that_does_not_answer_is_asked_again_later(caplog: pytest.
 
 
 async def test_runs_of_agents_are_left_to_whoever_answers_them() -> None:
-    store = MemoryRuns()
-    await store.save(RunRecord("run", "Helper", "running", "{}"))
+    store = MemoryStore()
+    await RunStore(store).save(RunRecord("run", "Helper", "running", "{}"))
     assert not await Worker(platform_of(store, Agent("Helper"), Gate())).run_once()
 
 
@@ -162,7 +165,7 @@ async def test_without_a_store_nothing_can_be_enqueued() -> None:
         await Platform(models=ScriptedModel()).register(Gate()).enqueue("Gate", "x")
 
 
-@pytest.mark.parametrize("store", [None, MemoryRuns()])
-async def test_what_there_is_not_cannot_be_killed(store: MemoryRuns | None) -> None:
+@pytest.mark.parametrize("store", [None, MemoryStore()])
+async def test_what_there_is_not_cannot_be_killed(store: MemoryStore | None) -> None:
     with pytest.raises(RunNotFoundError, match="with the id 'x'"):
         await Platform(models=ScriptedModel(), store=store).kill("x")

@@ -26,7 +26,8 @@ from tactician import (
 )
 from tactician.platform import Worker
 from tactician.process import AgentProcess, OperationContext, Rejection
-from tactician.runs import MemoryRuns
+from tactician.runs import RunStore
+from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
 
 
@@ -80,9 +81,9 @@ async def answered(platform: Platform, process: AgentProcess, *, last_first: boo
 
 @pytest.mark.parametrize("last_first", [False, True])
 @pytest.mark.parametrize("agent", [InGroup, Gathered])
-@pytest.mark.parametrize("store", [None, MemoryRuns()])
+@pytest.mark.parametrize("store", [None, MemoryStore()])
 async def test_questions_of_several_tasks_are_pending_at_once(
-    agent: type[InGroup], store: MemoryRuns | None, last_first: bool
+    agent: type[InGroup], store: MemoryStore | None, last_first: bool
 ) -> None:
     platform = Platform(ScriptedModel(), store=store).register(agent())
     process = await platform.start(agent.__name__, "x")
@@ -144,7 +145,7 @@ class Leader:
 
 
 async def test_processes_inside_that_ask_in_a_group() -> None:
-    store = MemoryRuns()
+    store = MemoryStore()
     platform = Platform(ScriptedModel(), store=store).register(Leader())
     await platform.enqueue("Leader", "x")
     assert await Worker(platform).run_once()
@@ -254,7 +255,7 @@ class OddCondition:
     [(Exits, "end raised PermanentError: SystemExit: 3"), (OddCondition, "planning failed: PermanentError: Odd: oh")],
 )
 async def test_what_a_process_raises_ends_only_the_process(agent: type[Exits], failure: str) -> None:
-    platform = Platform(ScriptedModel(), store=MemoryRuns()).register(agent(), Calm())
+    platform = Platform(ScriptedModel(), store=MemoryStore()).register(agent(), Calm())
     await platform.enqueue(agent.__name__, "x")
     stop = asyncio.Event()
     calm = await platform.enqueue("Calm", "x")
@@ -264,7 +265,7 @@ async def test_what_a_process_raises_ends_only_the_process(agent: type[Exits], f
             await asyncio.sleep(0)
         stop.set()
 
-    (failed,) = await platform.store.records(statuses=("failed",))
+    (failed,) = await RunStore(platform.store).find(statuses=("failed",))
     assert str((await platform.process(failed.run_id)).failure).startswith(failure)
 
 

@@ -16,7 +16,8 @@ from tactician import Platform, ProcessStatus, UserInput, achieves_goal, action,
 from tactician.errors import DeclarationError
 from tactician.platform import Worker
 from tactician.process import OperationContext
-from tactician.runs import Lease, MemoryRuns
+from tactician.runs import RunStore
+from tactician.stores import Lease, MemoryStore
 from tactician.testing import ScriptedModel
 
 T = TypeVar("T")
@@ -30,7 +31,7 @@ class Answer:
     text: str
 
 
-class Counting(MemoryRuns):
+class Counting(MemoryStore):
     """Tells each renewal of a lease."""
 
     def __init__(self) -> None:
@@ -62,7 +63,7 @@ class Busy:
     def work(self, topic: UserInput) -> Answer:
         for _ in range(RENEWALS):
             assert self.store.renewed.acquire(timeout=10)
-        self.could_be_taken = elsewhere(lambda: asyncio.run(self.store.claim("another", LEASE))) is not None
+        self.could_be_taken = elsewhere(lambda: asyncio.run(RunStore(self.store).claim("another", LEASE))) is not None
         return Answer("done")
 
 
@@ -83,8 +84,9 @@ async def test_who_holds_up_the_event_loop_keeps_its_process(store: Counting, ca
     (told,) = [record.getMessage() for record in caplog.records if "holds up the event loop" in record.getMessage()]
     assert process_id in told
     assert "@action(blocking=True)" in told
-    claimed, lease = await store.load(process_id), await store.claim("another", LEASE, run_id=process_id)
-    assert (claimed is not None, lease) == (True, None), "it has ended"
+    runs = RunStore(store)
+    assert await runs.load(process_id) is not None
+    assert await runs.claim("another", LEASE, run_id=process_id) is None, "it has ended"
 
 
 async def test_a_lease_that_cannot_be_renewed_meanwhile_is_left_to_the_event_loop(
@@ -122,7 +124,7 @@ class InThread:
     async def free(self) -> None:
         self.loop_is_free.set()
 
-    async def start(self, store: MemoryRuns | None) -> Answer:
+    async def start(self, store: MemoryStore | None) -> Answer:
         self.loop = asyncio.get_running_loop()
         process = await Platform(ScriptedModel(), store=store).start(self, "word")
         assert process.status is ProcessStatus.COMPLETED, process.failure
@@ -130,8 +132,8 @@ class InThread:
         return process.result
 
 
-@pytest.mark.parametrize("store", [None, MemoryRuns()])
-async def test_a_blocking_action_leaves_the_event_loop_free(store: MemoryRuns | None) -> None:
+@pytest.mark.parametrize("store", [None, MemoryStore()])
+async def test_a_blocking_action_leaves_the_event_loop_free(store: MemoryStore | None) -> None:
     agent = InThread()
     _who.set("Lynda")
 

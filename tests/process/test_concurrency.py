@@ -24,7 +24,7 @@ from tactician import (
     planned_agent,
 )
 from tactician.process import AgentProcess, ProcessFailedError
-from tactician.runs import MemoryRuns
+from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 from tests.agents.running import started, steps
 
@@ -234,7 +234,7 @@ class Asker:
 
 @pytest.mark.parametrize("most", [1, 4])
 async def test_the_order_is_kept_while_an_action_waits_also_in_a_store(most: int) -> None:
-    store = MemoryRuns()
+    store = MemoryStore()
     process = await _platform(store).start("Asker", "go", options=ProcessOptions(max_parallel=most))
     assert steps(process) == ([] if most == 1 else ["look_up"])
 
@@ -244,7 +244,7 @@ async def test_the_order_is_kept_while_an_action_waits_also_in_a_store(most: int
     assert [type(value) for value in done.blackboard.objects] == [UserInput, Page, Asked, FromBook, Answer]
 
 
-def _platform(store: MemoryRuns) -> Platform:
+def _platform(store: MemoryStore) -> Platform:
     return Platform(ScriptedModel(), store=store).register(Asker())
 
 

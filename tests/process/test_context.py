@@ -22,7 +22,8 @@ from tactician.errors import ConfigurationError, TransientError
 from tactician.events import Event
 from tactician.llm import AssistantMessage, Text
 from tactician.process import ActionCompleted, ActionRetryPolicy, ActionStarted, MessageSent
-from tactician.runs import MemoryRuns, RunPaused
+from tactician.runs import RunPaused
+from tactician.stores import MemoryStore
 from tactician.testing import FakeContext, ScriptedModel
 from tests.agents.running import started
 
@@ -137,7 +138,7 @@ class Translator:
 
 class TestParallelMapAndPeople:
     async def test_all_questions_are_asked_together_and_answered_in_any_order(self) -> None:
-        store, model = MemoryRuns(), ScriptedModel()
+        store, model = MemoryStore(), ScriptedModel()
         for title, tone in (("Frogs", "gay"), ("Hares", "sad")):
             model.when(prompt_contains=f"{title}, {tone}").reply(f"{tone} {title}")
 
@@ -187,7 +188,7 @@ class Flaky:
 
 class TestAnotherAttempt:
     async def test_people_are_not_asked_or_told_again_but_agents_are_run_again(self) -> None:
-        store, events, model, agent = MemoryRuns(), list[Event](), ScriptedModel("first", "second"), Flaky()
+        store, events, model, agent = MemoryStore(), list[Event](), ScriptedModel("first", "second"), Flaky()
 
         def somewhere() -> Platform:
             return Platform(model, store=store, on_event=events.append).register(agent)
@@ -220,7 +221,7 @@ class TestSend:
         assert {event.path for event in told} == {("Teller", "tell")}
 
     async def test_it_is_not_sent_again_elsewhere_either(self) -> None:
-        store, events = MemoryRuns(), list[Event]()
+        store, events = MemoryStore(), list[Event]()
 
         def somewhere() -> Platform:
             return Platform(ScriptedModel(), store=store, on_event=events.append).register(Teller())

@@ -20,7 +20,8 @@ from tactician import (
 )
 from tactician.errors import ResponseError, RunConflictError
 from tactician.process import AgentProcess, ProcessWaitingError
-from tactician.runs import MemoryRuns
+from tactician.runs import RunStore
+from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 
 Make = Callable[[], Platform]
@@ -68,7 +69,7 @@ BOTH = ProcessOptions(max_parallel=2)
 @pytest.fixture(params=["in memory", "in a store"])
 def platform(request: pytest.FixtureRequest) -> Make:
     """Platforms that know the same processes: one, or several with one store."""
-    store = MemoryRuns() if request.param == "in a store" else None
+    store = MemoryStore() if request.param == "in a store" else None
     one = Platform(ScriptedModel()).register(Writer())
     return lambda: one if store is None else Platform(ScriptedModel(), store=store).register(Writer())
 
@@ -125,10 +126,10 @@ async def test_what_is_stuck_has_no_plan_any_more() -> None:
 
 
 async def test_one_that_somebody_else_goes_on_with_has_not_ended() -> None:
-    store = MemoryRuns()
+    store = MemoryStore()
     first, second = (Platform(ScriptedModel(), store=store).register(Writer()) for _ in range(2))
     process = await first.start("Writer", "x")
-    assert await store.claim("somebody", 60, run_id=process.id) is not None
+    assert await RunStore(store).claim("somebody", 60, run_id=process.id) is not None
 
     with pytest.raises(RunConflictError):
         await second.respond(process.id, process.pending[0].id, "Frogs")

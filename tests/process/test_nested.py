@@ -36,7 +36,8 @@ from tactician.process import (
     ProcessStarted,
     ProcessStuckError,
 )
-from tactician.runs import MemoryRuns, OutputError
+from tactician.runs import OutputError
+from tactician.stores import MemoryStore
 from tactician.testing import FakeContext, ScriptedModel, ToolCall
 from tests.agents.running import started, steps
 
@@ -192,7 +193,7 @@ class TestWhatIsToldOfIt:
         assert "    class child_1 failed" in failed.to_mermaid().splitlines()
 
     async def test_it_is_kept_with_the_process(self) -> None:
-        store = MemoryRuns()
+        store = MemoryStore()
         platform = Platform(ScriptedModel("they hop"), store=store).register(Publisher())
         process = await platform.start("Publisher", "frogs")
         restored = await Platform(ScriptedModel(), store=store).register(Publisher()).process(process.id)
@@ -496,7 +497,7 @@ class TestPauses:
 
     @pytest.mark.parametrize("agent", [Asker(), Pauser()], ids=["waits", "paused"])
     async def test_both_go_on_elsewhere(self, agent: Asker | Pauser) -> None:
-        store = MemoryRuns()
+        store = MemoryStore()
 
         def somewhere() -> Platform:
             return Platform(ScriptedModel(), store=store).register(Publisher(agent))
@@ -513,13 +514,13 @@ class TestPauses:
         assert child.status is ProcessStatus.COMPLETED
 
     async def test_by_itself_a_paused_process_is_a_run_that_can_be_resumed(self) -> None:
-        agent, context = PlannedAgent(Pauser()), Platform(ScriptedModel(), store=MemoryRuns()).context()
+        agent, context = PlannedAgent(Pauser()), Platform(ScriptedModel(), store=MemoryStore()).context()
         waiting = await agent.run("frogs", context=context)
         assert (waiting.status.value, waiting.pending) == ("waiting", ())
         assert (await agent.resume(waiting.run_id, {}, context=context)).output == Draft("frogs")
 
     async def test_actions_before_a_pause_are_counted_once(self) -> None:
-        store, options = MemoryRuns(), ProcessOptions(budget=Budget(actions=3))
+        store, options = MemoryStore(), ProcessOptions(budget=Budget(actions=3))
         platform = Platform(ScriptedModel(), store=store).register(Publisher(Asker()))
         process = await platform.start("Publisher", "frogs", options=options)
         process = await platform.respond(process.id, process.pending[0].id, "Hop")

@@ -25,7 +25,7 @@ from tactician import (
 from tactician.agents import PlannedAgent
 from tactician.errors import Rejected, ResponseError
 from tactician.process import ActionRetryPolicy, AgentProcess, Rejection
-from tactician.runs import MemoryRuns
+from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 
 Make = Callable[[], Platform]
@@ -83,7 +83,7 @@ class Careful:
 @pytest.fixture(params=["in memory", "in a store"])
 def platform(request: pytest.FixtureRequest) -> Make:
     """Platforms that know the same processes: one, or several with one store."""
-    store = MemoryRuns() if request.param == "in a store" else None
+    store = MemoryStore() if request.param == "in a store" else None
     one = Platform(ScriptedModel())
 
     def make() -> Platform:
@@ -235,7 +235,7 @@ class Middleman:
 
 
 async def rejected_inside(publisher: Publisher, *, stored: bool = False) -> AgentProcess:
-    store = MemoryRuns() if stored else None
+    store = MemoryStore() if stored else None
     one = Platform(ScriptedModel(), store=store).register(publisher)
     process = await one.start("Publisher", "frogs")
     other = Platform(ScriptedModel(), store=store).register(publisher) if stored else one

@@ -10,7 +10,7 @@ import pytest
 from tactician import Autonomy, Budget, PlannedAgent, Platform, ProcessOptions, achieves_goal, action, planned_agent
 from tactician.errors import ConfigurationError
 from tactician.process import ActionRetryPolicy
-from tactician.runs import MemoryRuns
+from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 
 
@@ -81,9 +81,9 @@ class Doer:
         return "done"
 
 
-@pytest.mark.parametrize("store", [None, MemoryRuns()])
+@pytest.mark.parametrize("store", [None, MemoryStore()])
 @pytest.mark.parametrize("options", [{"max_parallel": 2}, {}, 3])
-async def test_what_are_no_options(options: ProcessOptions, store: MemoryRuns | None) -> None:
+async def test_what_are_no_options(options: ProcessOptions, store: MemoryStore | None) -> None:
     told = r"^The options are .*; write options=ProcessOptions\(\.\.\.\)$"
     with pytest.raises(ConfigurationError, match=told):
         await Platform(ScriptedModel(), store=store).register(Doer()).start("Doer", options=options)

@@ -23,7 +23,8 @@ from tactician import (
 from tactician.errors import StoreError
 from tactician.events import Event
 from tactician.process import AgentProcess, ProcessEnded, ProcessStarted
-from tactician.runs import Lease, MemoryRuns, RunContext, RunRecord
+from tactician.runs import RunContext, RunStore
+from tactician.stores import Lease, MemoryStore, StoredDocument
 from tactician.testing import ScriptedModel
 from tests.agents.running import steps
 
@@ -129,7 +130,7 @@ async def test_a_step_is_paused_and_killed_like_a_run() -> None:
 
 
 async def test_steps_are_kept() -> None:
-    store = MemoryRuns()
+    store = MemoryStore()
     first, second = (Platform(ScriptedModel(), store=store).register(Author()) for _ in range(2))
     process = await first.process(await first.enqueue("Author", "frogs"))
     await process.tick()
@@ -165,7 +166,7 @@ async def test_a_spawned_process_is_waited_for() -> None:
     slow.may_go_on.set()
     assert (await waiting).result == Book("frogs")
     assert await process.finished() is process
-    assert await platform.store.load_context("c") is not None, "what it has found out is known to the next one"
+    assert await platform.store.load("memories", "c") is not None, "what it has found out is known to the next one"
 
 
 async def test_one_that_is_killed_is_finished() -> None:
@@ -211,8 +212,10 @@ async def test_a_process_that_is_restored_and_waits_is_finished() -> None:
 
 
 async def test_what_keeps_a_spawned_process_from_being_kept_is_told() -> None:
-    class Full(MemoryRuns):
-        async def add(self, record: RunRecord, owner: str, seconds: float) -> tuple[RunRecord, Lease]:
+    class Full(MemoryStore):
+        async def add_and_claim(
+            self, document: StoredDocument, owner: str, seconds: float
+        ) -> tuple[StoredDocument, Lease]:
             raise StoreError("the disk is full")
 
     process = await Platform(ScriptedModel(), store=Full()).register(Author()).spawn("Author", "frogs")
@@ -220,9 +223,9 @@ async def test_what_keeps_a_spawned_process_from_being_kept_is_told() -> None:
         await process.finished()
 
 
-@pytest.mark.parametrize("store", [None, MemoryRuns()])
+@pytest.mark.parametrize("store", [None, MemoryStore()])
 @pytest.mark.parametrize("depth", [1, 2])
-async def test_a_process_is_killed_by_one_inside_it(store: MemoryRuns | None, depth: int) -> None:
+async def test_a_process_is_killed_by_one_inside_it(store: MemoryStore | None, depth: int) -> None:
     @planned_agent(description="ends the outermost")
     class Ender:
         @achieves_goal("ended")
@@ -249,7 +252,7 @@ async def test_a_process_is_killed_by_one_inside_it(store: MemoryRuns | None, de
     assert (process.status, process.failure) == (ProcessStatus.KILLED, "enough")
     assert steps(process) == ["sell"], "what it does is done to its end"
     if store is not None:
-        record = await store.load(process.id)
+        record = await RunStore(store).load(process.id)
         assert record is not None
         assert record.status == "killed"
 

@@ -21,7 +21,8 @@ from tactician import (
 )
 from tactician.errors import DeclarationError, StoredStateError
 from tactician.process import AgentProcess, formerly, upgrades
-from tactician.runs import MemoryRuns, RunRecord
+from tactician.runs import RunRecord, RunStore
+from tactician.stores import MemoryStore, StoredDocument
 from tactician.testing import ScriptedModel
 
 OLD = Path(__file__).parent / "stored" / "version_1.json"
@@ -77,8 +78,8 @@ class Seller:
 
 async def stored(snapshot: dict[str, Any]) -> Platform:
     """A platform with a store that holds the snapshot, under the id `old`."""
-    store = MemoryRuns()
-    await store.save(RunRecord("old", "Seller", snapshot["status"], json.dumps(snapshot), 0, "process", None))
+    store = MemoryStore()
+    await RunStore(store).save(RunRecord("old", "Seller", snapshot["status"], json.dumps(snapshot), 0, "process", None))
     return Platform(ScriptedModel(), store=store).register(Seller())
 
 
@@ -139,8 +140,8 @@ class TestSnapshots:
             await restored(broken)
 
     async def test_what_is_no_snapshot_is_refused(self) -> None:
-        store = MemoryRuns()
-        await store.save(RunRecord("old", "Seller", "waiting", "[]", 0, "process", None))
+        store = MemoryStore()
+        await RunStore(store).save(RunRecord("old", "Seller", "waiting", "[]", 0, "process", None))
         with pytest.raises(StoredStateError, match="The snapshot of the process cannot be read"):
             await Platform(ScriptedModel(), store=store).register(Seller()).process("old")
 
@@ -196,10 +197,10 @@ class TestTypes:
         with pytest.raises(StoredStateError, match=r"'acme.Invoice', which the agent does not know.*@formerly"):
             await restored(snapshot)
 
-    async def test_contexts_are_upgraded_too(self) -> None:
-        store = MemoryRuns()
+    async def test_memories_are_upgraded_too(self) -> None:
+        store = MemoryStore()
         kept = [one for one in old()["objects"] if one["type"].endswith("Order")]
-        await store.save_context("ada", json.dumps(kept), 0)
+        await store.save(StoredDocument(collection="memories", id="ada", body=json.dumps(kept)))
         platform = Platform(ScriptedModel(), store=store).register(Seller())
         process = await platform.start("Seller", options=ProcessOptions(memory_id="ada"))
         assert process.last(Order) == Order(7, 1250, "EUR")
@@ -274,7 +275,7 @@ class TestTypes:
             def pack(self, basket: Basket) -> str:
                 return f"{basket.size}"
 
-        platform = Platform(ScriptedModel(), store=MemoryRuns()).register(Packer())
+        platform = Platform(ScriptedModel(), store=MemoryStore()).register(Packer())
         process = await platform.start("Packer", Large(3))
         assert json.loads(process.snapshot())["objects"][0].get("version") is None
         assert (await platform.process(process.id)).last(Large) == Large(3)

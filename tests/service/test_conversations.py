@@ -19,10 +19,11 @@ from tactician import (
     runnable,
     tool,
 )
-from tactician.conversation import Conversation, MemoryConversations, SqliteConversations
+from tactician.conversation import Conversation, ConversationStore
 from tactician.errors import ConversationConflictError, ConversationNotFoundError, ModelServerError
 from tactician.guardrails import GuardrailError, GuardrailResult
 from tactician.llm import Deployment, ModelRequest, ModelResponse, ModelRouter, Text, ToolResult
+from tactician.stores import Lease, MemoryStore, SqliteStore, StoredDocument
 from tactician.testing import ScriptedModel, ToolCall
 
 
@@ -51,20 +52,20 @@ def test_a_conversation_can_be_gone_on_with_without_an_event_loop() -> None:
 
 
 async def test_two_processes_cannot_change_the_same_conversation_unnoticed() -> None:
-    store, model = MemoryConversations(), Slow("one")
-    service = AgentService(model, conversations=store).register(Agent("a"))
+    store, model = MemoryStore(), Slow("one")
+    service = AgentService(model, store=store).register(Agent("a"))
     conversation_id = service.create_conversation()
     asking = asyncio.create_task(service.request_agent("a", "1", conversation_id=conversation_id))
     await model.asked.wait()
-    await store.create(conversation_id)
+    await ConversationStore(store).create(conversation_id)
     model.may_answer.set()
     with pytest.raises(ConversationConflictError):
         await asking
 
 
 async def test_requests_without_a_conversation_leave_nothing() -> None:
-    store = MemoryConversations()
-    service = AgentService(ScriptedModel("a"), conversations=store).register(Agent("a"))
+    store = MemoryStore()
+    service = AgentService(ScriptedModel("a"), store=store).register(Agent("a"))
     await service.request_agent("a", "Hi")
     assert len(store) == 0
 
@@ -231,13 +232,13 @@ def look() -> str:
 
 
 async def test_a_request_that_fails_leaves_a_conversation_that_goes_on() -> None:
-    store = MemoryConversations()
+    store = MemoryStore()
     model = ScriptedModel(ToolCall("look"), ModelServerError("down"), "fine")
-    service = AgentService(model, conversations=store).register(Agent("a", tools=[look]))
+    service = AgentService(model, store=store).register(Agent("a", tools=[look]))
     conversation_id = service.create_conversation()
     with pytest.raises(ModelServerError):
         await service.request_agent("a", "1", conversation_id=conversation_id)
-    kept = await store.load(conversation_id)
+    kept = await ConversationStore(store).load(conversation_id)
     assert kept is not None
     assert said(kept) == ["1", "", "nothing"]
     assert (await service.request_agent("a", "2", conversation_id=conversation_id)).output == "fine"
@@ -267,18 +268,18 @@ async def test_a_handoff_adds_the_answer_to_the_conversation() -> None:
 
 
 async def test_conversations_are_kept_in_the_store(tmp_path: Path) -> None:
-    async with SqliteConversations(tmp_path / "talks.db") as store:
-        service = AgentService(ScriptedModel("Hello Alice."), conversations=store).register(Agent("a"))
+    async with SqliteStore(tmp_path / "talks.db") as store:
+        service = AgentService(ScriptedModel("Hello Alice."), store=store).register(Agent("a"))
         conversation_id = service.create_conversation()
         await service.request_agent("a", "My name is Alice.", conversation_id=conversation_id)
-    async with SqliteConversations(tmp_path / "talks.db") as store:
+    async with SqliteStore(tmp_path / "talks.db") as store:
         model = ScriptedModel("Alice.")
-        service = AgentService(model, conversations=store).register(Agent("a"))
+        service = AgentService(model, store=store).register(Agent("a"))
         await service.request_agent("a", "Who am I?", conversation_id=conversation_id)
     assert model.calls[0].prompt == "My name is Alice.\nHello Alice.\nWho am I?"
 
 
-class Pausing(MemoryConversations):
+class Pausing(MemoryStore):
     """Stops in the middle of saving."""
 
     def __init__(self) -> None:
@@ -286,15 +287,16 @@ class Pausing(MemoryConversations):
         self.saving = asyncio.Event()
         self.may_go_on = asyncio.Event()
 
-    async def save(self, conversation: Conversation) -> None:
-        await super().save(conversation)
+    async def save(self, document: StoredDocument, lease: Lease | None = None) -> StoredDocument:
+        saved = await super().save(document, lease)
         self.saving.set()
         await self.may_go_on.wait()
+        return saved
 
 
 async def test_what_is_inserted_while_a_conversation_is_saved_is_not_lost() -> None:
     store = Pausing()
-    service = AgentService(ScriptedModel("one"), conversations=store).register(Agent("a"))
+    service = AgentService(ScriptedModel("one"), store=store).register(Agent("a"))
     conversation_id = service.create_conversation()
     asking = asyncio.create_task(service.request_agent("a", "1", conversation_id=conversation_id))
     await store.saving.wait()
@@ -348,9 +350,9 @@ async def test_a_request_that_is_cancelled_at_any_step_leaves_a_conversation_tha
             await asyncio.sleep(0)
         return "done"
 
-    async with SqliteConversations(tmp_path / "talks.db") as store:
+    async with SqliteStore(tmp_path / "talks.db") as store:
         model = ScriptedModel(*[[ToolCall("step"), ToolCall("step")]] * 3, *["ok"] * 3)
-        service = AgentService(model, conversations=store).register(Agent("a", tools=[step]), Agent("b"))
+        service = AgentService(model, store=store).register(Agent("a", tools=[step]), Agent("b"))
         conversation_id = service.create_conversation()
         asking = asyncio.create_task(service.request_agent("a", "1", conversation_id=conversation_id))
         for _ in range(steps):
@@ -360,7 +362,7 @@ async def test_a_request_that_is_cancelled_at_any_step_leaves_a_conversation_tha
         plain = ScriptedModel("fine")
         service.register(Agent("b", model=plain), replace=True)
         assert (await service.request_agent("b", "2", conversation_id=conversation_id)).output == "fine"
-        kept = await store.load(conversation_id)
+        kept = await ConversationStore(store).load(conversation_id)
         assert kept is not None
         assert kept.open_calls == ()
         assert said(kept)[-2:] == ["2", "fine"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tactician import Agent, AgentService, RunStatus, approve, handoff, reject, runnable, tool
-from tactician.conversation import MemoryConversations, SqliteConversations
+from tactician.conversation import Conversation, ConversationStore
 from tactician.errors import (
     AgentNotFoundError,
     ConversationNotFoundError,
@@ -16,7 +16,8 @@ from tactician.errors import (
     RunNotFoundError,
 )
 from tactician.llm import messages_to_json
-from tactician.runs import MemoryRuns, RunContext
+from tactician.runs import RunContext, RunStore
+from tactician.stores import MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel, ToolCall
 from tactician.tools import DeclaredTool, ToolTraits
 from tests.service.test_conversations import said
@@ -83,32 +84,41 @@ async def test_a_request_can_wait_twice() -> None:
 
 
 async def test_another_process_can_go_on(tmp_path: Path) -> None:
-    runs = MemoryRuns()
     agent = Agent("a", tools=[delete_file])
-    async with SqliteConversations(tmp_path / "talks.db") as store:
+    async with SqliteStore(tmp_path / "talks.db") as store:
         model = ScriptedModel(ToolCall("delete_file", path="a.txt"))
-        service = AgentService(model, conversations=store, runs=runs).register(agent)
+        service = AgentService(model, store=store).register(agent)
         conversation_id = service.create_conversation()
         waiting = await service.request_agent("a", "Delete a.txt", conversation_id=conversation_id)
-    async with SqliteConversations(tmp_path / "talks.db") as store:
-        service = AgentService(ScriptedModel("Done."), conversations=store, runs=runs).register(agent)
+    async with SqliteStore(tmp_path / "talks.db") as store:
+        service = AgentService(ScriptedModel("Done."), store=store).register(agent)
         await service.resume(waiting.run_id, {waiting.pending[0].id: approve()})
         assert said(await service.conversation(conversation_id))[-1] == "Done."
-    assert len(runs) == 0
+        assert await RunStore(store).find() == []
+        assert await store.list_ids("waiting_conversations") == []
 
 
 async def test_a_conversation_whose_run_was_lost_goes_on() -> None:
-    store = MemoryConversations()
+    store = MemoryStore()
     model = ScriptedModel(ToolCall("delete_file", path="a.txt"), "Hello.")
     agent = Agent("a", tools=[delete_file])
-    service = AgentService(model, conversations=store, runs=MemoryRuns()).register(agent)
+    service = AgentService(model, store=store).register(agent)
     conversation_id = service.create_conversation()
     await service.request_agent("a", "Delete a.txt", conversation_id=conversation_id)
-    restarted = AgentService(model, conversations=store, runs=MemoryRuns()).register(agent)
+    restarted = AgentService(model, store=await copy_of(store, conversation_id)).register(agent)
     await restarted.request_agent("a", "Hello?", conversation_id=conversation_id)
     assert said(await restarted.conversation(conversation_id)) == [
         "Delete a.txt", "", "Not run: the run was lost.", "Hello?", "Hello.",
     ]  # fmt: skip
+
+
+async def copy_of(store: MemoryStore, conversation_id: str) -> MemoryStore:
+    """Return a store that has the conversation and nothing else."""
+    conversation = await ConversationStore(store).load(conversation_id)
+    assert conversation is not None
+    other = MemoryStore()
+    await ConversationStore(other).save(Conversation.from_json(conversation.to_json()))
+    return other
 
 
 async def test_a_request_that_fails_after_it_waited_still_waits() -> None:
@@ -154,24 +164,24 @@ async def test_any_runnable_can_wait_in_a_conversation() -> None:
 
 
 async def test_a_conversation_that_is_deleted_while_it_waits_gives_the_run_up() -> None:
-    runs = MemoryRuns()
+    store = MemoryStore()
     model = ScriptedModel(ToolCall("delete_file", path="a.txt"))
-    service = AgentService(model, runs=runs).register(Agent("a", tools=[delete_file]))
+    service = AgentService(model, store=store).register(Agent("a", tools=[delete_file]))
     conversation_id = service.create_conversation()
     waiting = await service.request_agent("a", "Delete a.txt", conversation_id=conversation_id)
     await service.delete_conversation(conversation_id)
-    assert len(runs) == 0
+    assert len(store) == 0
     with pytest.raises(RunNotFoundError):
         await service.resume(waiting.run_id, {waiting.pending[0].id: approve()})
 
 
 async def test_a_conversation_that_its_store_has_lost_is_an_error() -> None:
-    store = MemoryConversations()
+    store = MemoryStore()
     model = ScriptedModel(ToolCall("delete_file", path="a.txt"))
-    service = AgentService(model, conversations=store).register(Agent("a", tools=[delete_file]))
+    service = AgentService(model, store=store).register(Agent("a", tools=[delete_file]))
     conversation_id = service.create_conversation()
     waiting = await service.request_agent("a", "Delete a.txt", conversation_id=conversation_id)
-    await store.delete(conversation_id)
+    await ConversationStore(store).delete(conversation_id)
     with pytest.raises(ConversationNotFoundError):
         await service.resume(waiting.run_id, {waiting.pending[0].id: approve()})
 
@@ -200,11 +210,11 @@ async def test_the_caller_can_execute_functions_after_a_wait_too() -> None:
 
 
 async def test_a_request_to_a_model_waits_in_its_own_service() -> None:
-    runs = MemoryRuns()
+    store = MemoryStore()
     model = ScriptedModel(ToolCall("delete_file", path="a"), "Done.")
-    service = AgentService(model, runs=runs)
+    service = AgentService(model, store=store)
     waiting = await service.request_model("gpt-5.4", "Delete a", tools=[delete_file])
     responses = {waiting.pending[0].id: approve()}
     with pytest.raises(AgentNotFoundError, match=r"a request to the model gpt-5\.4"):
-        await AgentService(ScriptedModel(), runs=runs).resume(waiting.run_id, responses)
+        await AgentService(ScriptedModel(), store=store).resume(waiting.run_id, responses)
     assert (await service.resume(waiting.run_id, responses)).output == "Done."

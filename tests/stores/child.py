@@ -4,38 +4,38 @@ import asyncio
 import sys
 from dataclasses import replace
 
-from tactician.stores import SqlRunStore
-from tests.stores.conformance import HOUR, record, taken
+from tactician.stores import DocumentStore, open_store
+from tests.stores.conformance import HOUR, claimed, document
 
 
-async def claim(store: SqlRunStore) -> None:
+async def claim(store: DocumentStore) -> None:
     """Claims all that there is, once it is told to."""
-    await store.records()
+    await store.list_ids("docs")
     print("ready", flush=True)
     sys.stdin.readline()
-    while (claimed := await store.claim("child", HOUR)) is not None:
-        print(claimed[0].run_id)
+    while (found := await store.claim("docs", "child", HOUR)) is not None:
+        print(found[0].id)
 
 
-async def write(store: SqlRunStore) -> None:
+async def write(store: DocumentStore) -> None:
     """Saves for ever, and says after each save which version is kept."""
-    current, lease = await taken(store, seconds=0.0)
+    current, lease = await claimed(store, seconds=0.0)
     while True:
-        state = f"{current.version + 1} {'x' * 20_000}"
-        current = await store.save(replace(current, state=state), lease)
+        body = f"{current.version + 1} {'x' * 20_000}"
+        current = await store.save(replace(current, body=body), lease)
         print(current.version, flush=True)
 
 
-def loops(store: SqlRunStore) -> None:
+def loops(store: DocumentStore) -> None:
     """Uses the store in three event loops, and never closes it."""
-    saved = record()
+    saved = document()
     for _ in range(3):
         saved = asyncio.run(store.save(saved))
         print(saved.version)
 
 
 if __name__ == "__main__":
-    opened, work = SqlRunStore(sys.argv[1]), sys.argv[2]
+    opened, work = open_store(sys.argv[1]), sys.argv[2]
     if work == "loops":
         loops(opened)
     else:

@@ -10,10 +10,10 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from tactician.errors import StoreError
-from tactician.runs import RunStore
-from tactician.stores import SqlRunStore
+from tactician.stores import DocumentStore, PostgresStore
 from tests.stores import postgres
-from tests.stores.conformance import HOUR, RunStoreConformance, record
+from tests.stores.codecs import StoreConformance
+from tests.stores.conformance import HOUR, document
 from tests.stores.shared import SharedStoreConformance
 
 
@@ -42,35 +42,39 @@ class TestPostgres(SharedStoreConformance):
     def url(self, database: str) -> str:
         return f"postgresql://{database}"
 
-    async def test_connections_that_the_server_has_closed_are_made_anew(self, server: str, store: RunStore) -> None:
-        saved = await store.save(record())
+    async def test_connections_that_the_server_has_closed_are_made_anew(
+        self, server: str, store: DocumentStore
+    ) -> None:
+        saved = await store.save(document())
         await done(
             server,
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname <> ''",
         )
-        assert await store.load("r") == saved
+        assert await store.load("docs", "d") == saved
 
-    async def test_who_wants_a_certain_run_waits_while_its_row_is_locked(self, url: str, store: RunStore) -> None:
-        await store.save(record())
+    async def test_who_wants_a_certain_document_waits_while_its_row_is_locked(
+        self, url: str, store: DocumentStore
+    ) -> None:
+        await store.save(document())
         engine = create_async_engine(url.replace("postgresql", "postgresql+asyncpg"))
         async with engine.connect() as blocking:
-            await blocking.execute(text("SELECT * FROM tactician_runs FOR UPDATE"))
-            claiming = asyncio.create_task(store.claim("w", HOUR, run_id="r"))
+            await blocking.execute(text("SELECT * FROM tactician_documents FOR UPDATE"))
+            claiming = asyncio.create_task(store.claim("docs", "w", HOUR, id="d"))
             waits = text(
                 "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'UPDATE%'"
             )
             while not claiming.done() and not await blocking.scalar(waits):
                 await blocking.execute(text("SELECT pg_stat_clear_snapshot()"))
-            assert await store.claim("x", HOUR) is None, "who wants any run does not wait"
+            assert await store.claim("docs", "x", HOUR) is None, "who wants any document does not wait"
         assert await claiming is not None
         await engine.dispose()
 
     async def test_a_database_that_is_not_there_is_named(self, server: str) -> None:
         with pytest.raises(StoreError, match='database "nothing" does not exist'):
-            await SqlRunStore(f"postgresql://{server}/nothing").load("r")
+            await PostgresStore(f"postgresql://{server}/nothing").load("docs", "d")
 
 
-class TestPsycopg(RunStoreConformance):
+class TestPsycopg(StoreConformance):
     @pytest.fixture
-    async def opened(self, database: str) -> Callable[[], RunStore]:
-        return lambda: SqlRunStore(f"postgresql+psycopg://{database}")
+    async def opened(self, database: str) -> Callable[[], DocumentStore]:
+        return lambda: PostgresStore(f"postgresql+psycopg://{database}")

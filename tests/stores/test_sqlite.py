@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import os
 import sqlite3
+import stat
+import threading
+from collections.abc import Callable, Coroutine
 from contextlib import closing
 from pathlib import Path
+from time import monotonic, sleep
+from typing import TypeVar
 
 import pytest
 
-from tactician.errors import ConfigurationError, StoreError
-from tactician.stores import SqliteProcessStore, SqlRunStore
-from tests.stores.conformance import record
+from tactician.conversation import Conversation, ConversationStore
+from tactician.errors import ConfigurationError, StoredStateError, StoreError
+from tactician.stores import SqliteStore, open_store
+from tests.stores.conformance import document
 from tests.stores.shared import SharedStoreConformance
+
+T = TypeVar("T")
 
 
 class TestSqlite(SharedStoreConformance):
@@ -23,61 +33,204 @@ class TestSqlite(SharedStoreConformance):
 
 async def test_the_name_of_a_file_may_be_any(tmp_path: Path) -> None:
     path = tmp_path / "a run?x=1#%20:@.db"
-    store = SqliteProcessStore(path)
-    await store.save(record())
-    await store.aclose()
+    async with SqliteStore(path) as store:
+        await store.save(document())
 
     assert os.listdir(tmp_path) == [path.name]  # noqa: PTH208 - its other form is refused where this is asynchronous
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-        assert database.execute("SELECT version FROM tactician_schema").fetchall() == [(1,)]
+        assert database.execute("SELECT version FROM tactician_schema").fetchall() == [(2,)]
+
+
+def permissions(path: Path) -> dict[str, int]:
+    return {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+
+
+async def test_a_new_file_is_its_owners_alone(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    async with SqliteStore(path) as store:
+        await store.save(document())
+        assert permissions(path) == {"runs.db": 0o600, "runs.db-wal": 0o600, "runs.db-shm": 0o600}
+
+
+async def test_a_file_behind_a_link_is_its_owners_alone(tmp_path: Path) -> None:
+    (tmp_path / "link.db").symlink_to(tmp_path / "runs.db")
+    async with SqliteStore(tmp_path / "link.db") as store:
+        await store.save(document())
+        assert permissions(tmp_path / "runs.db")["runs.db"] == 0o600
+
+
+async def test_the_permissions_of_a_file_that_is_there_stay(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    path.touch()
+    path.chmod(0o640)
+    async with SqliteStore(path) as store:
+        await store.save(document())
+        assert permissions(path) == {"runs.db": 0o640, "runs.db-wal": 0o640, "runs.db-shm": 0o640}
 
 
 async def test_tables_of_another_version_are_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "runs.db"
-    store = SqliteProcessStore(path)
-    await store.save(record())
-    await store.aclose()
+    async with SqliteStore(path) as store:
+        await store.save(document())
     with closing(sqlite3.connect(path)) as database, database:
-        database.execute("UPDATE tactician_schema SET version = 2")
+        database.execute("UPDATE tactician_schema SET version = 3")
 
     for _ in range(2):
-        with pytest.raises(ConfigurationError, match="have version 2, and this Tactician knows 1"):
-            await store.load("r")
+        with pytest.raises(ConfigurationError, match="have version 3, and this Tactician knows 2"):
+            await store.load("docs", "d")
 
     with closing(sqlite3.connect(path)) as database, database:
-        database.execute("UPDATE tactician_schema SET version = 1")
-    assert await store.load("r") is not None
+        database.execute("UPDATE tactician_schema SET version = 2")
+    assert await store.load("docs", "d") is not None
     await store.aclose()
 
 
-async def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", [1, 2])
+async def test_a_file_that_is_no_database_is_named_and_left_alone(tmp_path: Path, times: int) -> None:
     path = tmp_path / "letter.txt"
     path.write_text("Dear Lynda, " * 100)
-    store = SqliteProcessStore(path)
-
-    with pytest.raises(StoreError, match=r"letter\.txt.*file is not a database"):
-        await store.save(record())
-    await store.aclose()
+    async with SqliteStore(path) as store:
+        for _ in range(times):
+            with pytest.raises(
+                ConfigurationError, match=r"letter\.txt: this file is not an SQLite database\. Name ano"
+            ):
+                await store.save(document())
 
     assert path.read_text() == "Dear Lynda, " * 100
 
 
 async def test_a_file_that_cannot_be_made_is_named(tmp_path: Path) -> None:
-    store = SqliteProcessStore(tmp_path / "nowhere" / "runs.db")
     with pytest.raises(ConfigurationError, match=r"nowhere/runs\.db: .* there is no folder .*nowhere"):
-        await store.load("r")
+        await SqliteStore(tmp_path / "nowhere" / "runs.db").load("docs", "d")
+
+
+@pytest.mark.parametrize("name", ["", "x" * 300, "a\0b", "a\ud83d"])
+async def test_what_is_no_file_is_named(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"Name a"):
+        await SqliteStore(f"{tmp_path}/{name}").load("docs", "d")
 
 
 async def test_a_file_that_may_only_be_read_is_named(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "runs.db")) as database, database:
         database.execute("CREATE TABLE letters (text TEXT)")
-    store = SqlRunStore(f"sqlite:///file:{tmp_path}/runs.db?mode=ro&uri=true")
+    store = open_store(f"sqlite:///file:{tmp_path}/runs.db?mode=ro&uri=true")
     with pytest.raises(StoreError, match=r"runs\.db.*readonly database"):
-        await store.load("r")
+        await store.load("docs", "d")
 
 
 async def test_a_folder_in_the_place_of_the_log_is_an_error_at_once(tmp_path: Path) -> None:
     (tmp_path / "runs.db-wal").mkdir()
     with pytest.raises(StoreError, match=r"runs\.db.*disk I/O error"):
-        await SqliteProcessStore(tmp_path / "runs.db").load("r")
+        await SqliteStore(tmp_path / "runs.db").load("docs", "d")
+
+
+async def test_a_table_that_is_lost_meanwhile_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    async with SqliteStore(path) as store:
+        await store.save(document())
+        with closing(sqlite3.connect(path)) as database, database:
+            database.execute("DROP TABLE tactician_documents")
+        with pytest.raises(StoreError, match=r"runs\.db.* does not answer: no such table"):
+            await store.load("docs", "d")
+
+
+async def test_the_event_loop_does_not_wait(tmp_path: Path) -> None:
+    async with SqliteStore(tmp_path / "runs.db") as store:
+        saving = asyncio.ensure_future(store.save(document()))
+        turns = 0
+        while not saving.done():
+            turns += 1
+            await asyncio.sleep(0)
+        assert turns > 1
+
+
+class TestDamage:
+    @pytest.mark.parametrize(
+        ("column", "value"),
+        [("body", "{"), ("body", b"\xff\xfe"), ("body", b"\0"), ("version", "new"), ("version", 0)],
+    )
+    async def test_a_damaged_row_is_an_error_that_names_it(self, tmp_path: Path, column: str, value: object) -> None:
+        async with SqliteStore(tmp_path / "talk.db") as store:
+            talks = ConversationStore(store)
+            await talks.create("c")
+            await talks.create("fine")
+            tamper(tmp_path / "talk.db", column, value)
+
+            with pytest.raises(StoredStateError, match="The conversation 'c' cannot be read; delete it, or restore it"):
+                await talks.load("c")
+            assert await talks.load("fine") is not None
+            assert await talks.delete("c")
+
+    async def test_a_row_of_another_conversation_is_refused(self, tmp_path: Path) -> None:
+        async with SqliteStore(tmp_path / "talk.db") as store:
+            talks = ConversationStore(store)
+            await talks.create("c")
+            tamper(tmp_path / "talk.db", "body", Conversation(id="d").to_json())
+            with pytest.raises(StoredStateError, match=r"'c' cannot be read; .* has the id 'd'"):
+                await talks.load("c")
+
+
+def tamper(path: Path, column: str, value: object) -> None:
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(f"UPDATE tactician_documents SET {column} = ? WHERE id = 'c'", (value,))
+
+
+def run_in_a_loop_that_is_just_closed(work: Coroutine[object, object, T]) -> T:
+    loop = asyncio.new_event_loop()
+    try:
+        return loop.run_until_complete(work)
+    finally:
+        loop.close()
+
+
+class TestForgotten:
+    """Stores that nobody closes."""
+
+    @pytest.mark.parametrize("run", [asyncio.run, run_in_a_loop_that_is_just_closed])
+    def test_one_that_is_forgotten_leaves_nothing_open(
+        self, tmp_path: Path, run: Callable[[Coroutine[object, object, object]], object]
+    ) -> None:
+        for _ in range(5):
+            run(SqliteStore(tmp_path / "runs.db").list_ids("docs"))
+        assert_nothing_is_open(tmp_path)
+
+    async def test_nor_while_the_event_loop_runs_on(self, tmp_path: Path) -> None:
+        for _ in range(5):
+            await SqliteStore(tmp_path / "runs.db").list_ids("docs")
+        await asyncio.to_thread(assert_nothing_is_open, tmp_path)
+
+    async def test_nor_one_that_could_not_be_opened(self, tmp_path: Path) -> None:
+        (tmp_path / "letter.txt").write_text("Dear Lynda, " * 100)
+        for _ in range(5):
+            with pytest.raises(ConfigurationError):
+                await SqliteStore(tmp_path / "letter.txt").list_ids("docs")
+        await asyncio.to_thread(assert_nothing_is_open, tmp_path)
+
+    async def test_nor_one_that_is_closed(self, tmp_path: Path) -> None:
+        store = SqliteStore(tmp_path / "runs.db")
+        for _ in range(5):
+            await store.list_ids("docs")
+            await store.aclose()
+        await asyncio.to_thread(assert_nothing_is_open, tmp_path)
+
+
+def assert_nothing_is_open(folder: Path) -> None:
+    """A thread of a store, and with it an exception, may be a little late to let go of the store."""
+    deadline = monotonic() + 10
+    while (there := [*store_threads(), *open_files(folder)]) and monotonic() < deadline:
+        gc.collect()
+        sleep(0.01)
+    assert there == []
+
+
+def store_threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("tactician-store")]
+
+
+def open_files(folder: Path) -> list[str]:
+    descriptors = Path("/proc/self/fd")
+    if not descriptors.exists():  # it is Linux that has it
+        return []
+    links = [os.readlink(one) for one in descriptors.iterdir() if one.is_symlink()]  # noqa: PTH115 - some are gone
+    return [link for link in links if str(folder) in link]

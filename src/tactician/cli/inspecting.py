@@ -16,12 +16,14 @@ from tactician.cli.console import Debug, ProcessId, StoreUrl, out
 from tactician.cli.kept import Kept, found, kept_in
 from tactician.cli.loading import load_agents
 from tactician.cli.outcomes import print_pending
-from tactician.cli.stores import needed_store, opened
+from tactician.cli.stores import require_store
 from tactician.cli.words import moment, short, spent
 from tactician.errors import ConfigurationError
 from tactician.llm import ModelCatalog, Usage, UsageTally
 from tactician.platform import Platform
 from tactician.process import DEFAULT_BINDING, GAVE_NOTHING, ProcessStatus, Snapshot
+from tactician.runs import RunStore
+from tactician.stores import open_store
 
 _OPEN = [status.value for status in ProcessStatus if not status.is_terminal]
 _COLOURS = {"completed": "green", "waiting": "yellow", "running": "cyan", "failed": "red", "stuck": "red"}
@@ -34,7 +36,7 @@ def ps(
     debug: Debug = False,
 ) -> None:
     """List the processes and waiting runs in a store."""
-    listed = asyncio.run(_listed(needed_store(store), [] if everything else _OPEN))
+    listed = asyncio.run(_listed(require_store(store), [] if everything else _OPEN))
     if as_json:
         print(to_json([_facts(one) for one in listed], indent=2).decode())
         return
@@ -55,7 +57,7 @@ def show(
     debug: Debug = False,
 ) -> None:
     """Show a process: its status, what it has done and knows, and what it waits for."""
-    address = needed_store(store)
+    address = require_store(store)
     if not as_mermaid:
         _print(asyncio.run(_one(address, id)))
     elif file is None:
@@ -65,17 +67,17 @@ def show(
 
 
 async def _listed(store: str, statuses: list[str]) -> list[Kept]:
-    async with opened(store) as kept:
-        return [await kept_in(kept, record) for record in await kept.records(statuses=statuses)]
+    async with open_store(store) as kept:
+        return [await kept_in(kept, record) for record in await RunStore(kept).find(statuses=statuses)]
 
 
 async def _one(store: str, id: str) -> Kept:
-    async with opened(store) as kept:
+    async with open_store(store) as kept:
         return await found(kept, id)
 
 
 async def _flowchart(store: str, id: str, file: Path) -> str:
-    async with opened(store) as kept:
+    async with open_store(store) as kept:
         platform = Platform(models=ModelCatalog(), store=kept).register(*load_agents(file).values())
         return (await platform.process(id)).to_mermaid()
 

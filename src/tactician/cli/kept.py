@@ -8,6 +8,7 @@ from tactician.errors import RunNotFoundError, StoredStateError
 from tactician.llm import ModelCatalog
 from tactician.process import ProcessStatus, Snapshot, read_snapshot
 from tactician.runs import PendingRequest, RunContext, RunRecord, RunStatus, RunStore, Services, pending_of
+from tactician.stores import DocumentStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Kept:
         return max(ended, default=self.snapshot.get("began_at"))
 
 
-async def kept_in(store: RunStore, record: RunRecord) -> Kept:
+async def kept_in(store: DocumentStore, record: RunRecord) -> Kept:
     """What the record holds; with a problem, when it cannot be read."""
     try:
         if record.kind == "process":
@@ -46,14 +47,14 @@ async def kept_in(store: RunStore, record: RunRecord) -> Kept:
         return Kept(record, problem=str(error))
 
 
-async def found(store: RunStore, run_id: str) -> Kept:
+async def found(store: DocumentStore, run_id: str) -> Kept:
     """What the store holds of a process or a run.
 
     Raises:
         RunNotFoundError: when it holds none with the id.
         StoredStateError: when that cannot be read.
     """
-    record = await store.load(run_id)
+    record = await RunStore(store).load(run_id)
     if record is None:
         raise RunNotFoundError(f"There is no process with the id {run_id!r} in the store: see `tactician ps --all`.")
     kept = await kept_in(store, record)

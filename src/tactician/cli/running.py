@@ -30,10 +30,11 @@ from tactician.cli.loading import Loaded, choose, load_agents
 from tactician.cli.outcomes import Outcome, answered, begun, conclude
 from tactician.cli.personalities import personality
 from tactician.cli.progress import ProgressView
-from tactician.cli.stores import named_store, opened, store_option
+from tactician.cli.stores import find_store, store_option
 from tactician.llm import MODEL_VARIABLE, ModelCatalog
 from tactician.platform import Platform
-from tactician.runs import Runnable, RunStore
+from tactician.runs import Runnable
+from tactician.stores import DocumentStore, open_store
 from tactician.tools import ToolGroup
 
 
@@ -53,7 +54,7 @@ def run(
     """Run an agent: progress goes to stderr, the result to stdout. Exit code 3: it waits for somebody."""
     agents = load_agents(file)
     chosen = choose(agents, agent, file)
-    kept = named_store(store)
+    kept = find_store(store)
     spec = planned_spec(chosen) if plan else None
     view = ProgressView(err, prompts, responses, spec, personality(voice), shows_ids=kept is not None)
     outcome = asyncio.run(_run(view, agents, chosen, input, kept, terminal_asker(no_input), model))
@@ -63,7 +64,7 @@ def run(
 def platform_with(
     agents: Mapping[str, Runnable],
     view: ProgressView,
-    store: RunStore | None,
+    store: DocumentStore | None,
     model: str | None = None,
     tool_groups: Iterable[ToolGroup] = (),
 ) -> Platform:
@@ -93,6 +94,6 @@ async def _run(
     model: str | None,
 ) -> Outcome:
     async with AsyncExitStack() as stack:
-        kept = None if store is None else await stack.enter_async_context(opened(store))
+        kept = None if store is None else await stack.enter_async_context(open_store(store))
         platform = platform_with(agents, view, kept, model, agents.tool_groups)
         return await answered(platform, await begun(platform, chosen, input), asker)

@@ -17,11 +17,12 @@ from tactician.cli.outcomes import Outcome, answered, conclude
 from tactician.cli.personalities import personality
 from tactician.cli.progress import ProgressView
 from tactician.cli.running import again, platform_with, terminal_asker
-from tactician.cli.stores import needed_store, opened
+from tactician.cli.stores import require_store
 from tactician.errors import ConfigurationError, ResponseError, RunConflictError
 from tactician.platform import Platform
 from tactician.process import kill_run
 from tactician.runs import Approval, PendingRequest, RunResult, RunStatus, approve, reject
+from tactician.stores import open_store
 
 _Work: TypeAlias = Callable[[Platform, Kept], Awaitable[Outcome]]
 
@@ -80,12 +81,12 @@ def kill(
     debug: Debug = False,
 ) -> None:
     """End a process for good, wherever it runs."""
-    asyncio.run(_kill(id, needed_store(store), reason))
+    asyncio.run(_kill(id, require_store(store), reason))
     out.print(f"{id} is killed", highlight=False)
 
 
 async def _kill(id: str, store: str, reason: str) -> None:
-    async with opened(store) as kept:
+    async with open_store(store) as kept:
         status = (await found(kept, id)).record.status
         if not await kill_run(kept, id, reason):
             raise RunConflictError(f"{id} cannot be killed: it is {status} already.")
@@ -96,7 +97,7 @@ async def _on_platform(
 ) -> Outcome:
     view = ProgressView(err, voice=personality(voice))
     agents = load_agents(file)
-    async with opened(needed_store(store)) as kept:
+    async with open_store(require_store(store)) as kept:
         return await work(platform_with(agents, view, kept, model, agents.tool_groups), await found(kept, id))
 
 

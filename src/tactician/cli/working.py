@@ -19,10 +19,11 @@ from tactician.cli.loading import load_agents
 from tactician.cli.personalities import personality
 from tactician.cli.progress import ProgressView
 from tactician.cli.running import platform_with
-from tactician.cli.stores import needed_store, opened
+from tactician.cli.stores import require_store
 from tactician.errors import AgentNotFoundError
 from tactician.platform import Platform, Worker
-from tactician.runs import Runnable, RunStore
+from tactician.runs import Runnable
+from tactician.stores import DocumentStore, open_store
 
 
 def worker(
@@ -45,11 +46,11 @@ def worker(
     if debug:
         logger.setLevel(logging.DEBUG)
     make = partial(platform_with, agents, view, model=model, tool_groups=loaded.tool_groups)
-    asyncio.run(_work(make, needed_store(store), name, parallel))
+    asyncio.run(_work(make, require_store(store), name, parallel))
 
 
-async def _work(make: Callable[[RunStore], Platform], store: str, name: str | None, parallel: int) -> None:
-    async with opened(store) as kept:
+async def _work(make: Callable[[DocumentStore], Platform], store: str, name: str | None, parallel: int) -> None:
+    async with open_store(store) as kept:
         platform = make(kept)
         await _until_interrupted(platform, Worker(platform, name=name, max_parallel=parallel))
 

@@ -5,8 +5,7 @@ from tactician.conversation.conversation import Conversation, Messages
 from tactician.conversation.events import ContextSummarized
 from tactician.conversation.mending import mended
 from tactician.conversation.sliding import SlidingWindow
-from tactician.conversation.sqlite import SqliteConversations
-from tactician.conversation.store import ConversationStore, MemoryConversations
+from tactician.conversation.store import ConversationStore
 from tactician.conversation.strategy import Chain, ContextStrategy, Window, chain
 from tactician.conversation.summarization import Summarization
 from tactician.conversation.tokens import ESTIMATE, TextCounter, TokenCounter, counter_for
@@ -27,7 +26,5 @@ __all__ = [
     "ESTIMATE",
     "counter_for",
     "ConversationStore",
-    "MemoryConversations",
-    "SqliteConversations",
     "ContextSummarized",
 ]

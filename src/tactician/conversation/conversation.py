@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
 
 from tactician.conversation.exchanges import exchange_around, last_answer, open_calls_of
-from tactician.conversation.saved import SavedConversation, read_conversation, written_conversation
+from tactician.conversation.saved import SavedConversation, read_conversation, write_conversation
 from tactician.errors import StoredStateError
 from tactician.events import new_id
 from tactician.llm import AssistantMessage, Message, SystemMessage, ToolCall, ToolResult, UserMessage
@@ -185,7 +185,7 @@ class Conversation:
 
     def to_json(self) -> str:
         """All of it as JSON text; only the version is the store's to keep."""
-        return written_conversation(
+        return write_conversation(
             SavedConversation(
                 format=1,
                 id=self.id,

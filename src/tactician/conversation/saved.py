@@ -1,23 +1,24 @@
-"""A conversation as JSON text."""
+"""JSON form of a conversation."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from typing_extensions import TypedDict
 
 from tactician.errors import StoredStateError
 from tactician.llm import Message
+from tactician.stores import translate_json_errors
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-_MAX_SIZE = 256 * 1024 * 1024
+_MAX_SIZE: Final = 256 * 1024 * 1024
 
 
 class SavedConversation(TypedDict):
-    """All of a conversation. `ids` are those of the `messages`, `waiting` those of the `waiting_messages`."""
+    """Data of a conversation. `ids` are those of the `messages`, `waiting` those of the `waiting_messages`."""
 
     format: Literal[1]
     id: str
@@ -28,16 +29,21 @@ class SavedConversation(TypedDict):
     waiting_messages: tuple[Message, ...]
 
 
-def written_conversation(saved: SavedConversation) -> str:
-    """The conversation as text."""
-    return _adapter().dump_json(saved).decode()
+def write_conversation(saved: SavedConversation) -> str:
+    """Return a conversation as JSON text.
+
+    Raises:
+        StoredStateError: when a message has no JSON form.
+    """
+    with translate_json_errors(f"The conversation {saved['id']!r}"):
+        return _adapter().dump_json(saved).decode()
 
 
 def read_conversation(text: str | bytes) -> SavedConversation:
-    """The conversation of an untrusted text.
+    """Return the conversation of an untrusted text.
 
     Raises:
-        StoredStateError: when it is none, or when it is too large.
+        StoredStateError: when the text is not a conversation, or is too large.
     """
     from pydantic import ValidationError
 

@@ -22,7 +22,8 @@ from tactician.process import (
     Snapshot,
     read_snapshot,
 )
-from tactician.runs import Lease, PendingRequest, Response, RunRecord
+from tactician.runs import PendingRequest, Response, RunRecord, RunStore
+from tactician.stores import Lease
 
 
 class Stepper:
@@ -39,6 +40,7 @@ class Stepper:
     ) -> None:
         self._platform = platform
         self._store = platform.store
+        self._runs = RunStore(platform.store)
         self._options = options
         self._lease = lease
         self._owner = f"stepper-{new_id()}"
@@ -52,7 +54,7 @@ class Stepper:
         """
         spec, context = self._planned(agent), self._platform.context().child(agent)
         state = AgentProcess.create(spec, objects, context, self._options).snapshot()
-        await self._store.save(RunRecord(context.run_id, agent, ProcessStatus.NOT_STARTED.value, state, kind="process"))
+        await self._runs.save(RunRecord(context.run_id, agent, ProcessStatus.NOT_STARTED.value, state, kind="process"))
         return context.run_id
 
     async def step(self, process_id: str, now: float) -> Standing:
@@ -97,7 +99,7 @@ class Stepper:
             known = [request.id for request in _pending(saved)]
             if request_id not in known:
                 raise ResponseError(f"{record.name} does not wait for {request_id!r}; it waits for {known}")
-            await self._store.save(replace(record, state=_told(saved, {request_id: response})), lease)
+            await self._runs.save(replace(record, state=_told(saved, {request_id: response})), lease)
         finally:
             await self._store.release(lease)
 
@@ -132,13 +134,13 @@ class Stepper:
         return Standing((await self.status(process_id)).value, has_ended=True)
 
     async def _claimed(self, process_id: str) -> tuple[RunRecord, Lease]:
-        claimed = await self._store.claim(self._owner, self._lease, run_id=process_id)
+        claimed = await self._runs.claim(self._owner, self._lease, run_id=process_id)
         if claimed is None:
             raise RunConflictError(f"Somebody else is going on with the process {process_id}: try again.")
         return claimed
 
     async def _record(self, process_id: str) -> RunRecord:
-        record = await self._store.load(process_id)
+        record = await self._runs.load(process_id)
         if record is None:
             raise RunNotFoundError(f"There is no process with the id {process_id!r} in the store")
         return record

@@ -25,8 +25,6 @@ from tactician.process import (
     with_named,
 )
 from tactician.runs import (
-    Lease,
-    MemoryRuns,
     Response,
     RunContext,
     Runnable,
@@ -37,6 +35,7 @@ from tactician.runs import (
     Services,
     run_blocking,
 )
+from tactician.stores import DocumentStore, Lease, MemoryStore
 from tactician.tools import Tool, ToolGroup, ToolGroups
 
 T = TypeVar("T")
@@ -48,7 +47,7 @@ class Platform:
     Args:
         models: a source of models, or one model for everything; those of the environment by default.
         on_event: called with every event of every run.
-        store: where runs and processes are kept, after each of their steps. Without one, they are in this process only.
+        store: store of runs, processes and memories, which are saved after each step; this program only, by default.
         tool_groups: groups of tools that agents and actions may name.
     """
 
@@ -57,12 +56,12 @@ class Platform:
         models: ModelSource | LanguageModel | None = None,
         *,
         on_event: EventListener | None = None,
-        store: RunStore | None = None,
+        store: DocumentStore | None = None,
         tool_groups: Iterable[ToolGroup] = (),
     ) -> None:
         services = Services(
             default_models() if models is None else source_of(models),
-            MemoryRuns() if store is None else store,
+            MemoryStore() if store is None else store,
             SYSTEM_CLOCK,
             EventBus(on_event),
         )
@@ -92,8 +91,8 @@ class Platform:
         return self._registry.process_names
 
     @property
-    def store(self) -> RunStore:
-        """Where runs and processes are kept."""
+    def store(self) -> DocumentStore:
+        """Store of runs, processes and memories."""
         return self.services.store
 
     @property
@@ -284,7 +283,7 @@ class Platform:
 
     async def waiting(self, limit: int = 1000) -> list[RunRecord]:
         """The agent runs and processes in the store that wait for somebody, oldest first; at most so many."""
-        return await self.services.store.records(statuses=(RunStatus.WAITING.value,), limit=limit)
+        return await RunStore(self.services.store).find(statuses=(RunStatus.WAITING.value,), limit=limit)
 
     async def resume_run(self, run_id: str, responses: Mapping[str, Response]) -> RunResult[object]:
         """Goes on with a run of a registered agent, which waits: see `Agent.resume`.

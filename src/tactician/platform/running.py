@@ -29,7 +29,8 @@ from tactician.process import (
     create_blackboard,
     kill_run,
 )
-from tactician.runs import Lease, Response, RunContext, RunRecord, RunStore
+from tactician.runs import Response, RunContext, RunRecord, RunStore
+from tactician.stores import DocumentStore, Lease
 
 Objects = tuple[object, ...]
 _OURS: Final = frozenset({ProcessStatus.NOT_STARTED, ProcessStatus.RUNNING})
@@ -46,11 +47,12 @@ class Runner:
     """
 
     def __init__(
-        self, registry: Registry, context: Callable[[], RunContext], store: RunStore, *, is_durable: bool
+        self, registry: Registry, context: Callable[[], RunContext], store: DocumentStore, *, is_durable: bool
     ) -> None:
         self._registry = registry
         self._context = context
         self._store = store
+        self._runs = RunStore(store)
         self._is_durable = is_durable
         self._owner = f"platform-{new_id()}"
         self._spawned: set[asyncio.Task[AgentProcess]] = set()
@@ -82,7 +84,7 @@ class Runner:
         process, _ = await self._made(agent, objects, options)
         self.processes.drop(process)
         name, text = process.agent.name, process.snapshot()
-        await self._store.save(RunRecord(process.id, name, "not started", text, 0, "process", process.parent_id))
+        await self._runs.save(RunRecord(process.id, name, "not started", text, 0, "process", process.parent_id))
         return process.id
 
     async def respond(self, process_id: str, request_id: str, response: Response) -> AgentProcess:
@@ -146,7 +148,7 @@ class Runner:
         persister = self._persisters.get(process)
         if persister is None or persister.has_ended or (process.status in _OURS and not persister.was_interrupted):
             return process
-        record = await self._store.load(process.id)
+        record = await self._runs.load(process.id)
         if record is None:
             return None
         return process if persister.is_current(record) else self._restored(record)
@@ -172,7 +174,7 @@ class Runner:
         Raises:
             RunNotFoundError: when nothing is.
         """
-        record = await self._store.load(run_id)
+        record = await self._runs.load(run_id)
         if record is None:
             raise RunNotFoundError(f"There is no run with the id {run_id!r} in the store")
         return record
@@ -222,7 +224,7 @@ class Runner:
         """A process, which nobody else goes on with meanwhile."""
         if not self._is_durable:
             return await self.process(process_id), None
-        claimed = await self._store.claim(self._owner, DEFAULT_LEASE, run_id=process_id)
+        claimed = await self._runs.claim(self._owner, DEFAULT_LEASE, run_id=process_id)
         if claimed is None:
             if (status := ProcessStatus((await self.record(process_id)).status)).is_terminal:
                 raise _has_ended(process_id, status)

@@ -13,7 +13,8 @@ from tactician.errors import LeaseLostError, StoreError, TacticianError
 from tactician.events import new_id
 from tactician.platform.platform import Platform
 from tactician.process import DEFAULT_LEASE
-from tactician.runs import Lease, RunRecord
+from tactician.runs import RunRecord, RunStore
+from tactician.stores import Lease
 
 _logger = logging.getLogger(__name__)
 _POLLS: Final = 10
@@ -84,8 +85,8 @@ class Worker:
         now = monotonic()
         self._passed_over = {run_id: until for run_id, until in self._passed_over.items() if until > now}
         try:
-            return await self._platform.store.claim(
-                self.name, self._lease, names=names, passing_over=list(self._passed_over)
+            return await RunStore(self._platform.store).claim(
+                self.name, self._lease, names=names, excluded_ids=list(self._passed_over)
             )
         except StoreError as error:
             _logger.warning("%s: %s", self.name, error)

@@ -9,7 +9,7 @@ from threading import Condition, Thread
 from time import monotonic
 from typing import Final
 
-from tactician.runs import Lease, RunStore
+from tactician.stores import DocumentStore, Lease
 
 _PARTS: Final = 6
 _LATE: Final = 3  # of these parts; the event loop renews a lease after two
@@ -26,7 +26,7 @@ class HeldLease:
         renewed_at: monotonic time at which the event loop last tried to renew the lease.
     """
 
-    store: RunStore
+    store: DocumentStore
     lease: Lease
     label: str
     seconds: float
@@ -37,7 +37,7 @@ class HeldLease:
         """Renew the lease.
 
         Raises:
-            LeaseLostError: when another worker has claimed the run.
+            LeaseLostError: when another worker has claimed the document.
             StoreError: when the store does not answer.
         """
         self.renewed_at = monotonic()

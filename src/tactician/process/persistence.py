@@ -7,19 +7,21 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
+from tactician.cancellation import run_to_completion
 from tactician.errors import LeaseLostError, RunConflictError, RunNotFoundError, StoredStateError, StoreError
 from tactician.process.handle import ProcessHandle
 from tactician.process.lease_heartbeat import LEASE_HEARTBEAT, HeldLease
 from tactician.process.snapshot import end_snapshot, read_snapshot
 from tactician.process.state import ProcessStatus
-from tactician.runs import ENDED, Lease, RunRecord, RunStore
+from tactician.runs import RunRecord, RunStore
+from tactician.stores import DocumentStore, Lease
 
 DEFAULT_LEASE = 30.0
 _HEARTBEATS = 3
 _KILL_ATTEMPTS = 20
 
 
-async def kill_run(store: RunStore, run_id: str, reason: str) -> bool:
+async def kill_run(store: DocumentStore, run_id: str, reason: str) -> bool:
     """Mark a process or a run in a store as killed; its worker notices and ends it. No agent is needed.
 
     Returns:
@@ -30,16 +32,17 @@ async def kill_run(store: RunStore, run_id: str, reason: str) -> bool:
         RunConflictError: when the run changes too fast.
         StoredStateError: when the stored process cannot be read.
     """
+    runs = RunStore(store)
     for _ in range(_KILL_ATTEMPTS):
-        record = await store.load(run_id)
+        record = await runs.load(run_id)
         if record is None:
             raise RunNotFoundError(f"There is no run with the id {run_id!r} in the store")
-        if record.status in ENDED:
+        if record.has_ended:
             return False
         is_process = record.kind == "process"
         state = end_snapshot(record.state, ProcessStatus.KILLED, reason) if is_process else record.state
         with suppress(RunConflictError):
-            await store.save(replace(record, status=ProcessStatus.KILLED.value, state=state, wakes_at=None))
+            await runs.save(replace(record, status=ProcessStatus.KILLED.value, state=state, wakes_at=None))
             return True
     raise RunConflictError(f"{run_id} changes too fast to be killed: try again")
 
@@ -57,7 +60,7 @@ class ProcessPersister:
 
     def __init__(
         self,
-        store: RunStore,
+        store: DocumentStore,
         record: RunRecord,
         owner: str,
         *,
@@ -65,6 +68,7 @@ class ProcessPersister:
         seconds: float = DEFAULT_LEASE,
     ) -> None:
         self._store = store
+        self._runs = RunStore(store)
         self._record = record
         self._owner = owner
         self._seconds = seconds
@@ -94,7 +98,7 @@ class ProcessPersister:
     @property
     def has_ended(self) -> bool:
         """True when the saved process has ended."""
-        return self._record.status in ENDED
+        return self._record.has_ended
 
     async def save(self, process: ProcessHandle) -> None:
         """Save the process as it is now. Kill it here if it was killed in the store meanwhile.
@@ -117,7 +121,7 @@ class ProcessPersister:
             wakes_at=min(deadlines) if deadlines and process.status is ProcessStatus.WAITING else None,
         )
         try:
-            await self._write(changed)
+            await run_to_completion(self._write(changed))
         except RunConflictError:
             if not await self._was_killed():
                 raise LeaseLostError(f"{process!r} was changed by somebody else while it was running here") from None
@@ -127,20 +131,11 @@ class ProcessPersister:
             raise
 
     async def _write(self, changed: RunRecord) -> None:
-        """Write the record and note its new version, even when the task is cancelled meanwhile."""
-        writing = asyncio.ensure_future(self._save_or_add(changed))
-        try:
-            self._record = await asyncio.shield(writing)
-        except asyncio.CancelledError:
-            self._record = await writing
-            raise
-
-    async def _save_or_add(self, changed: RunRecord) -> RunRecord:
-        if self._lease is not None or changed.version or changed.status in ENDED:
-            return await self._store.save(changed, None if self._lease is None else self._lease.lease)
-        saved, lease = await self._store.add(changed, self._owner, self._seconds)
+        if self._lease is not None or changed.version or changed.has_ended:
+            self._record = await self._runs.save(changed, None if self._lease is None else self._lease.lease)
+            return
+        self._record, lease = await self._runs.add_and_claim(changed, self._owner, self._seconds)
         self._start_heartbeat(lease)
-        return saved
 
     def _state_of(self, process: ProcessHandle) -> str:
         """Return the snapshot; that of the last save for a process that failed because it has none."""
@@ -194,7 +189,7 @@ class ProcessPersister:
             raise
 
     async def _claim(self, process: ProcessHandle) -> None:
-        claimed = await self._store.claim(self._owner, self._seconds, run_id=process.id)
+        claimed = await self._runs.claim(self._owner, self._seconds, run_id=process.id)
         if claimed is None:
             raise RunConflictError(f"{process!r} has ended, or somebody else is going on with it.")
         record, lease = claimed
@@ -206,7 +201,7 @@ class ProcessPersister:
             )
 
     def _held(self, lease: Lease) -> HeldLease:
-        return HeldLease(self._store, lease, f"the process {lease.run_id}", self._seconds)
+        return HeldLease(self._store, lease, f"the process {lease.id}", self._seconds)
 
     def _start_heartbeat(self, lease: Lease) -> None:
         self._lease = self._held(lease)
@@ -263,10 +258,10 @@ class ProcessPersister:
         self._is_over = True
         reason = None
         with suppress(StoreError, StoredStateError):
-            record = await self._store.load(self._record.run_id)
+            record = await self._runs.load(self._record.run_id)
             reason = None if record is None else read_snapshot(record.state)["failure"]
         await process.kill(reason or "killed from outside")
 
     async def _was_killed(self) -> bool:
-        current = await self._store.load(self._record.run_id)
+        current = await self._runs.load(self._record.run_id)
         return current is not None and current.status == ProcessStatus.KILLED.value

@@ -24,6 +24,7 @@ from tactician.process.spec import PlannedAgentSpec
 from tactician.process.state import Order, ProcessState, ProcessStatus, WaitingAction
 from tactician.process.stored_types import Saved, Upgrade, apply_upgrades, type_name, upgrade_object, version_of
 from tactician.runs import BudgetMeter, PendingRequest, SavedFrame
+from tactician.stores import translate_json_errors
 
 VERSION: Final = 2
 _PLAIN: Mapping[str, type] = {type_name(kind): kind for kind in (str, int, float, bool, list, dict, Rejection)}
@@ -102,7 +103,8 @@ def write_snapshot(
         order=state.order,
         began_at=state.began_at,
     )
-    return to_json(snapshot).decode()
+    with translate_json_errors(f"The process of {agent.name}"):
+        return to_json(snapshot).decode()
 
 
 def read_snapshot(text: str | bytes) -> Snapshot:

@@ -29,7 +29,7 @@ from tactician.runs.pausing import (
 )
 from tactician.runs.result import RunResult, RunStatus
 from tactician.runs.runnable import Input, Runnable, is_conversation, messages_of, run_blocking, stream_events
-from tactician.runs.store import ENDED, Lease, MemoryRuns, RunRecord, RunStore, default_store
+from tactician.runs.store import RunRecord, RunStore, default_store
 from tactician.runs.threads import in_thread
 
 __all__ = [
@@ -52,10 +52,7 @@ __all__ = [
     "pause_in",
     "settle",
     "RunStore",
-    "ENDED",
     "RunRecord",
-    "Lease",
-    "MemoryRuns",
     "default_store",
     "Frame",
     "Progress",

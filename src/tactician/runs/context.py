@@ -14,7 +14,8 @@ from tactician.runs.budget import Budget, BudgetMeter
 from tactician.runs.frame import Frame
 from tactician.runs.pace import Pace
 from tactician.runs.pausing import Response
-from tactician.runs.store import RunStore, default_store
+from tactician.runs.store import default_store
+from tactician.stores import DocumentStore
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -38,7 +39,7 @@ class Services:
     def __init__(
         self,
         models: ModelSource,
-        store: RunStore | None = None,
+        store: DocumentStore | None = None,
         clock: Clock = SYSTEM_CLOCK,
         bus: EventBus | None = None,
         *others: object,
@@ -124,7 +125,7 @@ class RunContext:
         cls,
         models: ModelSource | LanguageModel,
         *listeners: EventListener | None,
-        store: RunStore | None = None,
+        store: DocumentStore | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> RunContext:
         """Return a context with a source of models, or one model for everything.
@@ -143,8 +144,8 @@ class RunContext:
         return self.services.models
 
     @property
-    def store(self) -> RunStore:
-        """Where runs that wait are kept."""
+    def store(self) -> DocumentStore:
+        """Store of runs that wait."""
         return self.services.store
 
     @property

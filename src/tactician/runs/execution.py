@@ -20,7 +20,8 @@ from tactician.runs.frame import Frame, SavedFrame
 from tactician.runs.pausing import Paused, PendingRequest, Response, pause_in
 from tactician.runs.result import RunResult, RunStatus
 from tactician.runs.runnable import Input, is_conversation, messages_of
-from tactician.runs.store import RunRecord
+from tactician.runs.store import RunRecord, RunStore
+from tactician.stores import translate_json_errors
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[Input, RunContext], Awaitable[RunResult[T]]]
@@ -74,7 +75,8 @@ async def go_on(
     record = await _waiting(name, run_id, outer)
     saved = _read(record)
     _check(responses, record.run_id, saved["pending"])
-    taken = await outer.store.save(replace(record, status=RunStatus.RUNNING))
+    store = RunStore(outer.store)
+    taken = await store.save(replace(record, status=RunStatus.RUNNING))
     child = replace(_restored(name, saved, outer, run_id), responses=responses)
     given = messages_from_json(to_json(saved["input"])) if saved["kind"] == "messages" else saved["input"]
     try:
@@ -83,9 +85,9 @@ async def go_on(
         if (paused := pause_in(error)) is not None:
             return await _wait(name, given, child, paused, taken)
         state = _state_of(given, child, saved["pending"])
-        await outer.store.save(replace(taken, status=RunStatus.WAITING, state=state))
+        await store.save(replace(taken, status=RunStatus.WAITING, state=state))
         raise
-    await outer.store.delete(run_id)
+    await store.delete(run_id)
     return result
 
 
@@ -100,7 +102,7 @@ async def pending_of(name: str, run_id: str, context: RunContext | None) -> tupl
 
 
 async def _waiting(name: str, run_id: str, context: RunContext) -> RunRecord:
-    record = await context.store.load(run_id)
+    record = await RunStore(context.store).load(run_id)
     if record is not None and record.name == name and record.status == RunStatus.WAITING:
         return record
     stands = "there is none" if record is None else f"it is a run of {record.name!r}, and {record.status}"
@@ -116,7 +118,7 @@ def _check(responses: Mapping[str, Response], run_id: str, pending: Sequence[Pen
 async def _wait(name: str, input: Input, run: RunContext, paused: Paused, record: RunRecord | None) -> RunResult[T]:
     version = 0 if record is None else record.version
     state = _state_of(input, run, paused.pending)
-    await run.store.save(RunRecord(run.run_id, name, RunStatus.WAITING, state, version))
+    await RunStore(run.store).save(RunRecord(run.run_id, name, RunStatus.WAITING, state, version))
     run.emit(RunPaused, pending=paused.pending)
     result = RunResult(None, RunStatus.WAITING, tally=run.tally, run_id=run.run_id, pending=paused.pending)
     return cast("RunResult[T]", result)  # it has no output yet
@@ -126,19 +128,20 @@ def _state_of(input: Input, run: RunContext, pending: Sequence[PendingRequest]) 
     assert run.frame is not None
     is_said = isinstance(input, str) or is_conversation(input)
     budget = None if (meter := run.meter) is None else meter.budget
-    state = _SavedRun(
-        version=_VERSION,
-        input=from_json(messages_to_json(messages_of(input))) if is_said else to_jsonable_python(input),
-        kind="messages" if is_said else "value",
-        frame=run.frame.to_json(),
-        pending=list(pending),
-        usage=list(run.tally.by_model.values()),
-        limits=None if budget is None else {name: getattr(budget, name) for name in _LIMITS},
-        turns=0 if meter is None else meter.turns,
-        seconds=0.0 if meter is None else meter.seconds,
-        actions=0 if meter is None else meter.actions,
-    )
-    return to_json(state).decode()
+    with translate_json_errors(f"The run {run.run_id} of {run.path[-1]}"):
+        state = _SavedRun(
+            version=_VERSION,
+            input=from_json(messages_to_json(messages_of(input))) if is_said else to_jsonable_python(input),
+            kind="messages" if is_said else "value",
+            frame=run.frame.to_json(),
+            pending=list(pending),
+            usage=list(run.tally.by_model.values()),
+            limits=None if budget is None else {name: getattr(budget, name) for name in _LIMITS},
+            turns=0 if meter is None else meter.turns,
+            seconds=0.0 if meter is None else meter.seconds,
+            actions=0 if meter is None else meter.actions,
+        )
+        return to_json(state).decode()
 
 
 def _read(record: RunRecord) -> _SavedRun:

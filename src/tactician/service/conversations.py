@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Literal, TypeAlias
 
+from tactician.cancellation import run_to_completion
 from tactician.conversation import Conversation, ConversationStore
 from tactician.errors import ConversationNotFoundError
 from tactician.events import new_id
@@ -70,7 +71,7 @@ class Conversations:
                 opened.is_answering = True
                 yield await self._loaded(conversation_id, opened)
             finally:
-                await _finished(self._save(opened, ends_turn=True))
+                await run_to_completion(self._save(opened, ends_turn=True))
 
     @asynccontextmanager
     async def change(self, conversation_id: str) -> AsyncIterator[Conversation]:
@@ -82,7 +83,7 @@ class Conversations:
         async with self._using(conversation_id) as opened:
             yield await self._loaded(conversation_id, opened)
             if not opened.is_answering:  # else it is saved at the end of that turn, when no call is open
-                await _finished(self._save(opened))
+                await run_to_completion(self._save(opened))
 
     @asynccontextmanager
     async def look(self, conversation_id: str) -> AsyncIterator[Conversation]:
@@ -127,19 +128,6 @@ class Conversations:
             if opened.conversation is not None and not opened.is_deleted:
                 await self._store.save(opened.conversation)
                 self._new.discard(opened.conversation.id)
-
-
-async def _finished(work: Coroutine[object, object, None]) -> None:
-    """Does the work to its end. A cancellation waits for that."""
-    task, is_cancelled = asyncio.ensure_future(work), False
-    while not task.done():
-        try:
-            await asyncio.wait((task,))
-        except asyncio.CancelledError:
-            is_cancelled = True
-    task.result()
-    if is_cancelled:
-        raise asyncio.CancelledError
 
 
 def message_from(role: Role, content: str) -> Message:

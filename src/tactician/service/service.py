@@ -11,7 +11,7 @@ from typing_extensions import TypeVar, Unpack
 
 from tactician.agents import Agent
 from tactician.clock import SYSTEM_CLOCK
-from tactician.conversation import Conversation, ConversationStore, MemoryConversations
+from tactician.conversation import Conversation, ConversationStore
 from tactician.events import Event, EventBus, EventListener
 from tactician.llm import LanguageModel, ModelSource, default_models, source_of
 from tactician.prompts import rendered, variables_of
@@ -21,7 +21,6 @@ from tactician.runs import (
     RunContext,
     Runnable,
     RunResult,
-    RunStore,
     Services,
     run_blocking,
     stream_events,
@@ -33,6 +32,7 @@ from tactician.service.names import AgentFileNames
 from tactician.service.registry import ServiceRegistry
 from tactician.service.requests import AgentOptions, ModelOptions, model_options, request_for
 from tactician.service.waiting import WaitingRuns
+from tactician.stores import DocumentStore, MemoryStore
 from tactician.tools import ToolExecutor, ToolGroup, ToolGroups, ToolLike
 
 T = TypeVar("T", default=str)
@@ -47,8 +47,7 @@ class AgentService(MediaService):
         folder: where JSON files describe agents, one in each; `reload` reads them again.
         names: what these files may name: classes and functions by name.
         packages: modules whose public classes and functions these files may name too, such as `acme.tools`.
-        conversations: where conversations are kept; in memory by default.
-        runs: where runs that wait are kept; in memory by default.
+        store: store of conversations and of runs that wait; in memory by default.
         on_event: called with every event of every request.
         tool_groups: groups of tools that agents may name.
 
@@ -64,8 +63,7 @@ class AgentService(MediaService):
         folder: str | Path | None = None,
         names: Mapping[str, object] = _NOTHING,
         packages: Sequence[str] = (),
-        conversations: ConversationStore | None = None,
-        runs: RunStore | None = None,
+        store: DocumentStore | None = None,
         on_event: EventListener | None = None,
         tool_groups: Iterable[ToolGroup] = (),
     ) -> None:
@@ -73,8 +71,9 @@ class AgentService(MediaService):
         self._registry = ServiceRegistry(
             self._models, None if folder is None else Path(folder), AgentFileNames(names, packages)
         )
-        self._conversations = Conversations(MemoryConversations() if conversations is None else conversations)
-        self._run_services = Services(self._models, runs, SYSTEM_CLOCK, EventBus(on_event), ToolGroups(tool_groups))
+        store = MemoryStore() if store is None else store
+        self._conversations = Conversations(ConversationStore(store))
+        self._run_services = Services(self._models, store, SYSTEM_CLOCK, EventBus(on_event), ToolGroups(tool_groups))
         self._answering = Answering(self._conversations, self._registry.find)
 
     @property

@@ -1,22 +1,48 @@
-"""Where runs, processes and contexts are kept beyond this process: databases. SQLAlchemy is loaded on first use."""
+"""Versioned document store with leases: in memory, SQLite and PostgreSQL. SQLAlchemy is loaded on first use."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from tactician.errors import MissingExtraError
+from tactician.stores.address import open_store, store_path
+from tactician.stores.document import (
+    AT_ONCE,
+    Body,
+    DocumentStore,
+    Lease,
+    StoredDocument,
+    SupportsJson,
+    translate_json_errors,
+)
+from tactician.stores.extras import require_extra
+from tactician.stores.memory import MemoryStore
 
 if TYPE_CHECKING:
-    from tactician.stores.sql import SqliteProcessStore, SqlRunStore
+    from tactician.stores.postgres import PostgresStore
+    from tactician.stores.sqlite import SqliteStore
 
-__all__ = ["SqlRunStore", "SqliteProcessStore"]
+__all__ = [
+    "StoredDocument",
+    "Body",
+    "SupportsJson",
+    "AT_ONCE",
+    "Lease",
+    "DocumentStore",
+    "MemoryStore",
+    "SqliteStore",
+    "PostgresStore",
+    "open_store",
+    "store_path",
+    "translate_json_errors",
+]
+
+_MODULES = {"SqliteStore": ("sqlite", "sql"), "PostgresStore": ("postgres", "postgres")}
 
 
 def __getattr__(name: str) -> object:
-    if name not in __all__:
+    if name not in _MODULES:
         raise AttributeError(f"module 'tactician.stores' has no attribute {name!r}")
-    try:
-        from tactician.stores import sql
-    except ModuleNotFoundError as error:
-        hint = 'pip install "tactician[sql]" for SQLite, "tactician[postgres]" for PostgreSQL'
-        raise MissingExtraError(f"A store needs {error.name}, which is not installed. Run: {hint}") from error
-    value: object = getattr(sql, name)
+    module, extra = _MODULES[name]
+    with require_extra(extra):
+        value: object = getattr(import_module(f"tactician.stores.{module}"), name)
+    globals()[name] = value
     return value

@@ -1,176 +1,197 @@
-"""Runs, processes and contexts in a database."""
+"""StoredDocument store in a database, through SQLAlchemy."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
-from sqlalchemy import URL, Executable, Row
+from sqlalchemy import Connection, Executable, Row
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
-from tactician.errors import LeaseLostError, RunConflictError, StoreError
-from tactician.runs.store import ENDED, RUNNABLE, Lease, RunRecord, context_changed, run_changed, run_taken
-from tactician.stores import tables
-from tactician.stores.engines import Engines
+from tactician.errors import DocumentConflictError, LeaseLostError, StoredStateError, StoreError
+from tactician.stores import statements
+from tactician.stores.document import (
+    DocumentStore,
+    Lease,
+    StoredDocument,
+    check_document,
+    check_texts,
+    document_conflict,
+    lease_lost,
+)
+
+T = TypeVar("T")
 
 
-class SqlRunStore:
-    """Keeps runs, processes and contexts in an SQLite file or a PostgreSQL database. Its tables are made on first use.
+class Database(Protocol):
+    """Connections to a database whose tables exist."""
 
-    Several workers share a store, with PostgreSQL on several machines; the time of the database decides about leases.
-    The extra `sql` brings what SQLite needs, `postgres` what PostgreSQL needs.
+    async def run(self, work: Callable[[Connection], T]) -> T:
+        """Run a function with a connection, and return its result."""
+        ...
 
-    An SQLite file is in WAL mode with `synchronous = NORMAL`: what was saved survives the death of a worker. When
-    the machine itself stops, the last steps may be lost, and are done again; all of its workers have stopped then too.
+    async def aclose(self) -> None:
+        """Close the connections."""
+        ...
+
+
+class SqlStore(DocumentStore):
+    """Documents in a database.
 
     Args:
-        url: for example `sqlite:///runs.db` or `postgresql://user:password@host/database`. One that names another
-            asynchronous driver of SQLAlchemy, such as `postgresql+psycopg://...`, uses that one.
-
-    Raises:
-        ConfigurationError: when the URL is none of these.
-        MissingExtraError: when the driver is not installed.
+        database: the database.
+        address: address of the database, without a password, for messages.
     """
 
-    def __init__(self, url: str | URL) -> None:
-        self._engines = Engines(url)
+    def __init__(self, database: Database, address: str) -> None:
+        self._database = database
+        self._address = address
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({str(self._engines)!r})"
+        return f"{type(self).__name__}({self._address!r})"
 
-    async def load(self, run_id: str) -> RunRecord | None:
-        """The record of a run; `None` when there is none."""
-        rows = await self._rows(tables.LOAD, {"of_run": run_id})
-        return _record(rows[0]) if rows else None
+    async def load(self, collection: str, id: str) -> StoredDocument | None:
+        """Return a document, or `None`."""
+        check_texts(id=id)
+        rows = await self._execute(statements.LOAD, _key(collection, id))
+        return _document(rows[0]) if rows else None
 
-    async def save(self, record: RunRecord, lease: Lease | None = None) -> RunRecord:
-        """Keeps a record; see `RunStore.save`."""
-        values = _values(record)
-        if lease is not None:
-            held = {"of_run": record.run_id, "of_version": record.version, "of_fence": lease.fence}
-            saved = await self._rows(tables.SAVE_HELD, values | held)
-        elif record.version:
-            saved = await self._rows(tables.SAVE, values | {"of_run": record.run_id, "of_version": record.version})
+    async def save(self, document: StoredDocument, lease: Lease | None = None) -> StoredDocument:
+        """Store a document; see `DocumentStore.save`."""
+        values, key = _values(document), _key(document.collection, document.id)
+        if lease is None and not document.version:
+            rows = await self._execute(statements.ADD, values)
+        elif lease is None:
+            rows = await self._execute(statements.SAVE, values | key | {"of_version": document.version})
         else:
-            saved = await self._rows(tables.ADD, values | {"run_id": record.run_id})
-        if not saved:
-            raise await self._refusal(record.run_id, lease)
-        return replace(record, version=record.version + 1)
-
-    async def add(self, record: RunRecord, owner: str, seconds: float) -> tuple[RunRecord, Lease]:
-        """Keeps a new record, and takes its run at once; see `RunStore.add`."""
-        values = _values(record) | {"run_id": record.run_id, "by": owner, "seconds": seconds}
-        rows = await self._rows(tables.ADD_HELD, values)
+            held = {"of_version": document.version, "of_fence": lease.fence}
+            rows = await self._execute(statements.SAVE_HELD, values | key | held)
         if not rows:
-            raise run_changed(record.run_id)
-        return replace(record, version=1), Lease(record.run_id, owner, rows[0].fence, rows[0].expires_at)
+            raise await self._refusal(document, lease)
+        return _saved(document, rows[0])
 
-    async def delete(self, run_id: str) -> None:
-        """Drops the record of a run, if there is one."""
-        await self._rows(tables.DELETE, {"of_run": run_id})
+    async def add_and_claim(self, document: StoredDocument, owner: str, seconds: float) -> tuple[StoredDocument, Lease]:
+        """Store a new document and claim it; see `DocumentStore.add_and_claim`."""
+        check_texts(owner=owner)
+        claim = {"by": owner, "seconds": seconds}
+        rows = await self._execute(statements.ADD_AND_CLAIM, _values(document) | claim)
+        if not rows:
+            raise document_conflict(document.collection, document.id)
+        lease = Lease(document.collection, document.id, owner, rows[0].fence, rows[0].expires_at)
+        return _saved(replace(document, version=0), rows[0]), lease
 
-    async def records(
-        self, *, statuses: Collection[str] = (), names: Collection[str] = (), limit: int = 1000
-    ) -> list[RunRecord]:
-        """The records that have one of the statuses and names, oldest first; without any, all."""
-        return [_record(row) for row in await self._rows(tables.records(statuses, names, limit), {})]
+    async def delete(self, collection: str, id: str) -> bool:
+        """Delete a document, and return whether it existed."""
+        check_texts(id=id)
+        return bool(await self._execute(statements.DELETE, _key(collection, id)))
+
+    async def find(
+        self,
+        collection: str,
+        *,
+        statuses: Collection[str] = (),
+        names: Collection[str] = (),
+        parent_id: str | None = None,
+        limit: int = 1000,
+    ) -> list[StoredDocument]:
+        """Return the documents that match every given filter, oldest first."""
+        found = statements.find(collection, statuses, names, parent_id, limit)
+        return [_document(row) for row in await self._execute(found, {})]
+
+    async def list_ids(self, collection: str) -> list[str]:
+        """Return the ids of all documents of a collection, oldest first."""
+        return [row.id for row in await self._execute(statements.LIST_IDS, {"of_collection": collection})]
 
     async def claim(
         self,
+        collection: str,
         owner: str,
         seconds: float,
         *,
-        run_id: str | None = None,
+        id: str | None = None,
         names: Collection[str] = (),
-        passing_over: Collection[str] = (),
-    ) -> tuple[RunRecord, Lease] | None:
-        """Takes a run; see `RunStore.claim`."""
-        statement = tables.claim(by_id=run_id is not None, by_name=bool(names), is_choosy=bool(passing_over))
-        wanted = {"of_run": run_id, "names": list(names), "passed_over": list(passing_over)}
-        rows = await self._rows(statement, wanted | {"by": owner, "seconds": seconds})
+        excluded_ids: Collection[str] = (),
+    ) -> tuple[StoredDocument, Lease] | None:
+        """Claim a document; see `DocumentStore.claim`."""
+        check_texts(id=id, owner=owner)
+        statement = statements.claim(by_id=id is not None, by_name=bool(names), excludes=bool(excluded_ids))
+        wanted = {"of_collection": collection, "of_id": id, "names": list(names), "excluded_ids": list(excluded_ids)}
+        rows = await self._execute(statement, wanted | {"by": owner, "seconds": seconds})
         if not rows:
             return None
-        taken = rows[0]
-        return _record(taken), Lease(taken.run_id, owner, taken.fence, taken.expires_at)
+        claimed = rows[0]
+        return _document(claimed), Lease(collection, claimed.id, owner, claimed.fence, claimed.expires_at)
 
     async def renew(self, lease: Lease, seconds: float) -> Lease:
-        """The lease, valid for longer; see `RunStore.renew`."""
-        rows = await self._rows(tables.RENEW, _held(lease) | {"seconds": seconds})
+        """Extend a lease; see `DocumentStore.renew`."""
+        rows = await self._execute(statements.RENEW, _held(lease) | {"seconds": seconds})
         if not rows:
-            raise run_taken(lease.run_id)
+            raise lease_lost(lease.collection, lease.id)
         return replace(lease, expires_at=rows[0].expires_at)
 
     async def release(self, lease: Lease) -> None:
-        """Gives a lease back; nothing happens when it was lost."""
-        await self._rows(tables.RELEASE, _held(lease))
-
-    async def load_context(self, context_id: str) -> tuple[str, int] | None:
-        """The text of a context, and its version."""
-        rows = await self._rows(tables.LOAD_CONTEXT, {"of_context": context_id})
-        return (rows[0].state, rows[0].version) if rows else None
-
-    async def save_context(self, context_id: str, text: str, version: int) -> int:
-        """Keeps a context; see `RunStore.save_context`."""
-        if version:
-            changed = {"of_context": context_id, "of_version": version, "state": text}
-            saved = await self._rows(tables.SAVE_CONTEXT, changed)
-        else:
-            saved = await self._rows(tables.ADD_CONTEXT, {"context_id": context_id, "state": text})
-        if not saved:
-            raise context_changed(context_id)
-        return version + 1
+        """Release a lease, unless it is lost."""
+        await self._execute(statements.RELEASE, _held(lease))
 
     async def aclose(self) -> None:
-        """Closes the connections of this event loop. They are also closed when the loop ends."""
-        await self._engines.aclose()
+        """Close the connections. The store opens new ones when it is used again."""
+        await self._database.aclose()
 
-    async def _refusal(self, run_id: str, lease: Lease | None) -> RunConflictError | LeaseLostError:
+    async def _refusal(self, document: StoredDocument, lease: Lease | None) -> DocumentConflictError | LeaseLostError:
         if lease is not None:
-            rows = await self._rows(tables.FENCE, {"of_run": run_id})
+            rows = await self._execute(statements.FENCE, _key(document.collection, document.id))
             if not rows or rows[0].fence != lease.fence:
-                return run_taken(run_id)
-        return run_changed(run_id)
+                return lease_lost(document.collection, document.id)
+        return document_conflict(document.collection, document.id)
 
-    async def _rows(self, statement: Executable, values: Mapping[str, object]) -> Sequence[Row[Any]]:
-        """What a statement gives: nothing when it did not find its row, or the row that it adds is there."""
+    async def _execute(self, statement: Executable, values: Mapping[str, object]) -> Sequence[Row[Any]]:
+        """Execute a statement. It returns no rows when its document is not found, or exists already."""
         try:
-            return await self._engines.run(lambda connection: connection.execute(statement, values).all())
+            return await self._database.run(lambda connection: connection.execute(statement, values).all())
         except IntegrityError:
             return []
         except (SQLAlchemyError, OSError) as error:
-            reason = getattr(error, "orig", None) or error
+            reason = _reason_of(error)
             raise StoreError(f"{self!r} does not answer: {reason}. What was to be saved may be kept or not.") from error
 
 
-class SqliteProcessStore(SqlRunStore):
-    """A `SqlRunStore` in a file, which is made on first use. It needs the extra `sql`.
-
-    Raises:
-        MissingExtraError: when the driver is not installed.
-    """
-
-    def __init__(self, path: str | Path) -> None:
-        super().__init__(URL.create("sqlite", database=str(path)))
+def _reason_of(error: BaseException) -> BaseException:
+    """Return the error of the driver, without what SQLAlchemy says around it."""
+    driver_error = getattr(error, "orig", None) or error
+    return driver_error.__cause__ or driver_error
 
 
-def _record(row: Row[Any]) -> RunRecord:
-    return RunRecord(row.run_id, row.name, row.status, row.state, row.version, row.kind, row.parent_id, row.wakes_at)
-
-
-def _values(record: RunRecord) -> dict[str, object]:
-    return {
-        "name": record.name,
-        "status": record.status,
-        "state": record.state,
-        "kind": record.kind,
-        "parent_id": record.parent_id,
-        "wakes_at": record.wakes_at,
-        "runs": record.status in RUNNABLE,
-        "wakes": None if record.status in ENDED else record.wakes_at,
-    }
+def _key(collection: str, id: str) -> dict[str, object]:
+    return {"of_collection": collection, "of_id": id}
 
 
 def _held(lease: Lease) -> dict[str, object]:
-    return {"of_run": lease.run_id, "of_fence": lease.fence}
+    return {**_key(lease.collection, lease.id), "of_fence": lease.fence}
+
+
+def _values(document: StoredDocument) -> dict[str, object]:
+    check_document(document)
+    return {
+        "collection": document.collection,
+        "id": document.id,
+        "kind": document.kind,
+        "name": document.name,
+        "status": document.status,
+        "parent_id": document.parent_id,
+        "new_due_at": document.due_at,
+        "is_closed": document.is_closed,
+        "body": document.text,
+    }
+
+
+def _saved(document: StoredDocument, row: Row[Any]) -> StoredDocument:
+    times = {"due_at": row.due_at, "created_at": row.created_at, "updated_at": row.updated_at}
+    return replace(document, version=document.version + 1, **times)
+
+
+def _document(row: Row[Any]) -> StoredDocument:
+    if not (isinstance(row.version, int) and row.version > 0 and isinstance(row.body, str)):
+        place = f"{row.collection}/{row.id}"
+        raise StoredStateError(f"{place} cannot be read: its row is damaged; delete it, or restore it.")
+    return StoredDocument(**{name: getattr(row, name) for name in statements.FIELDS})

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from tactician import Agent, RunContext, RunResult, tool
 from tactician.events import Event, EventListener
 from tactician.llm import SystemMessage
-from tactician.runs import MemoryRuns
+from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, Step, ToolCall
 from tactician.tools import ToolLike
 
 
 def surroundings(sink: EventListener | None = None) -> RunContext:
     """A context with no model of its own and a store of its own."""
-    return RunContext.over(ScriptedModel(), sink, store=MemoryRuns())
+    return RunContext.over(ScriptedModel(), sink, store=MemoryStore())
 
 
 def says(name: str, *steps: Step, tools: Sequence[ToolLike] = (), instructions: str = "") -> Agent:

@@ -11,7 +11,7 @@ from tactician import Ai, RunContext, RunStatus, approve
 from tactician.agents import BaseRunnable
 from tactician.agents.flows import Feedback, repeat_until, repeat_until_acceptable, scatter_gather, simple_agent
 from tactician.process import ask_human
-from tactician.runs import MemoryRuns
+from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 from tests.agents.constellations.support import payer, surroundings
 
@@ -113,7 +113,7 @@ async def test_a_model_is_not_asked_again() -> None:
     async def said(ai: Ai) -> str:
         return await ai.generate_text("say")
 
-    context = RunContext.over(model := ScriptedModel("said"), store=MemoryRuns())
+    context = RunContext.over(model := ScriptedModel("said"), store=MemoryStore())
     flow = scatter_gather(str, [said, payer()], lambda texts: " / ".join(texts))
     waiting = await flow.run("go", context=context)
     done = await flow.resume(waiting.run_id, {waiting.pending[0].id: approve()}, context=context)

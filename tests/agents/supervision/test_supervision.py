@@ -30,7 +30,8 @@ from tactician.errors import GoalNotReachedError, Replan
 from tactician.events import Event
 from tactician.llm import ModelRequest, ModelResponse, ToolSpec
 from tactician.process import ActionCompleted, ActionStarted, AgentProcess, ProcessFailedError, ask_human
-from tactician.runs import BudgetError, MemoryRuns
+from tactician.runs import BudgetError, RunStore
+from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, Step, ToolCall
 
 
@@ -381,7 +382,7 @@ class TestMore:
         assert isinstance(process.result, Opaque)
 
     async def test_an_action_can_ask_people_and_the_work_goes_on_elsewhere(self) -> None:
-        store = MemoryRuns()
+        store = MemoryStore()
         first = Platform(models=ScriptedModel(ToolCall("draft"), "once", ToolCall("review")), store=store)
         process = await first.register(Editor()).start("Editor", "a story")
         assert process.status is ProcessStatus.WAITING
@@ -396,10 +397,10 @@ class TestMore:
 
         class Watched(ScriptedModel):
             async def generate(self, request: ModelRequest) -> ModelResponse:
-                kept.extend(record.state for record in await store.records())
+                kept.extend(record.state for record in await RunStore(store).find())
                 return await super().generate(request)
 
-        store = MemoryRuns()
+        store = MemoryStore()
         watched = Watched(GATHER, ToolCall("analyze"), COMPILE)
         await Platform(models=watched, store=store).start(Supervised(), "go")
         model = ScriptedModel(COMPILE)

@@ -1,0 +1,58 @@
+"""Addresses of stores: paths of files, and URLs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+from tactician.documents import did_you_mean
+from tactician.errors import ConfigurationError
+from tactician.stores.document import DocumentStore
+from tactician.stores.extras import require_extra
+
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9.+-]+):(.*)", re.DOTALL)  # one letter is a drive of Windows
+_SQLITE: Final = ("sqlite", "sqlite+aiosqlite")
+_POSTGRES: Final = ("postgresql", "postgres")
+_EXAMPLES: Final = "runs.db, sqlite:///runs.db, postgresql://user:password@host/database"
+
+
+def open_store(address: str | Path) -> DocumentStore:
+    """Return the store at the path of an SQLite file, or at the URL of an SQLite file or a PostgreSQL database.
+
+    Raises:
+        ConfigurationError: when the address is neither.
+        MissingExtraError: when the extra that the store needs is not installed.
+    """
+    if (path := store_path(address)) is not None:
+        with require_extra("sql"):
+            from tactician.stores.sqlite import SqliteStore
+
+        return SqliteStore(path)
+    with require_extra("postgres"):
+        from tactician.stores.postgres import PostgresStore
+
+    return PostgresStore(str(address))
+
+
+def store_path(address: str | Path) -> str | None:
+    """Return the path of the SQLite file at an address, or `None` for a PostgreSQL database.
+
+    Raises:
+        ConfigurationError: when the address is neither.
+    """
+    matched = _SCHEME.fullmatch(str(address)) if isinstance(address, str) else None
+    if matched is None:
+        return str(address)
+    scheme, rest = matched.groups()
+    if scheme.partition("+")[0] in _POSTGRES:
+        return None
+    if scheme not in _SQLITE:
+        hint = did_you_mean(scheme, ("sqlite", "postgresql"))
+        raise ConfigurationError(f"{scheme!r} is not a kind of store.{hint} Name the store as one of: {_EXAMPLES}")
+    path = rest.removeprefix("///")
+    if path == rest or ("?" in path and not path.startswith("file:")):
+        raise ConfigurationError(
+            "The URL of an SQLite store needs a file after three slashes, and no options: sqlite:///runs.db"
+        )
+    return path

@@ -1,0 +1,25 @@
+"""Errors that name the extra which a store needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tactician.errors import MissingExtraError
+
+
+@contextmanager
+def require_extra(extra: str) -> Iterator[None]:
+    """Name the extra when a module is missing.
+
+    Raises:
+        MissingExtraError: when a module is not installed.
+    """
+    try:
+        yield
+    except ImportError as error:
+        # SQLAlchemy names a module that it misses in the cause only.
+        missing = error.name or getattr(error.__cause__, "name", None) or error
+        raise MissingExtraError(
+            f'A store needs {missing}, which is not installed. Run: pip install "tactician[{extra}]"'
+        ) from error
