@@ -345,8 +345,7 @@ def test_a_record_that_cannot_be_read_does_not_hide_the_others(writer: Desk) -> 
     process = writer.waiting()
     writer("run", writer.file, "toads")
     with sqlite3.connect(writer.folder / "runs.db") as database:
-        (table,) = database.execute("SELECT name FROM sqlite_master WHERE sql LIKE '%run_id%wakes_at%'").fetchone()
-        database.execute(f"UPDATE {table} SET state = '{{}}' WHERE run_id = ?", (process,))
+        database.execute("UPDATE tactician_documents SET body = '{}' WHERE id = ?", (process,))
     database.close()
 
     broken, other = writer.listed()
