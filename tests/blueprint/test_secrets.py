@@ -1,6 +1,7 @@
 """No blueprint tells a secret: variables, files and arguments that may hold one stand for nothing."""
 
 import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -180,3 +181,10 @@ class TestPlanned:
         assert data["arguments"] == {"is_pass": True, "rounds": 3, "address": "https://acme.example"}
         again = Blueprint.from_data(data).build(allow=["tests"])
         assert again.to_blueprint().to_data() == data
+
+
+@pytest.mark.parametrize("text", ["://" + ":" * 100_000, "eyJ" * 100_000, "-----BEGIN " * 50_000, "key" * 100_000])
+def test_a_long_value_takes_no_time(text: str) -> None:
+    began = time.process_time()
+    said_of(text)
+    assert time.process_time() - began < 20  # what is quadratic takes an hour

@@ -1,6 +1,7 @@
 """`${NAME}` anywhere: what is put in has to be what may stand there."""
 
 import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -213,3 +214,28 @@ def test_a_long_number_of_a_yaml_text() -> None:
     data = Blueprint.from_yaml(text.replace("maxTurns: 5", f"maxTurns: {'9' * 400}")).to_data()
 
     assert data["maxTurns"] == int("9" * 400)
+
+
+class TestBounds:
+    def test_what_variables_stand_for_is_bounded_together(self) -> None:
+        data = agent("Mini", instructions="${LONG}" * 30, description="${LONG}")
+
+        found = told(Blueprint.from_data(data), environment={**KEYS, "LONG": "x" * 100_000})
+
+        assert found["instructions"] == "with it, variables stand for more than 2,000,000 characters"
+
+    @pytest.mark.parametrize(
+        "text", ["${A:-" * 100_000, "${A:-b}" * 200_000, "$${" * 500_000], ids=["open", "many", "plain"]
+    )
+    def test_a_large_text_takes_no_time(self, text: str) -> None:
+        began = time.process_time()
+        problems_of(Blueprint.from_data(agent("Mini", instructions=text)))
+        assert time.process_time() - began < 20  # what is quadratic takes an hour
+
+    def test_a_hundred_mistakes_are_told(self) -> None:
+        data = agent("Mini", instructions=" ".join(f"${{NOT_{number}}}" for number in range(150)))
+
+        with pytest.raises(BlueprintError, match="and 50 more") as caught:
+            Blueprint.from_data(data).build(environment=KEYS)
+
+        assert (len(caught.value.problems), caught.value.left_out) == (100, 50)

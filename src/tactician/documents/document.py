@@ -14,6 +14,7 @@ from tactician.documents.data import DEFAULT_DOCUMENT_LIMITS, Data, DataPath, Do
 from tactician.documents.files import read_text
 from tactician.documents.json_text import locate_json, parse_json
 from tactician.documents.lines import Place
+from tactician.documents.toml_text import locate_toml, parse_toml
 from tactician.errors import DocumentError, Problem
 
 Format: TypeAlias = Literal["json", "yaml", "toml"]
@@ -47,8 +48,6 @@ class Document:
         if self.format == "json":
             return locate_json(self.text)
         if self.format == "toml":
-            from tactician.documents.toml_text import locate_toml
-
             return locate_toml(self.text)
         from tactician.documents.yaml_text import locate_yaml
 
@@ -108,8 +107,6 @@ def _parse(text: str, format: Format, limits: DocumentLimits) -> Data:
     if format == "json":
         return parse_json(text, limits)
     if format == "toml":
-        from tactician.documents.toml_text import parse_toml
-
         return parse_toml(text, limits)
     from tactician.documents.yaml_text import parse_yaml
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import Counter
 from typing import NoReturn
 
 from tactician.documents.data import (
@@ -40,6 +39,9 @@ def parse_json(text: str, limits: DocumentLimits) -> Data:
         raise UnreadableTextError(f"it is not JSON: {error.msg}", error.lineno) from None
     except RecursionError:
         raise too_deep(limits) from None
+    except _RepeatedNameError:
+        locate_json(text)  # finds where that is
+        raise
     except ValueError as error:  # an integer of thousands of digits
         raise UnreadableTextError(f"it is not JSON: {error}") from None
     check_data(data, limits)
@@ -77,12 +79,15 @@ def parse_float(token: str) -> float:
     raise UnreadableTextError(f"{token[:40]} is {'not a number' if math.isnan(number) else 'too large a number'}")
 
 
+class _RepeatedNameError(Exception):
+    """An object has a name twice."""
+
+
 def _make_object(pairs: list[tuple[str, Data]]) -> dict[str, Data]:
     made = dict(pairs)
-    if len(made) == len(pairs):
-        return made
-    (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
-    raise UnreadableTextError(f"{twice[:80]!r} is said twice in one object")
+    if len(made) < len(pairs):
+        raise _RepeatedNameError
+    return made
 
 
 def _refuse_constant(name: str) -> NoReturn:

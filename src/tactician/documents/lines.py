@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tactician.documents.data import DataPath
+from tactician.documents.data import DataPath, UnreadableTextError
 
 
 @dataclass(slots=True)
@@ -43,8 +43,15 @@ class PlaceBuilder:
         return bool(self._open) and self._open[-1][1] and self._named is None
 
     def name(self, name: str, line: int) -> None:
-        """Add the name of the next value; its line is that of the value, too."""
-        self._named = self._open[-1][0].inner[name] = Place(line)
+        """Add the name of the next value; its line is that of the value, too.
+
+        Raises:
+            UnreadableTextError: when the object has the name already.
+        """
+        inner = self._open[-1][0].inner
+        if name in inner:
+            raise UnreadableTextError(f"{name[:80]!r} is said twice in one object", line)
+        self._named = inner[name] = Place(line)
 
     def value(self, line: int) -> Place:
         """Add a value."""

@@ -11,10 +11,10 @@ from typing import TypeAlias
 
 from pydantic import ValidationError, validate_call
 
-from tactician.errors import ConfigurationError, in_lines
+from tactician.documents import Data, Document, Problems, list_mistakes, read_document
+from tactician.errors import ConfigurationError, DocumentError
 from tactician.prompts.references import LlmReference, Reference
 from tactician.prompts.texts import file_in, text_in
-from tactician.tools import problems_of
 
 ReferenceKind: TypeAlias = Callable[..., LlmReference]
 """A class or a function; it is called with the fields of an entry, by their names."""
@@ -40,34 +40,31 @@ def references_in(file: str | Path, kinds: Mapping[str, ReferenceKind] = _NO_KIN
         "file": partial(validate_call(_file), path.parent),
         **kinds,
     }
-    made: list[LlmReference] = []
-    problems: list[str] = []
-    for number, entry in enumerate(_entries(path), start=1):
+    document, entries = _load(path)
+    made, problems = list[LlmReference](), Problems(document)
+    for place, entry in enumerate(entries):
         try:
             made.append(_made(entry, known))
         except ValidationError as error:
-            problems.append(f"entry {number}: {problems_of(error)}")
+            problems.add_all(((place, *steps), message) for steps, message in list_mistakes(error).items())
         except (ConfigurationError, TypeError, ValueError) as error:
-            problems.append(f"entry {number}: {error}")
-    if problems:
-        raise ConfigurationError(f"{path}:{in_lines(problems)}")
+            problems.add(str(error), place)
+    problems.check(str(path))
     return tuple(made)
 
 
-def _entries(path: Path) -> list[object]:
-    import yaml
-
+def _load(path: Path) -> tuple[Document, list[Data]]:
     try:
-        entries: object = yaml.safe_load(text_in(path, f"The references in {path}"))
-    except (yaml.YAMLError, RecursionError) as error:
-        raise ConfigurationError(f"{path}: it is no YAML: {error}") from error
-    if not isinstance(entries, list):
-        raise ConfigurationError(f"{path}: it has to be a list of references, each with a name and a description")
-    return entries
+        document = read_document(text_in(path, f"The references in {path}"), "yaml", file=path)
+    except DocumentError as error:
+        raise DocumentError(str(path), error.problems) from None
+    if isinstance(entries := document.data, list):
+        return document, entries
+    raise ConfigurationError(f"{path}: it has to be a list of references, each with a name and a description")
 
 
-def _made(entry: object, known: Mapping[str, ReferenceKind]) -> LlmReference:
-    if not isinstance(entry, dict) or not all(isinstance(name, str) for name in entry):
+def _made(entry: Data, known: Mapping[str, ReferenceKind]) -> LlmReference:
+    if not isinstance(entry, dict):
         raise TypeError("it has to be a mapping, such as `name: ...` with `description: ...` below it")
     fields = {name: value for name, value in entry.items() if name != "kind"}
     kind = entry.get("kind", "text")
