@@ -153,7 +153,7 @@ class Agent(BaseRunnable[T_co]):
         budget: Budget | None = None,
         conversation: Conversation | None = None,
     ) -> RunResult[T_co]:
-        """Works on the input until it can answer.
+        """Work on the input until it can answer.
 
         Args:
             input: a string, a message, a conversation or any object that has a JSON form.
@@ -182,7 +182,7 @@ class Agent(BaseRunnable[T_co]):
         context: RunContext | None = None,
         conversation: Conversation | None = None,
     ) -> RunResult[T_co]:
-        """Goes on with a run that waits, in this process or another one.
+        """Go on with a run that waits, in this process or another one.
 
         Args:
             run_id: `run_id` of the result that the waiting run gave.

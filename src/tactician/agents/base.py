@@ -1,4 +1,4 @@
-"""What every Runnable of Tactician can do beside `run`."""
+"""Base of all Runnables: everything that they offer beside `run`."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ class BaseRunnable(ABC, Generic[T_co]):
     name: str
     description: str
     output_type: type[T_co] | None = None
-    """What it gives, where that is known beforehand."""
+    """Type of the output, where it is known beforehand."""
     trace: TraceMetadata | None = None
-    """What its requests belong to, and those of all that it runs, where these do not say otherwise."""
+    """Trace to which its requests belong, and those of all that it runs, where these do not say otherwise."""
 
     @abstractmethod
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
-        """Does the work, in the context of this run."""
+        """Do the work, in the context of this run."""
 
     async def run(
         self, input: Input, *, context: RunContext | None = None, budget: Budget | None = None
     ) -> RunResult[T_co]:
-        """Does the work.
+        """Do the work.
 
         Args:
             input: a string, a message, a conversation or any object that has a JSON form.
@@ -78,7 +78,7 @@ class BaseRunnable(ABC, Generic[T_co]):
     async def resume(
         self, run_id: str, responses: Mapping[str, Response], *, context: RunContext | None = None
     ) -> RunResult[T_co]:
-        """Goes on with a run that waits, in this process or another one.
+        """Go on with a run that waits, in this process or another one.
 
         Args:
             run_id: `run_id` of the result that the waiting run gave.
@@ -94,7 +94,7 @@ class BaseRunnable(ABC, Generic[T_co]):
         return await go_on(self.name, run_id, responses, self._traced(context), self._work)
 
     async def pending(self, run_id: str, *, context: RunContext | None = None) -> tuple[PendingRequest, ...]:
-        """What a run of this waits for.
+        """Return the requests that a run of this Runnable waits for.
 
         Raises:
             RunNotFoundError: when no run of this name waits with the id.
@@ -102,7 +102,7 @@ class BaseRunnable(ABC, Generic[T_co]):
         return await pending_of(self.name, run_id, context)
 
     def _traced(self, context: RunContext | None) -> RunContext | None:
-        """The context, in which everything belongs to what this belongs to."""
+        """Return the context, in which everything belongs to what this belongs to."""
         return context if self.trace is None else (context or RunContext.default()).with_trace(self.trace)
 
     def run_sync(self, input: Input) -> RunResult[T_co]:
@@ -116,7 +116,7 @@ class BaseRunnable(ABC, Generic[T_co]):
     def stream(
         self, input: Input, *, context: RunContext | None = None, budget: Budget | None = None
     ) -> AsyncGenerator[Event]:
-        """The events of a run as they happen, the answer in pieces; the last one is `RunCompleted`."""
+        """Return the events of a run as they happen, the answer in pieces; the last one is `RunCompleted`."""
 
         async def run(heard: RunContext) -> RunResult[object]:
             return await self.run(input, context=heard, budget=budget)
@@ -124,7 +124,7 @@ class BaseRunnable(ABC, Generic[T_co]):
         return stream_events(run, context or RunContext.default())
 
     def as_tool(self, name: str | None = None, description: str | None = None) -> Tool:
-        """This as a tool with one argument, `request`."""
+        """Return a tool with one argument, `request`, that runs this Runnable."""
         return RunnableTool(self, name, description)
 
     @property

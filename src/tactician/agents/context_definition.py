@@ -1,4 +1,4 @@
-"""What an agent that a model makes is shown of long conversations."""
+"""Windows on long conversations, in definitions that models write."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tactician.errors import DeclarationError
 
 
 class Definition(BaseModel):
-    """What definitions have in common: they are data that a model writes, with names as in JSON."""
+    """Base of definitions: data that a model writes, with names as in JSON."""
 
     model_config = ConfigDict(
         alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore", defer_build=True
@@ -20,7 +20,7 @@ class Definition(BaseModel):
 
 
 class ContextDefinition(Definition):
-    """What an agent is shown of a conversation that has become long."""
+    """Part of a long conversation that an agent is shown."""
 
     strategy_type: Annotated[
         Literal["sliding", "summarization"],
@@ -38,7 +38,7 @@ class ContextDefinition(Definition):
     ] = None
 
     def build(self) -> ContextStrategy:
-        """The strategy. What a definition does not say is as usual."""
+        """Return the strategy. What a definition does not say is as usual."""
         if self.strategy_type == "sliding":
             preserve = self.preserve_developer_messages
             return SlidingWindow(self.max_tokens, True if preserve is None else preserve)
@@ -48,7 +48,7 @@ class ContextDefinition(Definition):
 
     @classmethod
     def of(cls, strategy: ContextStrategy) -> ContextDefinition:
-        """The definition of a strategy.
+        """Return the definition of a strategy.
 
         Raises:
             DeclarationError: when it is neither a `SlidingWindow` nor a `Summarization`.

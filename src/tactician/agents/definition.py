@@ -1,4 +1,4 @@
-"""What an agent does, without what it runs on: for models that make agents."""
+"""Definitions of agents without their models and tools: for models that make agents."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class HandoffDefinition(Definition):
 
 
 class AgentDefinition(Definition):
-    """What an agent does. Which model, tools and guardrails it has is said when it is built."""
+    """Behaviour of an agent. The model, the tools and the guardrails are found when the definition is built."""
 
     name: Annotated[str, Field(min_length=1, description="A unique name, for logs and handoffs")]
     instructions: Annotated[
@@ -75,7 +75,7 @@ class AgentDefinition(Definition):
     def build(
         self, *, model: str | LlmOptions | LanguageModel | None = None, tools: Sequence[ToolLike] = ()
     ) -> Agent[str]:
-        """The agent, and those to which it hands over.
+        """Return the agent, and those to which it hands over.
 
         Args:
             model: the model of all of them; the default model of the run's context when `None`.
@@ -91,7 +91,7 @@ class AgentDefinition(Definition):
 
     @classmethod
     def of(cls, agent: Agent[object]) -> AgentDefinition:
-        """The definition of an agent: what it does. Its model, output type and autonomy are not a part of that.
+        """Return the definition of an agent: what it does. Its model, output type and autonomy are not a part of that.
 
         Raises:
             DeclarationError: with everything that a definition cannot say: a guardrail without a registered name or one
@@ -188,7 +188,7 @@ class _Reader:
         self._problems: list[str] = []
 
     def definition(self, agent: Agent[object]) -> AgentDefinition:
-        """The definition of the agent and of those to which it hands over."""
+        """Return the definition of the agent and of those to which it hands over."""
         definition = self._read(agent, ())
         if self._problems:
             raise DeclarationError(agent.name, self._problems)

@@ -40,7 +40,7 @@ class FunctionRunnable(BaseRunnable[T_co]):
         description: str | None = None,
         namespace: Mapping[str, object] = MappingProxyType({}),
     ) -> FunctionRunnable[T]:
-        """A function, with its own name and docstring where nothing else is said; see `runnable`."""
+        """Return a function, with its own name and docstring where nothing else is said; see `runnable`."""
         own_name = str(getattr(function, "__name__", type(function).__name__))
         label = description or (function.__doc__ or own_name).strip()
         return FunctionRunnable(function, name or own_name, label, resolved_hints(function, namespace))
@@ -64,25 +64,25 @@ class FunctionRunnable(BaseRunnable[T_co]):
 
 
 def _as(hint: object, value: object) -> object:
-    """What was saved, as what the function declares."""
+    """Return a saved value as the type that the function declares."""
     return value if hint is None else output_type(cast("type[object]", hint)).accept(value)
 
 
 class _Returned:
-    """What the function has returned, so that it need not be called again."""
+    """Checkpoint of a function: its output, so that the function need not be called again."""
 
     def __init__(self, output: object) -> None:
         self._output = output
 
     def saved(self) -> JsonValue:
-        """It, as JSON."""
+        """Return the output as JSON."""
         return {"output": to_jsonable_python(self._output)}
 
 
 def runnable(
     function: Callable[..., Awaitable[T_co]], *, name: str | None = None, description: str | None = None
 ) -> FunctionRunnable[T_co]:
-    """Makes a Runnable of any async function of one argument, the input.
+    """Make a Runnable of any async function of one argument, the input.
 
     With a second parameter of type `RunContext` it gets the context of its run, for the runs inside it:
     `await agent.run(..., context=context)`. When one of those has to wait, the function is called again afterwards,

@@ -18,23 +18,23 @@ T = TypeVar("T")
 def as_own(
     result: RunResult[T], context: RunContext, related: Sequence[RunResult[object]] | None = None
 ) -> RunResult[T]:
-    """The result of a run as that of the run around it, which used what all runs inside it did."""
+    """Return the result of a run as that of the run around it, which used what all runs inside it did."""
     others = result.related if related is None else tuple(related)
     return replace(result, tally=context.tally, run_id=context.run_id, related=others)
 
 
 def failure(input: Input, context: RunContext) -> RunResult[None]:
-    """What a run that fails has done so far."""
+    """Return the result of a run that fails: the work so far."""
     return RunResult(None, RunStatus.FAILED, tuple(messages_of(input)), context.tally, run_id=context.run_id)
 
 
 def contribution(who: Runnable, result: RunResult[object]) -> str:
-    """What somebody said, as others read it."""
+    """Return an answer as the others read it."""
     return f"[{who.name}]: {as_text(result.output)}"
 
 
 def briefing(input: Input, contributions: Iterable[str]) -> str:
-    """What was asked and what everybody said, for the one who makes an answer of it."""
+    """Return the input and all contributions, for the Runnable that makes one answer of them."""
     said = "\n\n".join(contributions)
     return f"This was asked:\n{text_of(messages_of(input))}\n\nThis was said:\n{said}\n\nMake one answer of it."
 
@@ -59,7 +59,7 @@ class Attempts:
         self._frame.progress = self
 
     async def run(self, key: str, runnable: Runnable, input: Input) -> RunResult[object]:
-        """The result of a run; where it fails, one with the status `FAILED` whose output is `[ERROR: ...]`.
+        """Return the result of a run; where it fails, one with the status `FAILED` whose output is `[ERROR: ...]`.
 
         Raises:
             BudgetError: when the budget of the run around it is used up.
@@ -75,13 +75,13 @@ class Attempts:
         return RunResult(f"[ERROR: {self._reasons[key]}]", RunStatus.FAILED)
 
     def give_up(self, keys: Iterable[str], reason: str) -> None:
-        """Counts runs that are no longer needed as failed, so that they are not run again either."""
+        """Count runs that are no longer needed as failed, so that they are not run again either."""
         for key in keys:
             if key not in self._reasons:
                 self._fail(key, reason)
 
     def all_failed(self, name: str, input: Input, contributions: Iterable[str]) -> RunError:
-        """The error of a run in which nobody has succeeded."""
+        """Return the error of a run in which nobody has succeeded."""
         why = "; ".join(contributions)
         return RunError(f"{name}: nobody succeeded: {why}", failure(input, self._context))
 

@@ -22,7 +22,7 @@ class Tempered(LanguageModel):
 
     @property
     def features(self) -> Features:
-        """What the model can do."""
+        """The features of the model."""
         return self.model.features
 
     async def generate(self, request: ModelRequest) -> ModelResponse:
@@ -30,7 +30,7 @@ class Tempered(LanguageModel):
         return await self.model.generate(self._tempered(request))
 
     def stream(self, request: ModelRequest) -> AsyncIterator[Delta | ModelResponse]:
-        """The answer as it comes, then the whole of it."""
+        """Return the answer as it comes, then the whole of it."""
         return self.model.stream(self._tempered(request))
 
     def _tempered(self, request: ModelRequest) -> ModelRequest:
@@ -40,7 +40,7 @@ class Tempered(LanguageModel):
 def tempered(
     model: str | LlmOptions | LanguageModel | None, temperature: float | None
 ) -> str | LlmOptions | LanguageModel | None:
-    """The model, at this temperature if there is one: it comes before that of the options."""
+    """Return the model, at this temperature if there is one: it comes before that of the options."""
     if temperature is None:
         return model
     if model is None or isinstance(model, str):

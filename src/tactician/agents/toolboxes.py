@@ -22,7 +22,7 @@ class Changed:
         self._made: tuple[Toolbox, Toolbox] | None = None
 
     def __call__(self) -> Toolbox:
-        """The tools."""
+        """Return the tools."""
         own = self._source()
         if self._made is None or self._made[0] is not own:
             self._made = own, self._change(own)
@@ -30,7 +30,7 @@ class Changed:
 
 
 async def with_groups(source: ToolboxSource, groups: Sequence[str | ToolGroup], context: RunContext) -> ToolboxSource:
-    """An agent's own tools, and those of groups as they are now.
+    """Return an agent's own tools, and those of groups as they are now.
 
     Raises:
         ConfigurationError: when a name is unknown, or two groups have different tools of one name.

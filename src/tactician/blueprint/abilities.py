@@ -1,4 +1,4 @@
-"""What an agent can do and must not do: its tools, its handoffs and its guardrails."""
+"""Tools, handoffs and guardrails of agents in blueprints."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class GuardrailPart(Part):
         return self
 
     def to_data(self) -> dict[str, Data]:
-        """This as JSON has it. Where it is registered, its class says nothing."""
+        """Return the data of the part; the id alone, where the guardrail is registered."""
         return super().to_data() if self.registry_id is None else {"registryId": self.registry_id}
 
 
@@ -85,7 +85,7 @@ class AgentToolPart(Part):
 
 
 def build_tools(names: Sequence[str], agents: Sequence[AgentToolPart], builder: Builder) -> list[ToolLike]:
-    """The tools that these names stand for, and these agents as tools."""
+    """Return the tools that these names stand for, and these agents as tools."""
     tools: list[ToolLike] = []
     for place, name in enumerate(names):
         tools += builder.attempt(partial(_tools_named, name, builder), "toolClassNames", place) or ()
@@ -96,7 +96,7 @@ def build_tools(names: Sequence[str], agents: Sequence[AgentToolPart], builder: 
 
 
 def export_tools(tools: Iterable[Tool], exporter: Exporter) -> tuple[tuple[str, ...], tuple[AgentToolPart, ...]]:
-    """The names of tools, and the agents that are tools."""
+    """Return the names of tools, and the agents that are tools."""
     plain: list[Tool] = []
     agents: list[AgentToolPart] = []
     for tool in tools:
@@ -108,7 +108,7 @@ def export_tools(tools: Iterable[Tool], exporter: Exporter) -> tuple[tuple[str, 
 
 
 def build_handoffs(parts: Sequence[HandoffPart], builder: Builder) -> list[Handoff[object]]:
-    """The handoffs that parts describe."""
+    """Return the handoffs that parts describe."""
     made: list[Handoff[object]] = []
     for place, part in enumerate(parts):
         here = builder.at("handoffs", place)
@@ -121,7 +121,7 @@ def build_handoffs(parts: Sequence[HandoffPart], builder: Builder) -> list[Hando
 
 
 def export_handoffs(handoffs: Iterable[Handoff[object]], exporter: Exporter) -> tuple[HandoffPart, ...]:
-    """What is to be said of handoffs."""
+    """Return the parts of handoffs."""
     parts: list[HandoffPart] = []
     for place, one in enumerate(handoffs):
         here = exporter.at("handoffs", place)
@@ -141,7 +141,7 @@ def export_handoffs(handoffs: Iterable[Handoff[object]], exporter: Exporter) -> 
 
 
 def build_guardrails(parts: Sequence[GuardrailPart] | None, builder: Builder, field: str) -> list[GuardrailLike]:
-    """The guardrails that the parts of this field name."""
+    """Return the guardrails that the parts of this field name."""
     kind, as_guardrail = _GUARDRAILS[field]
 
     def found(part: GuardrailPart) -> AnyGuardrail:
@@ -154,7 +154,7 @@ def build_guardrails(parts: Sequence[GuardrailPart] | None, builder: Builder, fi
 
 
 def export_guardrails(used: Iterable[AnyGuardrail], exporter: Exporter, field: str) -> tuple[GuardrailPart, ...]:
-    """What is to be said of guardrails. One that nobody would find again is a problem: it may not be left out."""
+    """Return the parts of guardrails. A guardrail that no name finds is a problem: it may not be left out."""
     parts: list[GuardrailPart] = []
     for place, one in enumerate(used):
         named = None if one.registered is not None else _guardrail_name(one)
@@ -167,7 +167,7 @@ def export_guardrails(used: Iterable[AnyGuardrail], exporter: Exporter, field: s
 
 
 def find_type(name: str | None, builder: Builder, field: str) -> type[object] | None:
-    """The type of that name."""
+    """Return the type of that name."""
 
     def find(one: str) -> type[object]:
         if not isinstance(found := builder.names.find(one), type):
@@ -195,7 +195,7 @@ def _tools_named(name: str, builder: Builder) -> Sequence[Tool]:
 
 @lru_cache(maxsize=512)
 def _tool_of(function: FunctionType) -> Tool:
-    """A function as a tool, whose schema takes longer than all the rest of an agent."""
+    """Return a function as a tool, whose schema takes longer than all the rest of an agent."""
     return as_tool(function)
 
 
@@ -221,7 +221,7 @@ def _has_all(owner: object, tools: Sequence[Tool]) -> bool:
 
 
 def _tool_name(tool: Tool, owner: object) -> str | None:
-    """The name by which the same tool is found again."""
+    """Return the name by which the same tool is found again."""
     if not isinstance(tool, FunctionTool):
         return path_of(type(tool)) if is_plainly_made(tool) else None
     if owner is not None and not is_plainly_made(owner):
@@ -234,7 +234,7 @@ def _tool_name(tool: Tool, owner: object) -> str | None:
 
 
 def _are_alike(found: Tool, tool: FunctionTool[..., object]) -> bool:
-    """Whether a tool made of the function alone is the same as one that was made with more."""
+    """Return whether a tool made of the function alone is the same as one that was made with more."""
     known = isinstance(found, FunctionTool) and found.blocking == tool.blocking
     return known and found.spec == tool.spec and found.traits == tool.traits
 

@@ -45,7 +45,7 @@ _Guardrails: TypeAlias = tuple[GuardrailPart, ...]
 
 
 class AgentFields(Blueprint):
-    """What blueprints of agents and of supervisors say alike. Times are in seconds."""
+    """Fields that blueprints of agents and of supervisors have in common. Times are in seconds."""
 
     name: Name
     model: Name
@@ -167,7 +167,7 @@ class AgentBlueprint(AgentFields):
     output_guardrails: _Guardrails = ()
 
     def build_with(self, builder: Builder) -> Agent[object] | None:
-        """The agent."""
+        """Return the agent."""
         settings = self.settings_in(builder)
         output = find_type(self.output_type, builder, "outputType")
 
@@ -184,7 +184,7 @@ def export_agent(agent: Agent[object], exporter: Exporter) -> AgentBlueprint | N
 
 
 class WorkerPart(Part):
-    """Who works for a supervisor, and at what."""
+    """Worker of a supervisor."""
 
     description: Name
     worker: Node
@@ -198,7 +198,7 @@ class SupervisorBlueprint(AgentFields):
     workers: Annotated[tuple[WorkerPart, ...], Field(min_length=1)]
 
     def build_with(self, builder: Builder) -> SupervisorAgent[object] | None:
-        """The supervisor."""
+        """Return the supervisor."""
         settings = self.settings_in(builder)
         output = find_type(self.output_type, builder, "outputType")
         workers = _workers_in(self.workers, builder)

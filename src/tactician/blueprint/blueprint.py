@@ -39,7 +39,7 @@ class Blueprint(BlueprintNode):
 
     @classmethod
     def from_data(cls, data: Mapping[str, object]) -> Blueprint:
-        """The blueprint in data such as a JSON file has.
+        """Return the blueprint in data such as a JSON file has.
 
         Raises:
             BlueprintError: with every mistake.
@@ -48,7 +48,7 @@ class Blueprint(BlueprintNode):
 
     @classmethod
     def from_json(cls, text: str, *, limits: Limits = DEFAULT_LIMITS) -> Blueprint:
-        """The blueprint in a JSON text.
+        """Return the blueprint in a JSON text.
 
         Raises:
             BlueprintError: with every mistake, each with its path and line.
@@ -57,7 +57,7 @@ class Blueprint(BlueprintNode):
 
     @classmethod
     def from_yaml(cls, text: str, *, limits: Limits = DEFAULT_LIMITS) -> Blueprint:
-        """The blueprint in a YAML text.
+        """Return the blueprint in a YAML text.
 
         Raises:
             BlueprintError: with every mistake, each with its path and line.
@@ -66,7 +66,7 @@ class Blueprint(BlueprintNode):
 
     @classmethod
     def from_file(cls, file: str | Path, *, limits: Limits = DEFAULT_LIMITS) -> Blueprint:
-        """The blueprint in a file: `.json`, `.yaml` or `.yml`. Files that it names are looked for beside it.
+        """Return the blueprint in a file: `.json`, `.yaml` or `.yml`. Files that it names are looked for beside it.
 
         Raises:
             BlueprintError: with every mistake, each with its path and line.
@@ -84,7 +84,7 @@ class Blueprint(BlueprintNode):
         root: str | Path | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> BaseRunnable[object]:
-        """What the blueprint in a file describes: `from_file` and `build` in one, with the mistakes of both.
+        """Build the blueprint in a file: `from_file` and `build` in one, with the mistakes of both.
 
         Args:
             file: `.json`, `.yaml` or `.yml`.
@@ -114,7 +114,7 @@ class Blueprint(BlueprintNode):
         raise BlueprintError(draft.origin.subject, problems, draft.problems.left_out + more.left_out)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both say the same, wherever they were read."""
+        """Return whether both say the same, wherever they were read."""
         return type(other) is type(self) and self.__dict__ == other.__dict__
 
     @property
@@ -123,16 +123,16 @@ class Blueprint(BlueprintNode):
         return self._origin
 
     def to_data(self) -> dict[str, Data]:
-        """This as JSON has it: without what says nothing."""
+        """Return the data of the blueprint, without empty fields."""
         said = super().to_data()
         return {"type": said.pop("type"), **said} if "type" in said else said
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """This as JSON."""
+        """Return the blueprint as JSON."""
         return json.dumps(self.to_data(), indent=indent, ensure_ascii=False)
 
     def to_yaml(self) -> str:
-        """This as YAML."""
+        """Return the blueprint as YAML."""
         return write_yaml(self.to_data())
 
     def build(
@@ -144,7 +144,7 @@ class Blueprint(BlueprintNode):
         root: str | Path | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> BaseRunnable[object]:
-        """What it describes. It needs no argument.
+        """Build the Runnable. No argument is needed.
 
         Args:
             allow: the packages in which tools, types, guardrails and agents may be looked up, beside those that
@@ -174,7 +174,7 @@ class Blueprint(BlueprintNode):
         root: str | Path | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> tuple[Problem, ...]:
-        """What `build` with these arguments would raise; nothing, when it would not."""
+        """Return the problems that `build` with these arguments would raise."""
         try:
             self.build(allow=allow, names=names, environment=environment, root=root, limits=limits)
         except BlueprintError as error:
@@ -183,7 +183,7 @@ class Blueprint(BlueprintNode):
 
 
 def read_from(origin: Origin) -> Blueprint:
-    """The blueprint in a text.
+    """Return the blueprint in a text.
 
     Raises:
         BlueprintError: with every mistake, each with its path and line.
@@ -195,7 +195,7 @@ def read_from(origin: Origin) -> Blueprint:
 
 @dataclass(frozen=True, slots=True)
 class ParsedBlueprint:
-    """What could be read of a text.
+    """Blueprint as far as it could be read.
 
     Attributes:
         origin: the text.
@@ -209,7 +209,7 @@ class ParsedBlueprint:
 
     @classmethod
     def of(cls, origin: Origin) -> ParsedBlueprint:
-        """That of a text."""
+        """Parse a text."""
         validate, data, problems = _adapter().validate_python, origin.document.data, Problems()
         try:
             made = validate(data)

@@ -36,7 +36,7 @@ class BlueprintNode(Part):
 
 @dataclass(slots=True)
 class _Shared:
-    """What all parts of one build share."""
+    """State that all parts of one build share."""
 
     names: Names
     environment: Mapping[str, str]
@@ -44,7 +44,7 @@ class _Shared:
     limits: Limits
     found: Problems = field(default_factory=Problems)
     count: int = 0
-    """How often a mistake was found, also one that is known already."""
+    """Number of times that a mistake was found, also one that is known already."""
     nodes: int = 0
     read: dict[File, object] = field(default_factory=dict)
     taken: Taken = field(default_factory=Taken)
@@ -67,20 +67,20 @@ class Builder:
     files: tuple[File, ...] = ()
     above: int = 0
     _before: int = 0
-    """How many problems there were before this blueprint."""
+    """Number of problems before this blueprint."""
 
     @classmethod
     def over(
         cls, names: Names, environment: Mapping[str, str], root: str | File | None, limits: Limits, origin: Origin
     ) -> Builder:
-        """The builder of a whole blueprint."""
+        """Return the builder of a whole blueprint."""
         file = None if origin.file is None else origin.file.resolve()
         shared = _Shared(names, environment, File(root).resolve() if root is not None else _root_of(file), limits)
         return cls(shared, origin, (), () if file is None else (file,))
 
     @property
     def names(self) -> Names:
-        """What names stand for."""
+        """The objects that names stand for."""
         return self._shared.names
 
     @property
@@ -90,17 +90,17 @@ class Builder:
 
     @property
     def depth(self) -> int:
-        """How deep this is nested, the files around its own counted."""
+        """The depth of this place, the files around its own counted."""
         return self.above + len(self.path)
 
     @property
     def limits(self) -> Limits:
-        """How much may be built."""
+        """The limits of the build."""
         return self._shared.limits
 
     @property
     def taken(self) -> Taken:
-        """How much other files have taken of the limits."""
+        """The part of the limits that other files have taken."""
         return self._shared.taken
 
     @property
@@ -113,7 +113,7 @@ class Builder:
 
     @property
     def left_out(self) -> int:
-        """How much more is wrong."""
+        """The number of problems that are not listed."""
         return self._shared.found.left_out
 
     def read_once(self, file: File, read: Callable[[File, Limits], T]) -> tuple[T, bool]:
@@ -124,11 +124,11 @@ class Builder:
         return cast("T", self._shared.read[file]), is_known
 
     def at(self, *steps: str | int) -> Builder:
-        """The builder of what is at a place inside this one."""
+        """Return the builder of what is at a place inside this one."""
         return replace(self, path=(*self.path, *steps))
 
     def inside(self, origin: Origin, file: File) -> Builder:
-        """The builder of another file that is named here."""
+        """Return the builder of another file that is named here."""
         return replace(self, origin=origin, path=(), files=(*self.files, file), above=self.depth)
 
     def problem(self, message: str, *steps: str | int) -> None:
@@ -139,14 +139,14 @@ class Builder:
             self._shared.found.add(message, *path, document=self.origin.document, file=file)
 
     def whole(self, blueprint: BlueprintNode) -> BaseRunnable[object] | None:
-        """What the blueprint of a whole text describes; `None` when something in it is wrong."""
+        """Build the blueprint of a whole text; return `None` when something in it is wrong."""
         said, problems = fill_variables(blueprint, self.environment)
         for path, message in problems:
             self.problem(message, *path)
         return None if said is None else self.node(said)
 
     def node(self, blueprint: BlueprintNode, *steps: str | int) -> BaseRunnable[object] | None:
-        """What a blueprint describes; `None` when that was told to be wrong."""
+        """Build a blueprint inside; return `None` when there was a problem."""
         shared, here = self._shared, self.at(*steps) if steps else self
         shared.nodes += 1
         if shared.nodes > shared.limits.nodes:
@@ -158,17 +158,17 @@ class Builder:
         return made if shared.count == before else None
 
     def nodes_of(self, blueprints: Iterable[BlueprintNode], step: str) -> list[BaseRunnable[object]]:
-        """What blueprints describe, those left out that were told to be wrong."""
+        """Build several blueprints, and leave out those with problems."""
         made = (self.node(one, step, place) for place, one in enumerate(blueprints))
         return [one for one in made if one is not None]
 
     def beside(self, file: File) -> str:
-        """How the file is named beside the outermost blueprint, where an exported blueprint will be."""
+        """Return the path of a file from the outermost blueprint, where an exported blueprint will be."""
         outermost = self.files[0].parent if self.files else File.cwd()
         return os.path.relpath(file, outermost)
 
     def file(self, name: str, *steps: str | int) -> File | None:
-        """A file beside that of the blueprint; `None` when it is outside of where files may be read."""
+        """Return a file beside that of the blueprint; `None` when it is outside of where files may be read."""
         root, beside = self._shared.root, self.origin.file
         if any(part.startswith(".") and part.strip(".") for part in re.split(r"[\\/]", name)):
             self.problem(f"{name}: what has a name that begins with a dot is not read, as it may hold secrets", *steps)
@@ -184,7 +184,7 @@ class Builder:
         return None
 
     def attempt(self, make: Callable[[], T], *steps: str | int) -> T | None:
-        """What is made; `None` when it cannot be made, or without steps when something else here is wrong already."""
+        """Return what `make` gives; `None` when it fails, or without steps when there are other problems here."""
         here = self.at(*steps) if steps else self
         shared = self._shared
         if not steps and (shared.count > self._before or shared.nodes > shared.limits.nodes):

@@ -53,7 +53,7 @@ class RouterBlueprint(Blueprint):
     options: OptionsPart | None = None
 
     def build_with(self, builder: Builder) -> RouterAgent | None:
-        """The router."""
+        """Return the router."""
         model = ModelParts(self.model, self.responder, self.temperature, self.options).built(builder)
         routes: dict[str, Runnable] = {}
         for place, route in enumerate(self.routes):
@@ -118,7 +118,7 @@ class NetworkBlueprint(Blueprint):
     mode: Annotated[Literal["discuss", "broadcast"], DEFERRED_IN_TEXT] | None = None
 
     def build_with(self, builder: Builder) -> AgentNetwork | Broadcast | None:
-        """The network."""
+        """Return the network."""
         peers = builder.nodes_of(self.peers, "peers")
         synthesizer = None if self.synthesizer is None else builder.node(self.synthesizer, "synthesizer")
 
@@ -180,7 +180,7 @@ class ParallelBlueprint(Blueprint):
     synthesizer: Node | None = None
 
     def build_with(self, builder: Builder) -> ParallelAgents | FirstOf | Synthesis | None:
-        """The group."""
+        """Return the group."""
         members = builder.nodes_of(self.members, "members")
         synthesizer = None if self.synthesizer is None else builder.node(self.synthesizer, "synthesizer")
         if self.mode == "first" and synthesizer is not None:
@@ -254,7 +254,7 @@ class HierarchicalBlueprint(Blueprint):
     description: str | None = None
 
     def build_with(self, builder: Builder) -> HierarchicalAgents[object] | None:
-        """The hierarchy."""
+        """Return the hierarchy."""
         executive = _agent(builder.node(self.executive, "executive"), builder, "executive")
         departments: dict[str, Department] = {}
         for label, part in self.departments.items():
@@ -279,7 +279,7 @@ class HierarchicalBlueprint(Blueprint):
 
     @property
     def label(self) -> str:
-        """How it is called."""
+        """Name in messages."""
         return self.name or f"{self.executive.label}_Hierarchy"
 
 
@@ -304,7 +304,7 @@ def export_hierarchy(hierarchy: HierarchicalAgents[object], exporter: Exporter) 
 
 
 def _agent(made: BaseRunnable[object] | None, builder: Builder, step: str) -> Agent[object] | None:
-    """What was made, if it is an agent: nobody else can lead."""
+    """Return the Runnable if it is an agent: only agents can lead."""
     if made is None or isinstance(made, Agent):
         return made
     builder.problem("it has to be an agent", step)

@@ -29,7 +29,7 @@ _AWARENESS = inspect.signature(Handoff).parameters["awareness"].default
 
 
 def without_defaults(part: P) -> P:
-    """The same behaviour in fewer words: to compare it, not to build it."""
+    """Return the same behaviour in fewer words: to compare it, not to build it."""
     plain = part.model_copy(update={name: _without(getattr(part, name)) for name in type(part).model_fields})
     defaults = _defaults(plain)
     said_anyway = [name for name, value in defaults.items() if getattr(plain, name) in (value, "")]
@@ -48,7 +48,7 @@ def _without(value: object) -> object:
 
 
 def _defaults(part: Part) -> Mapping[str, object]:
-    """What fields of the part mean when they are left out. No text is the same as none in them."""
+    """Return the defaults of the fields of a part, which may depend on other fields."""
     match part:
         case AgentFields():
             return _defaults_of_agent(part)

@@ -31,7 +31,7 @@ _UNSAID = (
 def blueprint_of(
     definition: AgentDefinition, model: str | None, responder: Responder | None, tools: Sequence[ToolLike]
 ) -> AgentBlueprint:
-    """The blueprint of the agent that a definition describes, and of those to which it hands over.
+    """Return the blueprint of the agent that a definition describes, and of those to which it hands over.
 
     Raises:
         DeclarationError: with every tool and every guardrail that does not exist.
@@ -43,7 +43,7 @@ def blueprint_of(
 
 
 def definition_of(blueprint: BlueprintLike, tools: Sequence[ToolLike]) -> AgentDefinition:
-    """What the agent of a blueprint does. Its model and output type are not a part of that.
+    """Return the definition of the agent of a blueprint, without its model and output type.
 
     Raises:
         BlueprintError: with everything that a definition cannot say.
@@ -78,7 +78,7 @@ class _Reader:
         self._tools = tools
 
     def definition(self, blueprint: AgentBlueprint, path: tuple[str | int, ...]) -> AgentDefinition:
-        """The definition of the agent and of those to which it hands over."""
+        """Return the definition of the agent and of those to which it hands over."""
         context, text = blueprint.context_management, self._text(blueprint.instructions, (*path, "instructions"))
         for field in _UNSAID:
             if getattr(blueprint, field):
@@ -106,7 +106,7 @@ class _Reader:
         return "${".join(parts)
 
     def _known(self, part: P, path: tuple[str | int, ...]) -> P:
-        """The part, with something in the place of variables that are no texts."""
+        """Return the part, with something in the place of variables that are no texts."""
         pending = [name for name, value in part if isinstance(value, Pending)]
         for name in pending:
             self._problem(path, to_camel(name), _VARIABLES)

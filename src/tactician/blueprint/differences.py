@@ -1,4 +1,4 @@
-"""What differs between two blueprints."""
+"""Differences between two blueprints."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Difference:
         return tuple(lines)[2:]
 
     def to_data(self) -> dict[str, Data]:
-        """This as JSON has it."""
+        """Return the difference as JSON."""
         said: dict[str, Data] = {"path": self.path, "change": self.change}
         if self.change != "added":
             said["before"] = self.before
@@ -61,7 +61,7 @@ class Difference:
 
 
 def differences_between(before: Blueprint, after: Blueprint) -> tuple[Difference, ...]:
-    """What differs in what two blueprints say; how they say it does not matter, nor whether they say what is so anyway.
+    """Return the differences in the meaning of two blueprints: explicit defaults do not count.
 
     What has a name in a list, or a description, is found by it, wherever it is in the other list. `followed` puts in
     place what is in other files.
@@ -71,7 +71,7 @@ def differences_between(before: Blueprint, after: Blueprint) -> tuple[Difference
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What a blueprint says somewhere, and what of that is not so anyway: nothing, when all of it is."""
+    """Data at one place of a blueprint, and the part of the data that differs from the defaults."""
 
     whole: Data
     plain: Data
@@ -89,7 +89,7 @@ class _Said:
         return _Said(self.whole[place], self.plain[place] if isinstance(self.plain, list) else None)
 
     def says(self, name: str) -> bool:
-        """Whether it says so of a field, and not only what is so anyway."""
+        """Return whether it says so of a field, and not only what is so anyway."""
         return isinstance(self.plain, dict) and name in self.plain and not (name in _LISTS and not self.plain[name])
 
 
@@ -137,7 +137,7 @@ def _items(one: _Said, other: _Said, before: Sequence[Data], after: Sequence[Dat
 def _paired(
     before: Sequence[Data], after: Sequence[Data]
 ) -> tuple[list[tuple[int, int]], Sequence[int], Sequence[int]]:
-    """The places of what is the same thing in two lists, those only in the first, and those only in the second."""
+    """Return the pairs of places of the same thing in two lists, and the places of things in one list only."""
     left, right = dict(enumerate(before)), dict(enumerate(after))
     pairs: list[tuple[int, int]] = []
     for key in _KEYS:
@@ -157,7 +157,7 @@ def _whole(item: Data) -> str:
 
 
 def _name(item: Data) -> str | None:
-    """How something is called: by its own name, or by that of the agent in it."""
+    """Return the name of an item: its own, or that of the agent in it."""
     if not isinstance(item, dict):
         return None if isinstance(item, list) else str(item)
     own = next((str(item[name]) for name in _NAMES if name in item), None)
@@ -176,7 +176,7 @@ def _name_and_description(item: Data) -> str | None:
 
 
 def _nameless(item: Data) -> str | None:
-    """The same for all that has no name: what comes first in one list is what comes first in the other."""
+    """Return the same for all that has no name: what comes first in one list is what comes first in the other."""
     return "" if _name(item) is None and _description(item) is None else None
 
 
@@ -184,7 +184,7 @@ _KEYS: Final[Sequence[Callable[[Data], str | None]]] = (_whole, _name_and_descri
 
 
 def _labels(items: Sequence[Data]) -> list[str]:
-    """How the items of a list are told from each other."""
+    """Return a label for each item of a list, all different."""
     names = [_name(item) or _description(item) for item in items]
     several = {name for name, count in Counter(names).items() if count > 1}
     seen: Counter[str | None] = Counter()

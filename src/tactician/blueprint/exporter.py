@@ -84,7 +84,7 @@ class Exporter:
     above: tuple[object, ...] = ()
 
     def at(self, *steps: str | int) -> Exporter:
-        """The exporter of what is at a place inside this one."""
+        """Return the exporter of what is at a place inside this one."""
         return replace(self, path=(*self.path, *steps))
 
     def problem(self, message: str, *steps: str | int) -> None:
@@ -99,7 +99,7 @@ class Exporter:
             self._shared.left_out.append(": ".join(filter(None, (format_path((*self.path, *steps)), what))))
 
     def node(self, runnable: Runnable, *steps: str | int) -> Blueprint | None:
-        """The blueprint of a Runnable; `None` when there is none."""
+        """Return the blueprint of a Runnable; `None` when there is none."""
         here = replace(self, path=(*self.path, *steps), above=(*self.above, runnable))
         if any(one is runnable for one in self.above):
             here.problem(f"it goes in a circle, back to {runnable.name}")
@@ -111,7 +111,7 @@ class Exporter:
         return export(one, here)
 
     def make(self, kind: type[P], fields: Mapping[str, object]) -> P | None:
-        """A part that says this; `None` when it cannot be said."""
+        """Return a part that says this; `None` when it cannot be said."""
         try:
             return kind.model_validate(fields, by_name=True, by_alias=False)
         except ValidationError as error:
@@ -120,12 +120,12 @@ class Exporter:
             return None
 
     def nodes_of(self, runnables: Iterable[Runnable], step: str) -> tuple[Blueprint, ...]:
-        """The blueprints of several; those left out that have none."""
+        """Return the blueprints of several; those left out that have none."""
         found = (self.node(one, step, place) for place, one in enumerate(runnables))
         return tuple(one for one in found if one is not None)
 
     def type_name(self, kind: object, *steps: str | int) -> str | None:
-        """The name of a type; `None` for none, and for one that no import would find."""
+        """Return the name of a type; `None` for none, and for one that no import would find."""
         if kind is None or kind is str:
             return None
         if (name := name_of_type(kind)) is None:
@@ -133,14 +133,14 @@ class Exporter:
         return name
 
     def import_path(self, value: object, what: str, *steps: str | int) -> str | None:
-        """The name by which an import finds a class or a function."""
+        """Return the name by which an import finds a class or a function."""
         if (name := path_of(value)) is None:
             self.problem(f"no import finds {what}; define it in a module", *steps)
         return name
 
 
 def is_plainly_made(value: object) -> bool:
-    """Whether an object was made without arguments, as far as its attributes tell: so it can be made again."""
+    """Return whether an object was made without arguments, as far as its attributes tell: so it can be made again."""
     try:
         parameters = inspect.signature(type(value)).parameters.items()
     except ValueError:  # written in C

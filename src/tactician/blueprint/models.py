@@ -57,7 +57,7 @@ class TracePart(Part):
 
 
 class RetryPart(Part):
-    """How often a call that fails is tried again, and after how long."""
+    """Retries of a call that fails, and the time between them."""
 
     max_retries: Count = 3
     initial_delay_ms: Count = 1_000
@@ -89,7 +89,7 @@ class ResponderPart(Part):
 
 
 class OptionsPart(Part):
-    """How a model is called, beside its temperature; see `LlmOptions`. Times are in seconds."""
+    """Options of a model beside its temperature; see `LlmOptions`. Times are in seconds."""
 
     top_p: Number | None = None
     top_k: Positive | None = None
@@ -110,7 +110,7 @@ DEFAULT = "default"
 
 @dataclass(frozen=True, slots=True)
 class ModelParts:
-    """What a blueprint says of a model."""
+    """Fields of a blueprint that describe a model."""
 
     model: str = DEFAULT
     responder: ResponderPart | None = None
@@ -119,7 +119,7 @@ class ModelParts:
     trace: TraceMetadata | None = None
 
     def built(self, builder: Builder) -> str | LlmOptions | LanguageModel | None:
-        """The model. Without a responder it is found by its name wherever the agent runs."""
+        """Return the model. Without a responder it is found by its name wherever the agent runs."""
         options = self._options()
         if self.responder is not None:
             responder, name = build_responder(self.responder), self.model
@@ -134,7 +134,7 @@ class ModelParts:
 
     @classmethod
     def of(cls, model: str | LlmOptions | LanguageModel | None, exporter: Exporter) -> ModelParts:
-        """What is to be said of an agent's model."""
+        """Return the parts of an agent's model."""
         if model is None or isinstance(model, str):
             return cls(model or DEFAULT)
         if isinstance(model, LlmOptions):
@@ -159,24 +159,24 @@ class ModelParts:
 
 
 def _tell(problem: Problem, builder: Builder) -> None:
-    """A problem of a responder, at its place and in the words of a blueprint."""
+    """Add a problem of a responder, at its place and in the words of a blueprint."""
     message = re.sub("api_key_env|base_url|api_format", lambda match: _NAMES[match[0]], problem.message)
     steps = problem.path.split(".") if problem.path else ()
     builder.problem(message, *(_NAMES.get(step, to_camel(step)) for step in steps))
 
 
 def said(part: Part | None) -> dict[str, Any]:
-    """What a part says, by the names of its fields."""
+    """Return the fields of a part that have a value."""
     return {} if part is None else {name: value for name, value in part if value is not None}
 
 
 def build_trace(part: TracePart | None) -> TraceMetadata | None:
-    """The metadata that a part describes."""
+    """Return the metadata that a part describes."""
     return None if part is None else TraceMetadata(**said(part))
 
 
 def export_trace(trace: TraceMetadata | None) -> TracePart | None:
-    """What is to be said of metadata."""
+    """Return the part of metadata."""
     if trace is None:
         return None
     given = {field.name: getattr(trace, field.name) for field in fields(trace)}
@@ -184,14 +184,14 @@ def export_trace(trace: TraceMetadata | None) -> TracePart | None:
 
 
 def set_trace(runnable: R, part: TracePart | None) -> R:
-    """The same Runnable, whose requests belong to what the part says."""
+    """Return the same Runnable, whose requests belong to what the part says."""
     if part is not None:
         runnable.trace = build_trace(part)
     return runnable
 
 
 def build_responder(part: ResponderPart) -> Responder:
-    """The responder that a part describes."""
+    """Return the responder that a part describes."""
     retry = part.retry_policy
     return Responder(
         provider=part.provider,
@@ -204,7 +204,7 @@ def build_responder(part: ResponderPart) -> Responder:
 
 
 def export_responder(responder: Responder) -> ResponderPart:
-    """What is to be said of a responder."""
+    """Return the part of a responder."""
     retry = responder.retry
     return ResponderPart(
         provider=responder.provider,
@@ -227,7 +227,7 @@ def _with(parts: ModelParts, options: LlmOptions) -> ModelParts:
 
 
 def _known_name(model: LanguageModel) -> str | None:
-    """The name by which every catalog finds the same model."""
+    """Return the name by which every catalog finds the same model."""
     if isinstance(model, EmbeddedModel):
         return model.name
     if isinstance(model, RemoteModel) and (provider := PROVIDERS.get(model.endpoint.name)) is not None:

@@ -37,11 +37,11 @@ class PlannedBlueprint(Blueprint):
 
     @property
     def label(self) -> str:
-        """How it is called."""
+        """Name in messages."""
         return self.class_name.rpartition(".")[2]
 
     def build_with(self, builder: Builder) -> PlannedAgent | None:
-        """The agent."""
+        """Return the agent."""
         kind = builder.attempt(
             lambda: _planned_class(builder.names.find(self.class_name), self.class_name), "className"
         )
@@ -71,11 +71,11 @@ class FunctionBlueprint(Blueprint):
 
     @property
     def label(self) -> str:
-        """How it is called."""
+        """Name in messages."""
         return self.name or self.function_name.rpartition(".")[2]
 
     def build_with(self, builder: Builder) -> FunctionRunnable[object] | None:
-        """The function as a Runnable."""
+        """Return the function as a Runnable."""
         return builder.attempt(lambda: self._of(builder.names.find(self.function_name)), "functionName")
 
     def _of(self, found: object) -> FunctionRunnable[object]:
@@ -109,7 +109,7 @@ def _planned_class(found: object, name: str) -> type:
 
 
 def _arguments(kind: type, given: Mapping[str, JsonValue], builder: Builder) -> dict[str, object]:
-    """The arguments of a class, as it declares them."""
+    """Return the arguments of a class, as it declares them."""
     parameters = inspect.signature(kind).parameters
     hints = builder.attempt(lambda: resolved_hints(vars(kind).get("__init__", kind), {})) or {}
     for name in given.keys() - parameters.keys():
@@ -138,7 +138,7 @@ def _read(hint: object, value: JsonValue, builder: Builder) -> object:
 
 
 def _export_arguments(instance: object, exporter: Exporter) -> Iterator[tuple[str, JsonValue]]:
-    """What an object was made with, where that is not the defaults."""
+    """Yield the arguments of an object that differ from their defaults."""
     for name, parameter in inspect.signature(type(instance)).parameters.items():
         value = getattr(instance, name, getattr(instance, f"_{name}", parameter.empty))
         if value is parameter.empty:

@@ -13,7 +13,7 @@ from tactician.errors import BlueprintError, DocumentError, Problem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits(DocumentLimits):
-    """What is read and built at most.
+    """Limits of what is read and built.
 
     Attributes:
         size: characters of a file, and of all that it names together, each counted as often as it is named.
@@ -31,13 +31,13 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass(slots=True)
 class Taken:
-    """How much of the limits the files have taken that others name."""
+    """Part of the limits that referenced files have taken."""
 
     size: int = 0
     values: int = 0
 
     def more(self, size: int, values: int, limits: Limits) -> str | None:
-        """Takes more; says what is wrong once it is too much."""
+        """Take more; says what is wrong once it is too much."""
         self.size += size
         self.values += values
         if self.size > limits.size:
@@ -103,7 +103,7 @@ class Origin:
 
     @property
     def subject(self) -> str:
-        """What errors call it."""
+        """The subject of errors."""
         return _subject_of(self.file)
 
     def find(self, path: DataPath) -> DataPath | None:

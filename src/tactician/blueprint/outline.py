@@ -1,4 +1,4 @@
-"""What is in a constellation, at a glance."""
+"""Outline of a constellation."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Outline:
 
 
 def outline_of(blueprint: Blueprint) -> Outline:
-    """What is in a blueprint. A reference has nothing in it: see `followed`."""
+    """Return the outline of a blueprint. A reference has nothing in it: see `resolve_references`."""
     return _outline(blueprint, "", "")
 
 
@@ -76,7 +76,7 @@ def _inside(part: Part) -> Iterator[Outline]:
 
 
 def _of(value: object, role: str, about: str) -> Iterator[Outline]:
-    """Those that are in the value of a field."""
+    """Return those that are in the value of a field."""
     if isinstance(value, Blueprint):
         yield _outline(value, role, about)
     elif isinstance(value, Mapping):

@@ -22,7 +22,7 @@ _NODES: Final = frozenset({"peers", "members"})
 
 @dataclass(slots=True)
 class Recovery:
-    """What is left out of data, and what is put into it. All paths are those of the data as it was."""
+    """Changes that make data valid: removed and added values. All paths are those of the original data."""
 
     data: Data
     told: set[Path] = field(default_factory=set)
@@ -33,7 +33,7 @@ class Recovery:
     _numbers: Iterator[int] = field(default_factory=count)
 
     def mend(self, paths: Iterable[Path]) -> bool:
-        """Mends what is wrong at these paths of the data as it is now; whether that can be done."""
+        """Mend what is wrong at these paths of the data as it is now; whether that can be done."""
         touched: set[Path] = set()
         wrong = {self.before(path): None for path in paths}
         self.told.update(wrong)
@@ -45,7 +45,7 @@ class Recovery:
         return True
 
     def now(self) -> Data:
-        """The data as it is now."""
+        """Return the data as it is now."""
         added: dict[Path, dict[str, Data]] = {}
         for path, value in self._placed.items():
             if isinstance(step := path[-1], str):
@@ -63,11 +63,11 @@ class Recovery:
         return walked
 
     def is_told(self, path: Path) -> bool:
-        """Whether something is wrong there already, or there is nothing of the text."""
+        """Return whether something is wrong there already, or there is nothing of the text."""
         return any(one in self.told or one in self._removed or one in self._placed for one in _prefixes(path))
 
     def _recover(self, path: Path) -> Path | None:
-        """The path where something was changed, that or one above; `None` when it would have to be all."""
+        """Return the path where something was changed, that or one above; `None` when it would have to be all."""
         placed = next((one for one in _prefixes(path) if one in self._placed), None)
         if placed is not None:
             del self._placed[placed]
@@ -80,7 +80,7 @@ class Recovery:
         return None
 
     def _changes(self, path: Path) -> bool:
-        """Leaves out what is there, or puts something where nothing is; whether one of them can be done."""
+        """Leave out what is there, or puts something where nothing is; whether one of them can be done."""
         value = _placeholder(path, f"placeholder_{next(self._numbers)}")
         if path in self._removed or not _has(self.data, path) or (isinstance(path[-1], int) and value is not None):
             if value is not None:
@@ -108,14 +108,14 @@ class Recovery:
 
 @dataclass(frozen=True, slots=True)
 class Recovered(Generic[T]):
-    """What could be read of data without its mistakes, and what was mended."""
+    """Value that was read of data without its mistakes, and the changes to the data."""
 
     value: T
     mending: Recovery
 
 
 def recover_parse(data: Data, error: ValidationError, validate: Callable[[Data], T]) -> Recovered[T] | None:
-    """What can be read of data when its mistakes are left out; `None` when nothing can be.
+    """Read data without its mistakes; return `None` when nothing is left.
 
     Args:
         data: the data.
@@ -136,7 +136,7 @@ def recover_parse(data: Data, error: ValidationError, validate: Callable[[Data],
 
 
 def _prefixes(path: Path) -> Iterable[Path]:
-    """The path, and all above it except for the whole, outermost first."""
+    """Return the path, and all above it except for the whole, outermost first."""
     return (path[:length] for length in range(1, len(path) + 1))
 
 
@@ -153,7 +153,7 @@ def _has(data: Data, path: Path) -> bool:
 
 
 def _placeholder(path: Path, label: str) -> Data:
-    """What is harmless in place of a required field; `None` when nothing is."""
+    """Return a harmless value for a required field; `None` when there is none."""
     agent, step = _agent(label), path[-1]
     if isinstance(step, int):
         return agent if path[-2:-1] and path[-2] in _NODES else None

@@ -45,7 +45,7 @@ class ReferencedFile:
 
     @classmethod
     def of(cls, file: Path, limits: Limits) -> ReferencedFile:
-        """That of a file."""
+        """Read a file."""
         try:
             draft = ParsedBlueprint.of(Origin.of_file(file, limits))
         except BlueprintError as error:
@@ -72,25 +72,25 @@ class BlueprintRef(Blueprint):
 
     @property
     def label(self) -> str:
-        """How it is called."""
+        """Name in messages."""
         return self.ref
 
     def build_with(self, builder: Builder) -> BaseRunnable[object] | None:
-        """What the other file describes; where its form is wrong the rest is built, to tell what else is."""
+        """Build the other file; where its form is wrong the rest is built, to find further mistakes."""
         other = self._read(builder)
         if other is None or other.blueprint is None:
             return None
         return builder.inside(other.blueprint.origin, other.file).whole(other.blueprint)
 
     def follow(self, builder: Builder) -> tuple[Blueprint, Builder] | None:
-        """The blueprint in the other file, and the builder of that; `None` when it was told that there is none."""
+        """Return the blueprint in the other file with its builder; `None` when there was a problem."""
         other = self._read(builder)
         if other is None or other.blueprint is None or other.problems:
             return None
         return other.blueprint, builder.inside(other.blueprint.origin, other.file)
 
     def _read(self, builder: Builder) -> ReferencedFile | None:
-        """The other file; `None` when it was told that it cannot be there. What is wrong with its form is told once."""
+        """Return the other file; `None` when it cannot be read. Mistakes in its form are reported once."""
         if (file := builder.file(self.ref, "$ref")) is None:
             return None
         if file in builder.files:
@@ -133,7 +133,7 @@ def resolve_references(
     limits: Limits = DEFAULT_LIMITS,
     texts: bool = True,
 ) -> ResolvedBlueprint:
-    """The blueprint with what it refers to in its place.
+    """Return the blueprint with what it refers to in its place.
 
     Args:
         blueprint: one that was read from a file, else files are looked for in the working directory.
@@ -157,7 +157,7 @@ class _Follower:
     files: dict[Path, None] = field(default_factory=dict)
 
     def node(self, blueprint: Blueprint, builder: Builder) -> Blueprint:
-        """The blueprint with what it refers to in its place."""
+        """Return the blueprint with what it refers to in its place."""
         if isinstance(blueprint, BlueprintRef):
             return self._referred(blueprint, builder)
         return self._part(blueprint, builder)
@@ -182,7 +182,7 @@ class _Follower:
         return part.model_copy(update={names[label]: value for label, value in changed.items()}) if changed else part
 
     def _changed(self, values: Mapping[K, object], builder: Builder) -> dict[K, object]:
-        """All values, as they are now; nothing, when none has changed."""
+        """Return all values, as they are now; nothing, when none has changed."""
         made = {step: self._value(value, builder.at(step)) for step, value in values.items()}
         return made if any(made[step] is not values[step] for step in values) else {}
 
@@ -197,7 +197,7 @@ class _Follower:
         return reference if found is None else self.node(*found)
 
     def _may_read(self, builder: Builder) -> bool:
-        """Whether it is not too much: a few files can name each other very often."""
+        """Return whether it is not too much: a few files can name each other very often."""
         self.left -= 1
         if self.left == -1:
             builder.problem(f"more than {builder.limits.nodes:,} references are not followed")

@@ -75,7 +75,7 @@ class AgentRegistry:
         self._kept: dict[str, _Kept] = {}
 
     def get(self, name: str) -> BaseRunnable[object]:
-        """The agent of that name: the same object each time, until its file is read anew.
+        """Return the agent of that name: the same object each time, until its file is read anew.
 
         Raises:
             AgentNotFoundError: when there is no such file in the folder.
@@ -94,7 +94,7 @@ class AgentRegistry:
             return kept.made
 
     def list(self) -> Sequence[str]:
-        """The names of all agents, in order."""
+        """Return the names of all agents, in order."""
         root, found = self.folder.resolve(), set[str]()
         for folder, inner, files in os.walk(root):
             inner[:] = [one for one in inner if not one.startswith(".")]
@@ -104,7 +104,7 @@ class AgentRegistry:
         return sorted(found)
 
     def reload(self, name: str | None = None) -> None:
-        """Forgets an agent, or all: what is asked for next is read and built anew, and raises when it is wrong.
+        """Forget an agent, or all: what is asked for next is read and built anew, and raises when it is wrong.
 
         Raises:
             AgentNotFoundError: when there is no agent of that name.
@@ -132,7 +132,7 @@ class AgentRegistry:
         )
 
     def _others(self, file: Path) -> Sequence[Path]:
-        """The files that a file names."""
+        """Return the files that a file names."""
         try:
             blueprint = Blueprint.from_file(file, limits=self._limits)
         except BlueprintError:
@@ -140,7 +140,7 @@ class AgentRegistry:
         return resolve_references(blueprint, environment=self._environment, root=self._root, limits=self._limits).files
 
     def _renew(self, name: str, kept: _Kept) -> None:
-        """Builds the agent as its files say now; it stays as it was, when they are wrong."""
+        """Build the agent as its files say now; it stays as it was, when they are wrong."""
         kept.stamps = {file: _stamp(file) for file in kept.stamps}
         if not any(self._files(name)):
             self.reload(name)
@@ -151,7 +151,7 @@ class AgentRegistry:
             _logger.warning("The agent %r stays as it was. %s", name, error if str(error) else type(error).__name__)
 
     def _file(self, name: str) -> Path:
-        """The file of that name.
+        """Return the file of that name.
 
         Raises:
             AgentNotFoundError: when there is none.
@@ -178,7 +178,7 @@ class AgentRegistry:
 
 
 def _is_inside(file: Path, root: Path) -> bool:
-    """Whether it is a file, and in the folder when all links are followed."""
+    """Return whether it is a file, and in the folder when all links are followed."""
     try:
         return file.is_file() and file.resolve().is_relative_to(root)
     except (OSError, ValueError, RuntimeError):  # such a name can no file have, or the links go in a circle

@@ -20,7 +20,7 @@ _WRITTEN_LAST: Final = frozenset(f"#/$defs/{name}" for name in (_ANY, *(one.name
 
 
 def json_schema() -> dict[str, Data]:
-    """The JSON Schema of all blueprints, those of registered types included.
+    """Return the JSON Schema of all blueprints, those of registered types included.
 
     What only a look at the environment or at other files can say is not in it: `Blueprint.build` says that.
     """
@@ -77,7 +77,7 @@ def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _ordered(definition: dict[str, Any]) -> dict[str, Any]:
-    """A definition, what people read of it first."""
+    """Return a definition, what people read of it first."""
     title = str(definition.get("title", "")).removesuffix("Part")
     first = {"title": title, "description": definition.get("description")}
     return {name: value for name, value in first.items() if value} | {

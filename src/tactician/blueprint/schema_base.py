@@ -92,7 +92,7 @@ class Part(DocumentModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
     def to_data(self) -> dict[str, Data]:
-        """This as JSON has it: without what says nothing."""
+        """Return the data of the part, without empty fields."""
         found: dict[str, Data] = {}
         for name, field in type(self).model_fields.items():
             if not field.exclude and (value := getattr(self, name)) is not None:
@@ -101,7 +101,7 @@ class Part(DocumentModel):
 
 
 def one_of(field: str, kinds: Mapping[str, type[Part]], what: str, *, or_text: bool = False) -> BeforeValidator:
-    """Reads a part of one of these kinds, by what it says in a field; a `$ref` is its own kind.
+    """Read a part of one of these kinds, by what it says in a field; a `$ref` is its own kind.
 
     A discriminated union would add the kinds to the paths of errors, and could not say which one was meant.
     """
@@ -134,7 +134,7 @@ def require_field(field: str) -> dict[str, JsonValue]:
 
 
 def as_data(value: object) -> Data:
-    """A value of a field, as JSON has it."""
+    """Return a value of a field, as JSON has it."""
     if isinstance(value, Part):
         return value.to_data()
     if isinstance(value, Mapping):

@@ -68,7 +68,7 @@ Instructions: TypeAlias = Annotated[
 
 
 def build_instructions(part: str | FilePart | ProviderPart, builder: Builder) -> str | InstructionSource | None:
-    """The text that is meant, or where it is; `None` when it cannot be had."""
+    """Return the text that is meant, or where it is; `None` when it cannot be had."""
     if isinstance(part, str):
         return part
     if isinstance(part, FilePart):
@@ -82,7 +82,7 @@ def build_instructions(part: str | FilePart | ProviderPart, builder: Builder) ->
 
 
 def export_instructions(source: str | InstructionSource, exporter: Exporter) -> str | FilePart | ProviderPart:
-    """What is to be said of instructions."""
+    """Return the part of instructions."""
     if isinstance(source, InstructionFile):
         return FilePart(source="file", path=str(source.path))
     if isinstance(source, ProvidedInstructions):
@@ -95,7 +95,7 @@ def export_instructions(source: str | InstructionSource, exporter: Exporter) -> 
 
 
 class AutonomyPart(Part):
-    """How an agent works on its own; see `Autonomous`. Times are in seconds. `maxIterations: 0` is no limit."""
+    """Autonomy of an agent; see `Autonomous`. Times are in seconds. `maxIterations: 0` is no limit."""
 
     max_iterations: Count = 25
     end_turn_on_plain_reply: Flag = False
@@ -157,7 +157,7 @@ WindowPart: TypeAlias = Annotated[
 
 
 def build_window(part: WindowPart, builder: Builder) -> ContextStrategy | None:
-    """The strategy that a part describes."""
+    """Return the strategy that a part describes."""
     match part:
         case SlidingPart():
             counter = _counter(part, builder)
@@ -172,7 +172,7 @@ def build_window(part: WindowPart, builder: Builder) -> ContextStrategy | None:
 
 
 def export_window(strategy: ContextStrategy, exporter: Exporter) -> WindowPart | None:
-    """What is to be said of a strategy; `None` when there are no words for it."""
+    """Return the part of a window; `None` when a blueprint cannot express it."""
     match strategy:
         case SlidingWindow():
             return SlidingPart(
@@ -201,14 +201,14 @@ def export_window(strategy: ContextStrategy, exporter: Exporter) -> WindowPart |
 
 
 def build_autonomy(part: AutonomyPart) -> Autonomous:
-    """The autonomy that a part describes."""
+    """Return the autonomy that a part describes."""
     given, groups = said(part), part.enabled_tool_groups
     given["max_iterations"] = part.max_iterations or None
     return Autonomous(**(given | {"enabled_tool_groups": None if groups is None else frozenset(groups)}))
 
 
 def export_autonomy(autonomy: Autonomous) -> AutonomyPart:
-    """What is to be said of an agent's autonomy."""
+    """Return the part of an agent's autonomy."""
     given = {field.name: getattr(autonomy, field.name) for field in fields(autonomy)}
     groups = autonomy.enabled_tool_groups
     given["max_iterations"] = autonomy.max_iterations or 0

@@ -66,7 +66,7 @@ class TypeName:
 
     @classmethod
     def of(cls, text: str) -> TypeName:
-        """The name in a text, as Python spells it.
+        """Return the name in a text, as Python spells it.
 
         Raises:
             ValueError: when the text is no name of a type.
@@ -78,7 +78,7 @@ class TypeName:
         return found
 
     def resolved(self, find: Callable[[str], type[object]]) -> type[object]:
-        """The type; `find` gives the classes in it.
+        """Return the type; `find` gives the classes in it.
 
         Raises:
             TypeError: when there can be no such type.
@@ -94,7 +94,7 @@ class TypeName:
 
 
 def name_of_type(kind: object) -> str | None:
-    """The name of a type; `None` when no import would find it."""
+    """Return the name of a type; `None` when no import would find it."""
     if kind is None:
         return "None"
     if isinstance(kind, UnionType) or get_origin(kind) is Union:
@@ -120,7 +120,7 @@ def _either(one: Any, other: Any) -> type[object]:  # noqa: ANN401 - types have 
 
 
 def _tokens(text: str) -> list[str]:
-    """The tokens of a text, the last first."""
+    """Return the tokens of a text, the last first."""
     found: list[str] = []
     place, end = 0, len(text.rstrip())
     if end > _LONGEST:

@@ -40,17 +40,17 @@ _SHORT: Final = 8
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether what is called so may be a secret."""
+    """Return whether what is called so may be a secret."""
     return _NAMES.search(name) is not None
 
 
 def is_own_variable(name: str) -> bool:
-    """Whether Tactician itself reads the variable: keys may be in what it says."""
+    """Return whether Tactician itself reads the variable: keys may be in what it says."""
     return _OUR_OWN.fullmatch(name) is not None
 
 
 def has_secret(data: object) -> bool:
-    """Whether there may be a secret in JSON data, by the names and the texts in it."""
+    """Return whether there may be a secret in JSON data, by the names and the texts in it."""
     if isinstance(data, str):
         return _SHAPES.search(data) is not None
     if isinstance(data, Mapping):
@@ -60,7 +60,7 @@ def has_secret(data: object) -> bool:
 
 
 def holds_secret(name: str, environment: Mapping[str, str]) -> bool:
-    """Whether there may be a secret in what a variable says: also that of another one."""
+    """Return whether there may be a secret in what a variable says: also that of another one."""
     text = environment[name]
     others = (one for other, one in environment.items() if other != name and is_secret_name(other))
     return has_secret(text) or _is_json_with_one(text) or any(len(one) >= _SHORT and one in text for one in others)
@@ -78,7 +78,7 @@ _NAMES_A_VARIABLE = "api_key_env_var"
 
 
 def expand_variables(part: P, environment: Mapping[str, str]) -> tuple[P, Sequence[tuple[DataPath, str]]]:
-    """The same part with what `${NAME}` and `${NAME:-otherwise}` stand for, and what is wrong with them.
+    """Return the same part with what `${NAME}` and `${NAME:-otherwise}` stand for, and what is wrong with them.
 
     `$${` is a plain `${`. The names of variables that hold secrets say what they say, and nothing stands for a secret:
     a model or a log would be told.
@@ -140,7 +140,7 @@ class _Expansion:
 
 
 def fill_variables(part: P, environment: Mapping[str, str]) -> tuple[P | None, Sequence[tuple[DataPath, str]]]:
-    """What `expand_variables` gives, where that may stand there: else nothing."""
+    """Return the part with its variables expanded and validated; `None` when a value does not fit."""
     said, problems = expand_variables(part, environment)
     if said is part:
         return part, problems
@@ -153,19 +153,19 @@ def fill_variables(part: P, environment: Mapping[str, str]) -> tuple[P | None, S
 
 
 def escape_part(part: P) -> P:
-    """The same part, in whose texts every `${` is to be taken as it is."""
+    """Return the same part, in whose texts every `${` is to be taken as it is."""
     return cast("P", _mapped(part, (), False, lambda text, path, is_name: escape_variables(text)))
 
 
 def _secrecy(name: str, environment: Mapping[str, str]) -> str | None:
-    """What of a variable may be a secret."""
+    """Return the part of a variable that may be a secret, in words; `None` when nothing may."""
     if is_secret_name(name) or is_own_variable(name):
         return f"${{{name}}}"
     return f"what ${{{name}}} says" if name in environment and holds_secret(name, environment) else None
 
 
 def _mapped(value: object, path: DataPath, is_name: bool, change: Callable[[str, DataPath, bool], object]) -> object:
-    """The value itself where nothing in it changes."""
+    """Return the value itself where nothing in it changes."""
     if isinstance(value, str):
         return change(value, path, is_name) if "${" in value else value
     if isinstance(value, Part):

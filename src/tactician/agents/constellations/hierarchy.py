@@ -76,7 +76,7 @@ class HierarchicalAgents(BaseRunnable[T_co]):
         return as_own(await self._root.run(input, context=context), context)
 
     def department(self, name: str) -> Agent[object]:
-        """The manager of a department, who leads its workers.
+        """Return the manager of a department, who leads its workers.
 
         Raises:
             AgentNotFoundError: when there is no such department.
@@ -91,7 +91,7 @@ class HierarchicalAgents(BaseRunnable[T_co]):
     async def send_to_department(
         self, name: str, input: Input, *, context: RunContext | None = None, budget: Budget | None = None
     ) -> RunResult[object]:
-        """Lets one department work, without the executive.
+        """Let one department work, without the executive.
 
         A run that waits goes on with `department(name).resume(...)`.
 

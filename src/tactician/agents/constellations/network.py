@@ -70,13 +70,13 @@ class AgentNetwork(BaseRunnable[object]):
         return as_own(answer, context, discussion.contributions)
 
     def everyone(self) -> Broadcast:
-        """The same peers as a Runnable that asks each of them once, for themselves."""
+        """Return the same peers as a Runnable that asks each of them once, for themselves."""
         return Broadcast(self)
 
     async def broadcast(
         self, input: Input, *, context: RunContext | None = None, budget: Budget | None = None
     ) -> RunResult[object]:
-        """What each peer says to the input, at once and without hearing the others; their results are `related`.
+        """Ask each peer, all at once and without hearing the others; their results are `related`.
 
         A run that waits goes on with `everyone().resume(...)`.
 
@@ -103,7 +103,7 @@ class Discussion:
         self._shared: list[Message] = list(mended(messages_of(input)))
 
     async def round(self, number: int) -> None:
-        """Lets everybody speak once."""
+        """Let everybody speak once."""
         peers = list(enumerate(self._network.peers, start=1))
         groups = [peers] if self._network.concurrent else [[peer] for peer in peers]
         for group in groups:
@@ -112,7 +112,7 @@ class Discussion:
                 self._add(peer, result)
 
     def last_answer(self) -> RunResult[object]:
-        """The last contribution that did not fail.
+        """Return the last contribution that did not fail.
 
         Raises:
             RunError: when all failed.
@@ -131,7 +131,10 @@ class Discussion:
             self._shared.append(AssistantMessage((Text(self.said[-1]),)))
 
     def _heard(self, peer: Runnable, number: int) -> tuple[Message, ...]:
-        """The discussion as a peer hears it. It ends with the user's words: not every model goes on with its own."""
+        """Return the discussion as a peer hears it.
+
+        The discussion ends with the user's words: not every model continues its own.
+        """
         names = ", ".join(one.name for one in self._network.peers)
         role = f"You are {peer.name}, in a discussion between {names}."
         turn = f"Round {number} of {self._network.max_rounds}: {peer.name}, it is your turn."

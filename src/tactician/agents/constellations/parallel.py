@@ -42,17 +42,17 @@ class ParallelAgents(BaseRunnable[object]):
         return as_own(primary, context, others)
 
     def first(self) -> FirstOf:
-        """The same members as a Runnable of which the first to succeed gives the answer."""
+        """Return the same members as a Runnable of which the first to succeed gives the answer."""
         return FirstOf(self)
 
     def synthesized_by(self, synthesizer: Runnable) -> Synthesis:
-        """The same members as a Runnable with one who makes one answer of theirs."""
+        """Return the same members as a Runnable with one who makes one answer of theirs."""
         return Synthesis(self, synthesizer)
 
     async def run_first(
         self, input: Input, *, context: RunContext | None = None, budget: Budget | None = None
     ) -> RunResult[object]:
-        """The result of the first to succeed; the others are cancelled.
+        """Return the result of the first to succeed; the others are cancelled.
 
         A run that waits goes on with `first().resume(...)`.
 
@@ -64,7 +64,7 @@ class ParallelAgents(BaseRunnable[object]):
     async def run_and_synthesize(
         self, input: Input, *, synthesizer: Runnable, context: RunContext | None = None, budget: Budget | None = None
     ) -> RunResult[object]:
-        """What the synthesizer makes of the answers of all, which are `related`; it is told who failed, and why.
+        """Run all members, and return the answer that the synthesizer makes of theirs, which are `related`.
 
         A run that waits goes on with `synthesized_by(synthesizer).resume(...)`.
 
@@ -131,7 +131,7 @@ def _numbered(members: Sequence[Runnable]) -> Iterable[tuple[str, Runnable]]:
 
 
 async def _winner(tasks: Mapping[str, Task[RunResult[object]]]) -> str | None:
-    """The first to succeed; `None` when all have failed.
+    """Return the first to succeed; `None` when all have failed.
 
     Raises:
         Paused: when none has succeeded, and some have to wait.

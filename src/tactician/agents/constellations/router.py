@@ -79,7 +79,7 @@ class RouterAgent(BaseRunnable[object]):
         return replace(as_own(result, context), delegation_path=path)
 
     async def _number(self, input: Input, context: RunContext) -> int:
-        """The number of the route that the model chose; 0 for none, also when the model did not answer with one."""
+        """Return the number of the route that the model chose; 0 for none, also when the answer is no such number."""
         prompt = _PROMPT.format(routes=self._menu(), message=self._message(input, context))
         try:
             return (await self.classifier.run(prompt, context=context)).output

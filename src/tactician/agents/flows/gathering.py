@@ -63,7 +63,7 @@ class ScatterGather(BaseRunnable[T], Generic[T]):
         return as_own(await self._consolidator.run(gathered, context=context), context, results)
 
     async def _scattered(self, input: Input, context: RunContext) -> list[RunResult[object]]:
-        """The results of all generators.
+        """Return the results of all generators.
 
         Raises:
             RunError: when more fail than are allowed to; where none is, what the first to fail raised.
@@ -101,7 +101,7 @@ def scatter_gather(
     name: str | None = None,
     description: str | None = None,
 ) -> ScatterGather[T]:
-    """Lets several steps work at once on the same input, and makes one result of what they give.
+    """Let several steps work at once on the same input, and makes one result of what they give.
 
     When one fails, all fail, and those that still work are cancelled: a result that lacks something should not come by
     accident. With `tolerate` some may fail, and `consolidate` gets what the others gave.
@@ -131,7 +131,7 @@ def scatter_gather(
 
 
 def element_type(consolidate: object, namespace: Mapping[str, object]) -> object | None:
-    """The type of the elements, by the first parameter of the function that takes a list of them."""
+    """Return the type of the elements, by the first parameter of the function that takes a list of them."""
     if isinstance(consolidate, Runnable) or not callable(consolidate):
         return None
     try:
@@ -155,7 +155,7 @@ def consensus(
     name: str | None = None,
     description: str | None = None,
 ) -> ScatterGather[T]:
-    """Asks several sources at once, and gives what they agree on: `scatter_gather` that consolidates by agreement.
+    """Ask several sources at once, and gives what they agree on: `scatter_gather` that consolidates by agreement.
 
     The answer is the one that at least `quorum` sources give; of equal ones the first. When no answer has so many, or
     two have equally many, the run fails and says who said what: a tie is no consensus.
@@ -196,7 +196,7 @@ def consensus(
 
 
 def _agreed(keys: Sequence[Hashable], needed: int) -> int | None:
-    """The first of the answers that won; `None` when none has."""
+    """Return the first of the answers that won; `None` when none has."""
     (winner, votes), *others = Counter(keys).most_common()
     is_tie = any(other == votes for _, other in others)
     return None if is_tie or votes < needed else keys.index(winner)

@@ -70,7 +70,7 @@ def repeat_until(
     name: str | None = None,
     description: str | None = None,
 ) -> RepeatUntil[T]:
-    """Repeats a step until a condition holds for what it gives.
+    """Repeat a step until a condition holds for what it gives.
 
     When the condition never holds, the run fails with a `RepeatLimitError`, whose `result.related` are all attempts.
 
@@ -95,7 +95,7 @@ def repeat_until(
 
 
 def again(input: Input, last: object | None, objections: Sequence[str] = ()) -> Input:
-    """The input for another attempt, in words; the input itself for the first."""
+    """Return the input for another attempt, in words; the input itself for the first."""
     if last is None:
         return input
     parts = [f"This was asked:\n{text_of(messages_of(input))}", f"The last attempt:\n{as_text(last)}", *objections]
@@ -103,7 +103,7 @@ def again(input: Input, last: object | None, objections: Sequence[str] = ()) -> 
 
 
 def positive(max_iterations: int, name: str) -> int:
-    """The number, which has to be one that makes sense.
+    """Return the number, which has to be one that makes sense.
 
     Raises:
         DeclarationError: when it is not.
@@ -117,7 +117,7 @@ DEFAULT_THRESHOLD = 0.9
 
 
 class Feedback(BaseModel):
-    """What an evaluator thinks of an attempt. Derive from it to have it say more."""
+    """Opinion of an evaluator on an attempt. Subclasses may have more fields."""
 
     model_config = ConfigDict(frozen=True)
     score: Annotated[float, Field(ge=0, le=1, description="from 0 to 1; 1 is perfect")]
@@ -205,7 +205,7 @@ def repeat_until_acceptable(
     name: str | None = None,
     description: str | None = None,
 ) -> RepeatUntilAcceptable[T]:
-    """Repeats a step until an evaluator finds its result good enough; it hears what was said of the last attempt.
+    """Repeat a step until an evaluator finds its result good enough; it hears what was said of the last attempt.
 
     The result is a `Scored`: the first attempt that is acceptable, else the best of all, which says so.
 

@@ -33,7 +33,7 @@ class SimpleAgent(BaseRunnable[T], Generic[T]):
 def simple_agent(
     returning: type[T], step: StepLike[T], *, name: str | None = None, description: str | None = None
 ) -> SimpleAgent[T]:
-    """The simplest agent: one step, from its input to an object of a type.
+    """Return the simplest agent: one step, from its input to an object of a type.
 
     Args:
         returning: what it gives.

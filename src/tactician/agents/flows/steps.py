@@ -24,7 +24,7 @@ _RAW: Final = (str, int, float, dict)
 
 
 def accepted(value: object, wanted: object) -> object:
-    """What a step gave, which has to be of the wanted type, or become it.
+    """Return the output of a step, validated as the wanted type.
 
     Raises:
         InvalidOutput: when it does not.
@@ -40,7 +40,7 @@ def accepted(value: object, wanted: object) -> object:
 
 
 def fitting(value: object, hint: object) -> object:
-    """A value for a parameter: text and JSON, as inputs come after a pause or from a model, become what it declares.
+    """Return a value for a parameter: text and JSON, as after a suspension or from a model, become the declared type.
 
     Raises:
         InvalidOutput: when they cannot.
@@ -58,7 +58,7 @@ def _is_raw(value: object) -> bool:
 
 
 def plain(input: Input) -> Input:
-    """The input, where a single message of a user is its text: a run that has waited gets text as such a message."""
+    """Return the input; the text of a single message of a user, since a resumed run gets text as such a message."""
     messages = input if is_conversation(input) else [input]
     only = messages[0] if len(messages) == 1 else None
     is_text = isinstance(only, UserMessage) and all(isinstance(part, Text) for part in only.parts)
@@ -66,14 +66,14 @@ def plain(input: Input) -> Input:
 
 
 class StepOutput:
-    """What a step has returned, so that it need not run again."""
+    """Checkpoint of a step: its output, so that the step need not run again."""
 
     def __init__(self, output: object, wanted: object) -> None:
         self._output = output
         self._wanted = wanted
 
     def saved(self) -> JsonValue:
-        """It, as JSON; nothing, where nobody knew what it is when it is read: then the step runs again."""
+        """Return the output as JSON; nothing, where its type is not known: then the step runs again."""
         saved: JsonValue = to_jsonable_python(self._output)
         return {"output": saved} if self._wanted is not None or saved == self._output else {}
 
@@ -95,7 +95,7 @@ _NAMED = {"ai": Ai, "context": RunContext}
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a step is given.
+    """Input of a step.
 
     Attributes:
         values: what a function gets.
@@ -173,18 +173,18 @@ class Step(Protocol[T_co]):
 
     @property
     def description(self) -> str:
-        """What it is for."""
+        """The purpose."""
         ...
 
     async def run(self, input: Input, *, context: RunContext | None = None) -> RunResult[T_co]:
-        """Does the work."""
+        """Do the work."""
         ...
 
 
 def step_of(
     step: StepLike[T], wanted: type[T] | None, label: str, namespace: Mapping[str, object], *, most: int
 ) -> Step[T]:
-    """A function, or any Runnable, as a Runnable that takes a `Given`."""
+    """Return a function, or any Runnable, as a Runnable that takes a `Given`."""
     if isinstance(step, Runnable):
         return _Told[T](step if wanted is None else Returns(step, wanted))
     name = getattr(step, "__name__", "<lambda>")
@@ -192,7 +192,7 @@ def step_of(
 
 
 def label_of(name: str | None, returning: object) -> str:
-    """The name of a flow: its own, or that of the type that it gives."""
+    """Return the name of a flow: its own, or that of the type that it gives."""
     return name or str(getattr(returning, "__name__", returning))
 
 
@@ -205,7 +205,7 @@ class _Told(Generic[T]):
         self._inner = inner
 
     async def run(self, input: Input, *, context: RunContext | None = None) -> RunResult[T]:
-        """Runs it."""
+        """Run it."""
         assert isinstance(input, Given)
         result = await self._inner.run(input.told, context=context)
         return cast("RunResult[T]", result)  # `Returns` has seen to it
@@ -222,7 +222,7 @@ class _Parameter:
     number: int = 0
 
     def find(self, given: Given, context: RunContext) -> object:
-        """What it gets.
+        """Return the value of the parameter.
 
         Raises:
             InvalidArgumentsError: when the value is not of its type.
@@ -264,7 +264,7 @@ def _signature(function: Callable[..., object]) -> Iterator[inspect.Parameter]:
 
 
 def _annotated(function: Callable[..., object]) -> Callable[..., object]:
-    """The function that has the annotations: that behind a partial, or the method of a callable object."""
+    """Return the function that has the annotations: that behind a partial, or the method of a callable object."""
     plain = getattr(function, "func", function)
     if inspect.isroutine(plain) or isinstance(plain, type):
         return cast("Callable[..., object]", plain)

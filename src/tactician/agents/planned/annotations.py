@@ -31,7 +31,7 @@ UNDEFINED: Final = "import it (not only under TYPE_CHECKING), or define it befor
 
 
 def is_class(hint: object) -> TypeGuard[type]:
-    """Whether it can be told which objects are of it: not so for `list[Story]`, `Any`, a `TypedDict` ..."""
+    """Return whether it can be told which objects are of it: not so for `list[Story]`, `Any`, a `TypedDict` ..."""
     if not isinstance(hint, type) or get_origin(hint) is not None:
         return False
     try:
@@ -42,12 +42,12 @@ def is_class(hint: object) -> TypeGuard[type]:
 
 
 def members_of(hint: object) -> tuple[object, ...]:
-    """The members of a union; the type itself when it is none. What `Annotated` adds is left out."""
+    """Return the members of a union; the type itself when it is none. What `Annotated` adds is left out."""
     return tuple(map(_without_arguments, _members(hint)))
 
 
 def generics_in(hint: object) -> tuple[object, ...]:
-    """The members of a union that say what a generic class of a user is of, as in `Box[Story]`."""
+    """Return the members of a union that say what a generic class of a user is of, as in `Box[Story]`."""
     return tuple(member for member in _members(hint) if _without_arguments(member) is not member)
 
 
@@ -68,7 +68,7 @@ def _without_arguments(hint: object) -> object:
 
 
 def marks_of(hint: object) -> tuple[object, ...]:
-    """What `Annotated` adds, also inside a union."""
+    """Return the metadata that `Annotated` adds, also inside a union."""
     origin = get_origin(hint)
     if origin is Annotated:
         inner, *marks = get_args(hint)
@@ -77,7 +77,7 @@ def marks_of(hint: object) -> tuple[object, ...]:
 
 
 def remedy_for(hint: object) -> str:
-    """What to do about a type that is no class."""
+    """Return the advice for a type that is not a class."""
     if len([member for member in members_of(hint) if member is not NoneType]) > 1:
         return _ONE_EACH
     is_open = isinstance(hint, TypeVar) or bool(getattr(hint, "__parameters__", ()))
@@ -91,7 +91,7 @@ def written(hint: object) -> str:
 
 
 def classes_of(hint: object, label: str, problems: list[str]) -> tuple[type, ...]:
-    """The classes of a union, without `None`. `problems` gets a sentence, after the label, for each other member."""
+    """Return the classes of a union, without `None`. Other members add a sentence, after the label, to `problems`."""
     kinds = [member for member in members_of(hint) if member is not NoneType]
     classes = tuple(kind for kind in kinds if is_class(kind))
     others = (kind for kind in kinds if kind not in classes)
@@ -100,7 +100,7 @@ def classes_of(hint: object, label: str, problems: list[str]) -> tuple[type, ...
 
 
 def parts_of_class(kind: type, namespace: Mapping[str, object], problems: list[str]) -> tuple[type, ...]:
-    """The classes of the fields of a `SomeOf`; nothing for another class."""
+    """Return the classes of the fields of a `SomeOf`; nothing for another class."""
     if not issubclass(kind, SomeOf):
         return ()
     try:
@@ -116,7 +116,7 @@ def parts_of_class(kind: type, namespace: Mapping[str, object], problems: list[s
 
 
 def descendants(kind: type) -> tuple[type, ...]:
-    """The class and all loaded classes that derive from it; only itself, when it is not a user's class.
+    """Return the class and all loaded classes that derive from it; only itself, when it is not a user's class.
 
     A class that was defined again, as in a notebook, replaces the older one. `dataclass(slots=True)` does so too.
     """
@@ -132,14 +132,14 @@ _Known: TypeAlias = Mapping[object, object]
 
 
 def specialized(hints: Mapping[str, object], owner: type, attribute: str) -> dict[str, object]:
-    """The annotations of a method as they are in a class: `T` is `Story` in a `Writer(Generates[Story])`."""
+    """Return the annotations of a method as they are in a class: `T` is `Story` in a `Writer(Generates[Story])`."""
     home = next(kind for kind in owner.__mro__ if attribute in vars(kind))
     known = _seen_from(owner, home, {})
     return {name: _filled(hint, known) for name, hint in hints.items()} if known else dict(hints)
 
 
 def _seen_from(kind: type, home: type, known: _Known) -> _Known:
-    """What the type variables of a class stand for in one that derives from it."""
+    """Return the values of the type variables of a class, as seen from a subclass."""
     if kind is home:
         return known
     bases = ((get_origin(base) or base, get_args(base)) for base in get_original_bases(kind))

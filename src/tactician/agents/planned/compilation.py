@@ -42,7 +42,7 @@ from tactician.process import (
 def compile_classes(
     sources: Sequence[Source], name: str, description: str, planner: Planner | str, *, needs_goal: bool
 ) -> PlannedAgentSpec:
-    """Reads the actions, goals and conditions of classes; `PlannedAgentSpec.of` adds the instance of those without one.
+    """Read the actions, goals and conditions of classes; `PlannedAgentSpec.of` adds the instance of those without one.
 
     Raises:
         DeclarationError: with every mistake that was found.
@@ -129,7 +129,7 @@ class _Compiler:
         )
 
     def _is_seen(self, condition: str) -> bool:
-        """Whether something else tells if it holds: a method, or what is on the blackboard."""
+        """Return whether something else tells if it holds: a method, or what is on the blackboard."""
         return condition in self._declared.conditions or condition in self._words.things
 
     def _goal(self, action: ActionMethod) -> GoalSpec:
@@ -151,7 +151,7 @@ def _amount(fixed: float, method: str | None) -> Amount:
 
 
 def _types(declared: Declarations, words: ConditionNames) -> dict[str, type]:
-    """All types that may be on the blackboard, by their full names, and those that they had before."""
+    """Return all types that may be on the blackboard, by their full names, and those that they had before."""
     known = (kind for one in (UserInput, *words.kinds, *declared.states) for kind in descendants(one))
     names = [(name, kind) for kind in known for name in stored_names(kind)]
     former = {name: kind for name, kind in names if name != type_name(kind)}
@@ -159,7 +159,7 @@ def _types(declared: Declarations, words: ConditionNames) -> dict[str, type]:
 
 
 def _stuck_handler(sources: Iterable[Source]) -> StuckHandler | None:
-    """Asks those with a `handle_stuck`, one after the other; `None` when nobody has one."""
+    """Ask those with a `handle_stuck`, one after the other; `None` when nobody has one."""
     able = [source for source in sources if hasattr(source.kind, "handle_stuck")]
     return partial(_handle_stuck, able) if able else None
 

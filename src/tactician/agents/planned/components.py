@@ -22,7 +22,7 @@ COMPONENT: Final = "__tactician_component__"
 
 @dataclass(frozen=True, slots=True)
 class _Component:
-    """What `@component` says."""
+    """Declaration of `@component`."""
 
     namespace: Mapping[str, object]
     resolvers: Mapping[type, Provide]
@@ -37,7 +37,7 @@ def component(*, resolvers: Mapping[type, Provide]) -> Callable[[C], C]: ...
 
 
 def component(owner: C | None = None, /, *, resolvers: Mapping[type, Provide] | None = None) -> C | Callable[[C], C]:
-    """Declares a class whose actions, goals and conditions are there for all that a platform plans.
+    """Declare a class whose actions, goals and conditions are there for all that a platform plans.
 
     Args:
         owner: the class, when used without parentheses.
@@ -53,7 +53,7 @@ def component(owner: C | None = None, /, *, resolvers: Mapping[type, Provide] | 
 
 
 def is_component(value: object) -> bool:
-    """Whether the value is an instance of a `@component` class."""
+    """Return whether the value is an instance of a `@component` class."""
     return isinstance(getattr(type(value), COMPONENT, None), _Component)
 
 
@@ -77,7 +77,7 @@ def combined_spec(
 
 
 def component_agent(instance: object) -> PlannedAgent:
-    """A component as an agent by itself, named like its class: it does whatever is worth most.
+    """Return a component as an agent by itself, named like its class: it does whatever is worth most.
 
     Raises:
         DeclarationError: with every mistake that was found.

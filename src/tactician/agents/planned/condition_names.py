@@ -12,7 +12,7 @@ from tactician.process import DEFAULT_BINDING
 
 
 class ConditionNames:
-    """How the types of an agent are called: by their names, or by their full names where two have the same."""
+    """Names of the types of an agent: full names where two have the same."""
 
     def __init__(self, declared: Declarations) -> None:
         methods = declared.methods
@@ -44,26 +44,26 @@ class ConditionNames:
             yield from self.bound(action)
 
     def written(self, kind: type) -> str:
-        """How a type is called."""
+        """Return the name of a type."""
         return self._labels.get(kind, kind.__name__)
 
     def label(self, thing: Parameter) -> str:
-        """The condition that there is an object for the parameter."""
+        """Return the condition that there is an object for the parameter."""
         name = self.written(thing.type)
         if thing.exact and any(issubclass(other, thing.type) for other in self.kinds if other is not thing.type):
             name = f"{name} itself"
         return name if thing.binding == DEFAULT_BINDING else f"{thing.binding}: {name}"
 
     def output(self, kind: type, action: ActionMethod) -> Parameter:
-        """What an action gives, as something to be found."""
+        """Return an output of an action as a parameter that finds it."""
         return Parameter("", kind, binding=action.declared.output_binding)
 
     def bound(self, action: ActionMethod) -> tuple[Parameter, ...]:
-        """What an action gives, and what it says in `post` that it binds itself, as in `"user: User"`."""
+        """Return the outputs of an action, and those that its `post` says it binds itself, as in `"user: User"`."""
         return (*(self.output(kind, action) for kind in action.outputs), *self.promised(action))
 
     def promised(self, action: ActionMethod) -> tuple[Parameter, ...]:
-        """What an action says in `post` that it binds itself."""
+        """Return the objects that an action binds itself, as its `post` says."""
         return self._promised[action.name]
 
     def _promises(self, action: ActionMethod) -> Iterator[Parameter]:
@@ -74,20 +74,20 @@ class ConditionNames:
                     yield Parameter("", kind, binding=binding)
 
     def may_give(self, action: ActionMethod, thing: Parameter) -> bool:
-        """Whether it may turn out that the action gave it, or bound it itself."""
+        """Return whether it may turn out that the action gave it, or bound it itself."""
         bound = (one.type for one in self.promised(action) if thing.binding in (DEFAULT_BINDING, one.binding))
         return may_give(action, thing) or any(_may_be(kind, thing) for kind in bound)
 
     def output_label(self, kind: type, action: ActionMethod) -> str:
-        """The condition that there is what an action gives, when it is of that type."""
+        """Return the condition that there is what an action gives, when it is of that type."""
         return self.label(self.output(kind, action))
 
     def any_output_label(self, action: ActionMethod) -> str:
-        """The condition that there is what an action gives."""
+        """Return the condition that there is what an action gives."""
         return " or ".join(self.output_label(kind, action) for kind in action.outputs)
 
     def already(self, thing: Parameter) -> str:
-        """The condition that keeps an action from running for what is there.
+        """Return the condition that keeps an action from running for what is there.
 
         It is not the type's own condition where that one is hoped for: a `Document` may turn out to be a
         `SignedDocument`, and yet an action that signs has to be part of the plan.
@@ -106,12 +106,12 @@ class ConditionNames:
         )
 
     def newest(self, kind: type) -> str:
-        """The condition that what was added last is of the type."""
+        """Return the condition that what was added last is of the type."""
         return f"{self.written(kind)} is newest"
 
 
 def may_give(action: ActionMethod, thing: Parameter) -> bool:
-    """Whether it may turn out that the action gave it: what is declared as a type may be of any of its subclasses."""
+    """Return whether the action may give it: an object of a declared type may be of any of its subclasses."""
     given = action.gives if thing.binding == DEFAULT_BINDING else action.outputs if _is_bound(action, thing) else ()
     return any(_may_be(one, thing) for one in given)
 
@@ -121,7 +121,7 @@ def _may_be(given: type, thing: Parameter) -> bool:
 
 
 def surely_gives(action: ActionMethod, thing: Parameter) -> bool:
-    """Whether the action gives it, if it gives anything: what is declared as a type is of all of its superclasses."""
+    """Return whether the action gives it, if it gives anything: an object is of all superclasses of its type."""
     if not action.outputs or thing.exact or not (thing.binding == DEFAULT_BINDING or _is_bound(action, thing)):
         return False
     return all(issubclass(one, thing.type) for one in action.outputs)

@@ -13,7 +13,7 @@ from tactician.process import DEFAULT_BINDING, STATE, ActionRetryPolicy, Export,
 
 
 class Planner(StrEnum):
-    """How an agent chooses its actions."""
+    """Algorithm by which an agent chooses its actions."""
 
     GOAP = "goap"
     """Plans the cheapest way to its best goal."""
@@ -25,7 +25,7 @@ class Planner(StrEnum):
     """Lets a model choose."""
 
     def build(self) -> PlanningAlgorithm:
-        """A planner that works like this."""
+        """Return a planner that works like this."""
         if self is Planner.UTILITY:
             return UtilityPlanner()
         return HybridPlanner() if self is Planner.HYBRID else AStarPlanner()
@@ -53,7 +53,7 @@ by_name: Final = _ByName()
 
 @dataclass(frozen=True, slots=True)
 class Resolver:
-    """What `resolve` says."""
+    """Declaration of `resolve`."""
 
     provide: Callable[[OperationContext], object]
 
@@ -65,7 +65,7 @@ def resolve(provide: Callable[[OperationContext], object]) -> Resolver:
 
 @dataclass(frozen=True, slots=True)
 class ActionDeclaration:
-    """What `@action` says."""
+    """Declaration of `@action`."""
 
     description: str | None
     pre: tuple[str, ...]
@@ -85,14 +85,14 @@ class ActionDeclaration:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What `@condition` and `@cost` say."""
+    """Declaration of `@condition` and `@cost`."""
 
     name: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class GoalDeclaration:
-    """What `@achieves_goal` says."""
+    """Declaration of `@achieves_goal`."""
 
     description: str
     value: float
@@ -142,7 +142,7 @@ def action(
     retry: ActionRetryPolicy | None = None,
     blocking: bool = False,
 ) -> F | Callable[[F], F]:
-    """Declares a method as an action. Its parameter types are what it needs, its return type what it gives.
+    """Declare a method as an action. Its parameter types are what it needs, its return type what it gives.
 
     Args:
         function: the method, when used without parentheses.
@@ -182,17 +182,17 @@ def action(
 
 
 def _names(names: Sequence[str]) -> tuple[str, ...]:
-    """The names; a string is one name, not its letters."""
+    """Return the names; a string is one name, not its letters."""
     return (names,) if _is_one(names) else tuple(names)
 
 
 def _is_one(names: object) -> TypeGuard[str]:
-    """Whether it is one name, or stands in the place of one: what cannot be a name is told when the agent is read."""
+    """Return whether the value is one name, or in the place of one: a later check finds what cannot be a name."""
     return isinstance(names, str) or not isinstance(names, Iterable)
 
 
 def achieves_goal(description: str, *, value: float = 0.0, export: Export | None = None) -> Callable[[F], F]:
-    """Declares that an action reaches a goal of the agent.
+    """Declare that an action reaches a goal of the agent.
 
     Args:
         description: what is reached.
@@ -221,7 +221,7 @@ def condition(*, name: str) -> Callable[[F], F]: ...
 
 
 def condition(function: F | None = None, /, *, name: str | None = None) -> F | Callable[[F], F]:
-    """Declares a method as a condition, which `pre` can name: by `name`, else by the method's own name.
+    """Declare a method as a condition, which `pre` can name: by `name`, else by the method's own name.
 
     It is false while one of its arguments is missing. It is evaluated at most once for each plan, so it must not
     have side effects.
@@ -238,7 +238,7 @@ def cost(*, name: str) -> Callable[[F], F]: ...
 
 
 def cost(function: F | None = None, /, *, name: str | None = None) -> F | Callable[[F], F]:
-    """Declares a method as a cost or a value, for `cost_method` and `value_method`: by `name`, else by its own name.
+    """Declare a method as a cost or a value, for `cost_method` and `value_method`: by `name`, else by its own name.
 
     It returns a number, usually 0 to 1, and is evaluated once for each plan. An argument that is not on the blackboard
     is `None`.
@@ -255,7 +255,7 @@ def state(*, preserve: bool) -> Callable[[C], C]: ...
 
 
 def state(owner: C | None = None, /, *, preserve: bool = False) -> C | Callable[[C], C]:
-    """Declares a class, and all that derive from it, as states. An action that returns one enters it.
+    """Declare a class, and all that derive from it, as states. An action that returns one enters it.
 
     Then nothing but the state stays on the blackboard, and the actions, conditions and goals that its class declares
     are there to plan with. They may run again each time that a state is entered.
@@ -290,7 +290,7 @@ def _noted(wrapped: F, attribute: str, declaration: object) -> F:
 
 
 def _misplaced(attribute: str, value: object, wanted: str) -> DeclarationError:
-    """The error for a decorator that was given something else than what it is written above."""
+    """Return the error for a decorator that was given something else than what it is written above."""
     decorator = "@" + attribute.strip("_").removeprefix("tactician_")
     return DeclarationError(
         decorator,

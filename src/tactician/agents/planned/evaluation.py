@@ -64,7 +64,7 @@ _CODE = (
 
 
 def holds(expression: Expression, context: OperationContext) -> bool:
-    """Whether the expression is true now: not so while an object that it names is missing, or when it fails."""
+    """Return whether the expression is true now: not so while an object that it names is missing, or when it fails."""
     try:
         scope = _objects(expression.names, context.blackboard)
         return scope is not None and bool(_value(expression.tree, scope))
@@ -74,7 +74,7 @@ def holds(expression: Expression, context: OperationContext) -> bool:
 
 
 def names_of(kind: type) -> frozenset[str]:
-    """The names that expressions have for an object of the class: `paid_bill` and `bill` for a `PaidBill(Bill)`."""
+    """Return the names of an object of the class in expressions: `paid_bill` and `bill` for a `PaidBill(Bill)`."""
     return frozenset(snake_case(base.__name__) for base in kind.__mro__[:-1])
 
 
@@ -85,7 +85,7 @@ def snake_case(name: str) -> str:
 
 
 def _objects(names: Iterable[str], blackboard: Blackboard) -> dict[str, object] | None:
-    """The object for each name; `None` when one is missing."""
+    """Return the object for each name; `None` when one is missing."""
     found: dict[str, object] = {}
     for name in names:
         if name in blackboard:

@@ -44,12 +44,12 @@ class Expression:
 
 
 def is_expression(condition: str) -> bool:
-    """Whether a condition is an expression, and not a name."""
+    """Return whether a condition is an expression, and not a name."""
     return condition.startswith(PREFIX)
 
 
 def parsed(text: str) -> Expression:
-    """The expression of a text, with or without `expr:` in front.
+    """Return the expression of a text, with or without `expr:` in front.
 
     Raises:
         ExpressionError: when it is none, or not safe.
@@ -78,7 +78,7 @@ def _tree(source: str) -> ast.Expression:
 
 
 def _names(node: ast.AST, local: frozenset[str], depth: int) -> Iterator[str]:
-    """The names that are used, without those of loops.
+    """Return the names that are used, without those of loops.
 
     Raises:
         ExpressionError: at the first thing that is not safe.

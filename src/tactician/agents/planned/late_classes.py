@@ -27,13 +27,13 @@ class LateClasses:
 
     @classmethod
     def attached(cls, spec: PlannedAgentSpec, read: Callable[[], PlannedAgentSpec]) -> PlannedAgentSpec:
-        """The agent that was read, which can be renewed from now on."""
+        """Return the agent that was read, which can be renewed from now on."""
         kinds = frozenset(spec.types.values())
         roots = tuple(kind for kind in kinds if kinds.isdisjoint(kind.__bases__))
         return replace(spec, refresher=cls(read, roots, _loaded(roots), spec))
 
     def __call__(self, spec: PlannedAgentSpec) -> PlannedAgentSpec:
-        """The agent with what is new; the same one, when nothing is."""
+        """Return the agent with what is new; the same one, when nothing is."""
         if _loaded(self.roots) <= self.known:
             return spec
         fresh, before = self.read(), self.original

@@ -51,7 +51,7 @@ class Method:
     summary: str
 
     def call(self, context: OperationContext) -> object | Awaitable[object]:
-        """What it gives now.
+        """Call the method.
 
         Raises:
             LookupError: when an argument is missing.
@@ -68,11 +68,11 @@ class Method:
         return method(**arguments)
 
     def of(self, receiver: object) -> Callable[..., object]:
-        """The method of an object, as it is to be called."""
+        """Return the method of an object, as it is to be called."""
         return getattr(receiver, self.attribute)  # type: ignore[no-any-return]  # a user's method
 
     async def _called_with_what_comes(self, method: Callable[..., object], arguments: dict[str, object]) -> object:
-        """What it gives once the resolvers have given theirs."""
+        """Call the method once its resolvers have given their values."""
         for name in self.signature.infrastructure:
             if isinstance(provided := arguments[name], Awaitable):
                 arguments[name] = await provided
@@ -80,7 +80,7 @@ class Method:
         return await result if isinstance(result, Awaitable) else result
 
     def can_be_called(self, context: OperationContext) -> bool:
-        """Whether everything that it must have is there."""
+        """Return whether everything that it must have is there."""
         return all(parameter.find(context.blackboard) is not None for parameter in self.signature.required)
 
 
@@ -105,7 +105,7 @@ class ActionMethod(Method):
     value_method: str | None
 
     def of(self, receiver: object) -> Callable[..., object]:
-        """The method of an object; in a thread, where it is declared so."""
+        """Return the method of an object; in a thread, where it is declared so."""
         method = Method.of(self, receiver)
         return partial(in_thread, method) if self.declared.blocking else method
 
@@ -116,7 +116,7 @@ class ActionMethod(Method):
 
     @property
     def outputs(self) -> tuple[type, ...]:
-        """What it may return."""
+        """The types that the action may return."""
         return self.signature.outputs
 
     @property
@@ -126,7 +126,7 @@ class ActionMethod(Method):
 
     @property
     def clears(self) -> bool:
-        """Whether nothing but its output certainly stays on the blackboard."""
+        """`True` when nothing but the output stays on the blackboard for certain."""
         states = [get_state_declaration(kind) for kind in self.outputs]
         return self.declared.clear_blackboard or (
             bool(states) and all(state is not None and not state.preserve for state in states)
@@ -134,12 +134,12 @@ class ActionMethod(Method):
 
     @property
     def enters_state(self) -> bool:
-        """Whether it certainly returns a state."""
+        """`True` when the action returns a state for certain."""
         return bool(self.outputs) and all(get_state_declaration(kind) is not None for kind in self.outputs)
 
     @property
     def runs_again(self) -> bool:
-        """Whether it may run again after it has entered a state."""
+        """`True` when the action may run again after it has entered a state."""
         return self.enters_state and (bool(self.signature.required) if self.clears else self.source.is_state)
 
 

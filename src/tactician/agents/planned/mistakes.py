@@ -25,7 +25,7 @@ _NAMES: Final = {
 
 
 def wrong_agent(description: object, planner: object) -> Iterator[str]:
-    """What is wrong with what `@planned_agent` says."""
+    """Yield the mistakes in the declaration of `@planned_agent`."""
     if not _is_text(description):
         yield f"the description is {description!r}; say what the agent is for, as others choose it by that"
     if planner not in tuple(Planner):
@@ -34,7 +34,7 @@ def wrong_agent(description: object, planner: object) -> Iterator[str]:
 
 
 def wrong_resolvers(resolvers: Mapping[type, object]) -> Iterator[str]:
-    """What is wrong with the `resolvers` of a class."""
+    """Yield the mistakes in the `resolvers` of a class."""
     for kind, provide in resolvers.items():
         if not is_class(kind):
             yield f"the resolvers have {kind!r}, which is no class; name the class of a parameter"
@@ -43,7 +43,7 @@ def wrong_resolvers(resolvers: Mapping[type, object]) -> Iterator[str]:
 
 
 def wrong_settings(action: ActionMethod) -> Iterator[str]:
-    """What is wrong with what `@action` and `@achieves_goal` say."""
+    """Yield the mistakes in the declarations of `@action` and `@achieves_goal`."""
     declared, goal = action.declared, action.goal
     told = chain(_wrong_values(declared), _wrong_names(declared), () if goal is None else _wrong_goal(goal))
     yield from (f"{action.name}: {problem}" for problem in told)
@@ -117,7 +117,7 @@ def _is_number(value: object) -> bool:
 
 
 def mistakes_in(declared: Declarations, words: ConditionNames, *, needs_goal: bool) -> Iterator[str]:
-    """A sentence for each: where it is, what it is, and what to do."""
+    """Return a sentence for each: where it is, what it is, and what to do."""
     if not declared.actions:
         yield "it has no action; declare at least one method with @action"
     elif needs_goal and not any(action.goal for action in declared.actions):
@@ -216,7 +216,7 @@ def _states(kinds: Collection[type] | Iterator[type]) -> Iterator[type]:
 
 
 def wrong_handler(owner: type) -> Iterator[str]:
-    """What is wrong with the `handle_stuck` of a class."""
+    """Yield the mistakes in the `handle_stuck` of a class."""
     if (handler := getattr(owner, "handle_stuck", None)) is None:
         return
     try:

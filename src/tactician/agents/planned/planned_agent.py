@@ -38,7 +38,7 @@ DECLARED: Final = "__tactician_planned__"
 
 @dataclass(slots=True)
 class _Declared:
-    """What `@planned_agent` says of a class. It is compiled when it is first needed."""
+    """Declaration of `@planned_agent`. The class is compiled when its spec is first needed."""
 
     owner: type
     name: str
@@ -65,7 +65,7 @@ def planned_agent(
     planner: Planner | str = Planner.GOAP,
     resolvers: Mapping[type, Provide] | None = None,
 ) -> Callable[[C], C]:
-    """Declares a class as a planned agent; its methods are declared with `@action` and `@condition`.
+    """Declare a class as a planned agent; its methods are declared with `@action` and `@condition`.
 
     Instances are Runnables: they also have `run`, `run_sync`, `stream` and `as_tool`, unless the class has
     a member of that name. `PlannedAgent(instance)` is the same with static types.
@@ -92,7 +92,7 @@ def planned_agent(
 
 
 def _is_users(owner: type, member: str) -> bool:
-    """Whether the user wrote the member, and not `@planned_agent`, here or on a base class."""
+    """Return whether the user wrote the member, and not `@planned_agent`, here or on a base class."""
     home = next((kind for kind in owner.__mro__ if member in vars(kind)), None)
     declared = vars(home).get(DECLARED) if home is not None else None
     return home is not None and not (isinstance(declared, _Declared) and member in declared.added)
@@ -116,7 +116,7 @@ class PlannedAgent(BaseRunnable[object]):
 
     @classmethod
     def of(cls, spec: PlannedAgentSpec) -> PlannedAgent:
-        """The agent of a spec that was put together in another way."""
+        """Return the agent of a spec that was put together in another way."""
         made = cls.__new__(cls)
         made.instance, made._spec = spec.instance, spec
         made.name, made.description = spec.name, spec.description
@@ -137,7 +137,7 @@ class PlannedAgent(BaseRunnable[object]):
         return f"PlannedAgent({self.name!r})"
 
     def towards(self, wanted: type) -> PlannedAgent | None:
-        """The same agent with only those goals that give an object of the type; `None` when there is none."""
+        """Return the same agent with only those goals that give an object of the type; `None` when there is none."""
         if (spec := self.spec.towards(wanted)) is None:
             return None
         aimed = copy(self)
@@ -154,7 +154,7 @@ class PlannedAgent(BaseRunnable[object]):
         context: RunContext | None = None,
         options: ProcessOptions | None = None,
     ) -> AgentProcess:
-        """A process that has not started, with the objects on its blackboard.
+        """Return a process that has not started, with the objects on its blackboard.
 
         Text becomes a `UserInput`, and so do messages, unless the agent takes messages: then text becomes one, if it
         takes no `UserInput`. Those in `named` go there as they are, under their names.
@@ -171,7 +171,7 @@ class PlannedAgent(BaseRunnable[object]):
         budget: Budget | None = None,
         options: ProcessOptions | None = None,
     ) -> RunResult[object]:
-        """Runs a process with the input, where a tuple is several objects, and with named objects; what its goal gave.
+        """Run a process with the input, where a tuple is several objects, and with named objects; what its goal gave.
 
         The result's status is `WAITING` when an action asks somebody: see `resume`.
 
@@ -201,7 +201,7 @@ class PlannedAgent(BaseRunnable[object]):
         return RunResult(process.result, tally=process.tally, process_id=process.id, run_id=process.id)
 
     def _begun(self, objects: Sequence[object], context: RunContext, options: ProcessOptions | None) -> AgentProcess:
-        """A new process; after a pause the same one, with the responses that have come for it."""
+        """Return a new process; after a pause the same one, with the responses that have come for it."""
         saved = None if context.frame is None else context.frame.saved
         if not isinstance(saved, dict):
             return AgentProcess.create(self.spec, objects, context, options)
@@ -226,17 +226,17 @@ class _Kept:
         self._process = process
 
     def saved(self) -> JsonValue:
-        """It, as JSON."""
+        """Return the process as JSON."""
         return {"id": self._process.id, "snapshot": self._process.snapshot()}
 
 
 def _outer(context: RunContext, request_id: str) -> str:
-    """The id of a process's request among those of the run that it is part of."""
+    """Return the id of a process's request among those of the run that it is part of."""
     return request_id if context.frame is None else f"{context.frame.path}/{request_id}"
 
 
 def is_planned(value: object) -> bool:
-    """Whether the value is an instance of a `@planned_agent` class."""
+    """Return whether the value is an instance of a `@planned_agent` class."""
     return isinstance(getattr(type(value), DECLARED, None), _Declared)
 
 
@@ -246,7 +246,7 @@ def is_planned_class(value: object) -> bool:
 
 
 def declared_source(instance: object) -> Source | None:
-    """The class of a planned agent, as one of several that are planned with together; `None` for another object."""
+    """Return the class of a planned agent, as one of several that a planner combines; `None` for another object."""
     declared = getattr(type(instance), DECLARED, None)
     if not isinstance(declared, _Declared):
         return None
@@ -279,7 +279,7 @@ def _how_to_go_on(process: AgentProcess) -> str:
 
 
 def _of_planned(method: Callable[..., object]) -> Callable[..., object]:
-    """The same method for an instance of the user's class."""
+    """Return the same method for an instance of the user's class."""
 
     @wraps(method)
     def call(self: object, /, *args: object, **kwargs: object) -> object:

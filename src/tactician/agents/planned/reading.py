@@ -45,7 +45,7 @@ _MARKS: Final = (ACTION, GOAL, CONDITION, COST)
 
 
 def read(sources: Iterable[Source], problems: list[str]) -> Declarations:
-    """What the classes declare, and the states that their actions may return. `problems` gets what is wrong."""
+    """Read the classes, and the states that their actions may return. Mistakes are added to `problems`."""
     waiting, found = _told_apart(sources), _Reader(problems)
     known = {source.kind for source in waiting}
     prefixes = {source.prefix for source in waiting}
@@ -69,7 +69,7 @@ def read(sources: Iterable[Source], problems: list[str]) -> Declarations:
 
 
 def _told_apart(sources: Iterable[Source]) -> list[Source]:
-    """The same, those of one prefix with the full names of their classes instead."""
+    """Return the same, those of one prefix with the full names of their classes instead."""
     several = list(sources)
     prefixes = Counter(source.prefix for source in several)
     return [
@@ -91,7 +91,7 @@ def _states_of(kinds: Iterable[type]) -> Iterator[type]:
 
 @dataclass(slots=True)
 class _Reader:
-    """What was found so far."""
+    """Declarations that were read so far."""
 
     problems: list[str]
     actions: list[ActionMethod] = field(default_factory=list)
@@ -100,7 +100,7 @@ class _Reader:
     generics: dict[type, object] = field(default_factory=dict)
 
     def read(self, source: Source) -> Sequence[ActionMethod]:
-        """Reads a class; its actions."""
+        """Read a class; its actions."""
         if source.is_state and "<locals>" in source.kind.__qualname__:
             _logger.warning(
                 "The state %s is defined inside a function: a process that waits in it can go on only in this program. "
@@ -136,7 +136,7 @@ class _Reader:
         return Method(label, attribute, source, signature, (docs_of(function).summary.splitlines() or [""])[0])
 
     def _remember_generics(self, hints: Iterable[object], label: str) -> None:
-        """What generic classes are of: each can be of one thing only, as its objects do not tell."""
+        """Remember the arguments of generic classes: each can have one only, since its objects do not show it."""
         for generic in (one for hint in hints for one in generics_in(hint)):
             known = self.generics.setdefault(cast("type", get_origin(generic)), generic)
             if known != generic:
@@ -147,7 +147,7 @@ class _Reader:
                 )
 
     def _kept(self, method: Method, function: Callable[..., object]) -> ActionMethod | None:
-        """Remembers a method as what it is; the action, if it is one."""
+        """Remember a method as what it is; the action, if it is one."""
         marks = [mark for mark in (ACTION, CONDITION, COST) if hasattr(function, mark)]
         if not marks:
             self.problems.append(f"{method.name}: @achieves_goal is for an action; add @action below it")
@@ -186,7 +186,7 @@ class _Reader:
         )
 
     def _resolved(self, action: ActionMethod) -> ActionMethod:
-        """The same action with the full names of conditions and costs: first of its own class, then of all."""
+        """Return the same action with the full names of conditions and costs: first of its own class, then of all."""
 
         def full(name: str, methods: Mapping[str, Method]) -> str:
             own = f"{action.source.prefix}{name}"
@@ -201,7 +201,7 @@ class _Reader:
         )
 
     def expressions(self) -> dict[str, Expression]:
-        """The expressions among the preconditions."""
+        """Return the expressions among the preconditions."""
         found: dict[str, Expression] = {}
         for action in self.actions:
             for text in filter(is_expression, action.pre):
@@ -213,12 +213,12 @@ class _Reader:
 
 
 def _texts(names: Iterable[object]) -> tuple[str, ...]:
-    """Those that can be names; what is wrong with the others is told later."""
+    """Return those that can be names; what is wrong with the others is told later."""
     return tuple(name for name in names if isinstance(name, str))
 
 
 def _declared_methods(owner: type) -> Iterator[tuple[str, Callable[..., object]]]:
-    """The declared methods, inherited ones first, in the order of the source; an override counts as it is."""
+    """Return the declared methods, inherited ones first, in the order of the source; an override counts as it is."""
     for name in dict.fromkeys(name for kind in reversed(owner.__mro__) for name in vars(kind)):
         found = inspect.getattr_static(owner, name)
         function = found.__func__ if isinstance(found, staticmethod | classmethod) else found
@@ -227,6 +227,6 @@ def _declared_methods(owner: type) -> Iterator[tuple[str, Callable[..., object]]
 
 
 def _nested(owner: type) -> dict[str, object]:
-    """The classes that are defined inside the class or its bases."""
+    """Return the classes that are defined inside the class or its bases."""
     members = ((name, value) for kind in reversed(owner.__mro__) for name, value in vars(kind).items())
     return {name: value for name, value in members if isinstance(value, type) and not name.startswith("__")}

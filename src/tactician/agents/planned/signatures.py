@@ -40,7 +40,7 @@ class Parameter:
     exact: bool = False
 
     def find(self, blackboard: Blackboard) -> object | None:
-        """The object for the parameter, or `None`."""
+        """Return the object for the parameter, or `None`."""
         if self.binding != DEFAULT_BINDING:
             return blackboard.named(self.binding, self.type)
         found = blackboard.last(self.type)
@@ -49,7 +49,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a method takes and gives.
+    """Signature of a declared method.
 
     Attributes:
         parameters: what the blackboard fills.
@@ -70,11 +70,11 @@ class Signature:
 
     @property
     def required(self) -> tuple[Parameter, ...]:
-        """What must be on the blackboard."""
+        """The parameters for which there must be an object."""
         return tuple(parameter for parameter in self.needs if parameter.required)
 
     def arguments(self, context: OperationContext) -> dict[str, object] | None:
-        """A value for each parameter; `None` when a required one is missing."""
+        """Return a value for each parameter; `None` when a required one is missing."""
         values: dict[str, object] = {}
         for parameter in self.parameters:
             value = parameter.find(context.blackboard)
@@ -94,7 +94,7 @@ def read_signature(
     problems: list[str],
     label: str,
 ) -> Signature:
-    """The signature of a method, without what it returns. What is wrong with it is added to `problems`.
+    """Return the signature of a method, without what it returns. What is wrong with it is added to `problems`.
 
     Args:
         function: the method, as a plain function with `self`.
@@ -123,7 +123,7 @@ def read_signature(
 
 
 def read_outputs(hints: Mapping[str, object], problems: list[str], label: str) -> tuple[type, ...]:
-    """The classes that an action may return. What is wrong with them is added to `problems`."""
+    """Return the classes that an action may return. What is wrong with them is added to `problems`."""
     if "return" not in hints:
         problems.append(f"{label}: it does not say what it returns; annotate it, as in `-> Story` or `-> None`")
         return ()
@@ -134,7 +134,7 @@ _NOT_BY_NAME = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIO
 
 
 def _provided(hint: object, resolvers: Mapping[type, Provide]) -> Provide | None:
-    """What fills a parameter instead of the blackboard, if anything does."""
+    """Return the function that fills a parameter instead of the blackboard, or `None`."""
     for mark in marks_of(hint):
         if isinstance(mark, Resolver):
             return mark.provide
@@ -163,12 +163,12 @@ def _ambiguities(label: str, parameters: Sequence[Parameter]) -> Iterator[str]:
 
 
 def is_generator(function: Callable[..., object]) -> bool:
-    """Whether it yields, and so gives no object that could be waited for."""
+    """Return whether it yields, and so gives no object that could be waited for."""
     return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
 
 
 def wrong_shape(function: Callable[..., object], hints: Mapping[str, object]) -> Iterator[str]:
-    """What is wrong with what a method says that it gives: a sentence for each mistake."""
+    """Yield a sentence for each mistake in the return type of a method."""
     if is_generator(function):
         yield "it yields, and has to give one thing; return it"
     elif hasattr(function, ACTION):

@@ -22,7 +22,7 @@ class TypeFlow:
         self._words = words
 
     def preconditions(self, action: ActionMethod) -> dict[str, bool]:
-        """What must hold before an action runs."""
+        """Return the conditions that must hold before an action runs."""
         words, signature = self._words, action.signature
         needs = {words.label(parameter): True for parameter in signature.required}
         needs.update(dict.fromkeys(action.pre, True))
@@ -36,14 +36,14 @@ class TypeFlow:
         return needs
 
     def goal(self, action: ActionMethod) -> dict[str, bool]:
-        """What holds when an action has reached its goal."""
+        """Return the conditions that hold when an action has reached its goal."""
         conditions = {action.ran: True}
         if action.outputs:
             conditions[self._words.any_output_label(action)] = True
         return conditions
 
     def effects(self, action: ActionMethod) -> dict[str, bool]:
-        """What may hold once an action has run: the best is hoped for, and what came is seen when it is there."""
+        """Return the conditions that may hold once an action has run: the best case, as the outcome is seen later."""
         effects = dict.fromkeys(self._lost(action), False)
         effects.update({action.ran: not action.runs_again, **dict.fromkeys(action.post, True)})
         effects.update(self._objects(action))
@@ -56,7 +56,7 @@ class TypeFlow:
         return effects
 
     def hoped(self, action: ActionMethod, effects: Mapping[str, bool]) -> Iterator[str]:
-        """Those of its effects that an action may turn out not to have, though it gives something."""
+        """Return those of its effects that an action may turn out not to have, though it gives something."""
         words = self._words
         things = {**words.things, **{words.newest(kind): Parameter("", kind) for kind in words.triggers}}
         yield from (label for label, thing in things.items() if effects.get(label) and not surely_gives(action, thing))
@@ -70,7 +70,7 @@ class TypeFlow:
                 yield self._words.already(thing), True
 
     def _hoped(self, action: ActionMethod, effects: dict[str, bool]) -> Iterator[str]:
-        """The conditions about an object that may hold once there is a new one."""
+        """Return the conditions about an object that may hold once there is a new one."""
         for name, condition in self._declared.conditions.items():
             if any(effects.get(self._words.label(parameter)) for parameter in condition.signature.needs):
                 yield name
@@ -82,7 +82,7 @@ class TypeFlow:
                     yield text
 
     def _lost(self, action: ActionMethod) -> Iterator[str]:
-        """What does not hold any more, as it is taken off the blackboard, unless the action gives it anew."""
+        """Yield the conditions that end with objects leaving the blackboard, unless the action gives these anew."""
         if not (action.clears or action.enters_state):
             return
         words, declared = self._words, self._declared
@@ -106,7 +106,7 @@ class TypeFlow:
 
 
 def observations(declared: Declarations, words: ConditionNames, needed: Iterable[str]) -> dict[str, Look]:
-    """Those of the needed conditions that cost nothing to see."""
+    """Return those of the needed conditions that cost nothing to see."""
     seen: dict[str, Look] = {}
     for label, thing in words.things.items():
         seen[label] = seen[words.already(thing)] = partial(_is_there, thing)
@@ -121,7 +121,7 @@ def observations(declared: Declarations, words: ConditionNames, needed: Iterable
 
 
 def conditions(declared: Declarations, needed: Iterable[str]) -> dict[str, Observe]:
-    """Those of the needed conditions that are found out by methods and expressions."""
+    """Return those of the needed conditions that are found out by methods and expressions."""
     found: dict[str, Observe] = {}
     for name in needed:
         if (method := declared.conditions.get(name)) is not None:
@@ -132,7 +132,7 @@ def conditions(declared: Declarations, needed: Iterable[str]) -> dict[str, Obser
 
 
 def prices(declared: Declarations) -> dict[str, Price]:
-    """The costs and values that actions ask for."""
+    """Return the costs and values that actions ask for."""
     used = (name for action in declared.actions for name in (action.cost_method, action.value_method))
     return {name: partial(_price, declared.costs[name]) for name in used if name is not None}
 

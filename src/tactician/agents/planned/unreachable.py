@@ -22,12 +22,12 @@ _HOOKS = frozenset(("__getattr__", "__getattribute__"))
 
 
 def fields_of(kind: type) -> frozenset[str]:
-    """The names that a class and its bases have annotations for."""
+    """Return the names that a class and its bases have annotations for."""
     return frozenset(name for base in kind.__mro__ for name in inspect.get_annotations(base))
 
 
 def lacks(kind: type, name: str) -> bool:
-    """Whether no object of the class has the attribute: only data classes and models say what they have."""
+    """Return whether no object of the class has the attribute: only data classes and models say what they have."""
     if hasattr(kind, name) or name in fields_of(kind):
         return False
     own = {member for base in kind.__mro__ if base not in (object, BaseModel) for member in vars(base)}
@@ -37,7 +37,7 @@ def lacks(kind: type, name: str) -> bool:
 
 
 def unreachable(declared: Declarations, words: ConditionNames) -> Iterator[str]:
-    """A sentence for each: where it is, why it is never so, and what to do."""
+    """Return a sentence for each: where it is, why it is never so, and what to do."""
     yield from _circles(declared)
     yield from _unbound(declared, words)
     if declared.expressions and object not in words.kinds:  # else anything may be there
@@ -50,7 +50,7 @@ def unreachable(declared: Declarations, words: ConditionNames) -> Iterator[str]:
 
 
 def similar(name: str, known: Collection[str]) -> str | None:
-    """The name that was meant, as a question."""
+    """Return the name that was meant, as a question."""
     found = find_closest(name, known)
     return None if found is None else f"did you mean {found!r}?"
 
@@ -88,7 +88,7 @@ def _unbound(declared: Declarations, words: ConditionNames) -> Iterator[str]:
 
 
 def _named(words: ConditionNames) -> dict[str, list[type]]:
-    """What expressions can name, and of which types it may be."""
+    """Return the types of the objects that expressions can name, by name."""
     named: dict[str, list[type]] = {DEFAULT_BINDING: [object]}
     for root in (UserInput, *words.kinds):
         for kind in descendants(root):
@@ -101,7 +101,7 @@ def _named(words: ConditionNames) -> dict[str, list[type]]:
 
 
 def _visible(source: Source) -> dict[str, list[type]]:
-    """The classes where the expression is written: somebody may start a process with an object of one."""
+    """Return the classes where the expression is written: somebody may start a process with an object of one."""
     module = getattr(sys.modules.get(source.kind.__module__), "__dict__", {})
     seen = {**module, **source.namespace}.values()
     return {snake_case(kind.__name__): list(descendants(kind)) for kind in seen if is_class(kind)}

@@ -35,7 +35,7 @@ class Wanted:
 
     @property
     def argument(self) -> str:
-        """What it is called as an argument of a tool."""
+        """The name as an argument of a tool."""
         binding, _, written = self.label.rpartition(": ")
         return snake_case(binding or written.rpartition(".")[2])
 
@@ -46,18 +46,18 @@ class Wanted:
         return binding or BINDING
 
     def is_there(self, agent: PlannedAgentSpec, context: OperationContext) -> bool:
-        """Whether it is on the blackboard."""
+        """Return whether it is on the blackboard."""
         return agent.observations[self.label](context.blackboard)
 
     def may_be_made(self, agent: PlannedAgentSpec, context: OperationContext) -> bool:
-        """Whether the model may make it: when nothing else gives it, and nothing but the model's own is there."""
+        """Return whether the model may make it: nothing else gives it, and nothing but the model's own is there."""
         if self.givers:
             return False
         return not self.is_there(agent, context) or context.blackboard.named(self.binding, self.type) is not None
 
 
 def inputs_of(action: ActionSpec, agent: PlannedAgentSpec) -> tuple[Wanted, ...]:
-    """The objects that an action must have."""
+    """Return the objects that an action must have."""
     labels = (label for label in action.needs if not label.endswith("?"))
     return tuple(
         Wanted(label, kind, tuple(one.name for one in agent.actions if one.plan.effects.get(label)))
@@ -66,7 +66,7 @@ def inputs_of(action: ActionSpec, agent: PlannedAgentSpec) -> tuple[Wanted, ...]
 
 
 async def unmet(action: ActionSpec, agent: PlannedAgentSpec, context: OperationContext) -> list[str]:
-    """The conditions, other than that there are objects, that keep an action from running now."""
+    """Return the conditions, other than that there are objects, that keep an action from running now."""
     objects = {wanted.label for wanted in inputs_of(action, agent)}
     wanted = (name for name, value in action.plan.pre.items() if value and name not in objects)
     return [name for name in wanted if not await _holds(name, agent, context)]
@@ -98,12 +98,12 @@ class Situation:
     running: set[str] = field(default_factory=set)
 
     def may_run(self, action: ActionSpec) -> bool:
-        """Whether the action has not been run yet, or may run again."""
+        """Return whether the action has not been run yet, or may run again."""
         has_run = action.name in self.running or self.context.process.has_run(action.name)
         return not has_run or action.plan.pre.get(action.condition_ran) is not False
 
     async def act(self, action: ActionSpec, context: RunContext) -> tuple[ActionRun, object]:
-        """Runs an action; how it ended, and what it gave."""
+        """Run an action; how it ended, and what it gave."""
         self.running.add(action.name)
         try:
             return await self.context.process.act(action.name, context)
@@ -143,7 +143,7 @@ class CurriedAction(Tool):
         return self._spec
 
     async def call(self, arguments: str, context: RunContext) -> str:
-        """Runs the action; what it gives goes onto the blackboard.
+        """Run the action; what it gives goes onto the blackboard.
 
         Raises:
             InvalidArgumentsError: when the arguments do not fit.
@@ -169,7 +169,7 @@ class CurriedAction(Tool):
 
     @property
     def obstacle(self) -> str | None:
-        """What has to be there first, in words; `None` when nothing has."""
+        """The objects that have to be there first, in words; `None` when there are none."""
         return " and ".join(_wait_for(one, self._situation.names) for one in self.blocked) or None
 
     def _check(self) -> None:
@@ -192,7 +192,7 @@ class CurriedAction(Tool):
 
 
 def form_of(kind: type) -> str:
-    """A type as a model reads it: its name and its fields."""
+    """Return a type as a model reads it: its name and its fields."""
     try:
         schema = TypeAdapter(kind).json_schema()
     except PydanticUserError:
@@ -209,7 +209,7 @@ def _wait_for(wanted: Wanted, names: Mapping[str, str]) -> str:
 
 @lru_cache(maxsize=256)
 def _has_form(kind: type) -> bool:
-    """Whether a model can write one."""
+    """Return whether a model can write one."""
     try:
         TypeAdapter(kind).json_schema()
     except PydanticUserError:
@@ -219,7 +219,7 @@ def _has_form(kind: type) -> bool:
 
 @lru_cache(maxsize=256)
 def _model_of(name: str, fields: tuple[tuple[str, type, bool], ...]) -> type[BaseModel]:
-    """The arguments of a tool. Those that need not be given replace what is there."""
+    """Return the arguments of a tool. Those that need not be given replace what is there."""
     described = "leave it out to use the last one"
     declared = {
         key: (kind, ...) if required else (Annotated[kind | None, Field(description=described)], None)

@@ -50,11 +50,11 @@ class PersistentEnding:
         self._done_then = -1
 
     def tools(self, own: Toolbox) -> Toolbox:
-        """The tools that the model has."""
+        """Return the tools that the model has."""
         return own
 
     def answer(self, message: AssistantMessage) -> Answer[str] | None:
-        """The answer in a reply; `None` when the model is to go on."""
+        """Return the answer in a reply; `None` when the model is to go on."""
         if (done := self._done()) != self._done_then:
             self._nudges, self._done_then = 0, done
         if self._nudges >= _MOST_NUDGES or (left := self._left()) is None:
@@ -79,7 +79,7 @@ def supervise(
     max_rounds: int = DEFAULT_SUPERVISOR_ROUNDS,
     instructions: str = "",
 ) -> PlannedAgentSpec:
-    """The same agent, led by a model instead of its planner.
+    """Return the same agent, led by a model instead of its planner.
 
     The model sees the actions as tools, with the types that they take and give, and what is on the blackboard. Its
     tools are made anew before each of its turns: those that are ready come first. Calling the action of a goal ends the
@@ -138,7 +138,7 @@ class _Lead:
         self._names = _tool_names(spec.actions)
 
     async def perform(self, context: OperationContext) -> None:
-        """Lets the model work until a goal is reached.
+        """Let the model work until a goal is reached.
 
         Raises:
             GoalNotReachedError: when none is.
@@ -151,7 +151,7 @@ class _Lead:
         context.blackboard.set_condition(_reaching(goal), True)
 
     async def _led(self, situation: Situation) -> str:
-        """What the model said in the end."""
+        """Let the model work, and return its last words."""
         run = situation.context.run
         model, options = self._resolved(run)
         loop = TurnLoop(
@@ -176,7 +176,7 @@ class _Lead:
         return run.models.resolve(options), options
 
     def _toolbox(self, situation: Situation) -> Toolbox:
-        """The actions as they are now: those that miss least first.
+        """Return the actions as they are now: those that miss least first.
 
         Raises:
             Exception: what keeps all actions from going on.
@@ -189,7 +189,7 @@ class _Lead:
         return Toolbox(tools)
 
     def _left(self, situation: Situation) -> str | None:
-        """What the model has to do before it may stop; `None` when it need not, or cannot do anything at once."""
+        """Return the work that is left before the model may stop; `None` when there is none, or none can be done."""
         process = situation.context.process
         names = {goal.name for goal in process.goals}
         tools = [CurriedAction(action, situation) for action in filter(situation.may_run, self._spec.actions)]
@@ -201,7 +201,7 @@ class _Lead:
         return f"The goal is not reached yet: {' '.join(lacking)} Call a tool: {calls}."
 
     async def _finished(self, situation: Situation) -> GoalSpec | None:
-        """The goal whose action could be run although the model did not call it."""
+        """Return the goal whose action could be run although the model did not call it."""
         for goal in situation.context.process.goals:
             tool = CurriedAction(self._spec.action(goal.name), situation)
             if not tool.missing:
@@ -224,19 +224,19 @@ class _Lead:
 
 
 def _reached(context: OperationContext) -> GoalSpec | None:
-    """The goal whose action has run and given something."""
+    """Return the goal whose action has run and given something."""
     ended = [run for run in context.process.history if run.error is None]
     ran, gave = {run.action for run in ended}, {run.action for run in ended if run.outputs}
     return next((goal for goal in context.process.goals if goal.name in (gave if goal.output_types else ran)), None)
 
 
 def _reaching(goal: GoalSpec) -> str:
-    """The condition that a goal was reached."""
+    """Return the condition that a goal was reached."""
     return f"supervised to {goal.name}"
 
 
 def _task(context: OperationContext) -> str:
-    """What is wanted, and what there is."""
+    """Return the goals and the objects on the blackboard, in words."""
     goals = (
         f"- {' or '.join(map(form_of, goal.output_types)) or goal.name}: {goal.description}"
         for goal in context.process.goals
@@ -248,7 +248,7 @@ def _task(context: OperationContext) -> str:
 
 
 def _tool_names(actions: Sequence[ActionSpec]) -> dict[str, str]:
-    """How the model calls the actions: by the names of their methods, and of their classes where two have the same."""
+    """Return the names of the tools: those of the methods, with those of their classes where two have the same."""
     short = {action.name: snake_case(action.name.rpartition(".")[2]) for action in actions}
     names = list(short.values())
     return {name: one if names.count(one) == 1 else snake_case(name) for name, one in short.items()}
