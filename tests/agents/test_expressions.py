@@ -20,8 +20,8 @@ from tactician import (
     action,
     planned_agent,
 )
-from tactician.agents.planned.evaluation import holds
-from tactician.agents.planned.expressions import DEEPEST, LONGEST, ExpressionError, parsed
+from tactician.agents.planned.evaluation import evaluate_expression
+from tactician.agents.planned.expressions import DEEPEST, LONGEST, ExpressionError, parse_expression
 from tactician.testing import FakeContext
 from tests.agents.running import started, steps
 
@@ -76,7 +76,7 @@ def value_of(text: str, blackboard: Blackboard | None = None) -> bool:
     context = FakeContext(None, *())
     for entry in (blackboard or board()).entries:
         context.blackboard.add(entry.value, entry.binding)
-    return holds(parsed(text), context)
+    return evaluate_expression(parse_expression(text), context)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_a_name_is_a_binding_before_it_is_a_class_and_the_newest_wins() -> None:
 )
 def test_what_is_not_allowed(text: str, problem: str) -> None:
     with pytest.raises(ExpressionError) as caught:
-        parsed(text)
+        parse_expression(text)
     assert str(caught.value).startswith(problem)
 
 
@@ -258,13 +258,13 @@ TOKENS = [
 @example("9" * 450)
 def test_any_text_is_an_expression_or_the_typed_error(text: str) -> None:
     try:
-        expression = parsed(text)
+        expression = parse_expression(text)
     except ExpressionError:
         return
     spy = Spy()
     context = FakeContext(None, spy)
     spy.read.clear()
-    assert holds(expression, context) in (True, False)
+    assert evaluate_expression(expression, context) in (True, False)
     assert spy.read == []
 
 
@@ -293,7 +293,7 @@ class A:
 def test_it_comes_to_what_python_says(text: str) -> None:
     """For what both can do: texts and lists are not multiplied here, and what fails is false."""
     try:
-        expression = parsed(text)
+        expression = parse_expression(text)
     except ExpressionError:
         assume(False)
     a = A()
@@ -301,7 +301,7 @@ def test_it_comes_to_what_python_says(text: str) -> None:
         expected = bool(eval(text, {"a": a}))
     except Exception:
         expected = False
-    found = holds(expression, FakeContext(None, a))
+    found = evaluate_expression(expression, FakeContext(None, a))
     assert found == expected or ("*" in text or "%" in text)
 
 

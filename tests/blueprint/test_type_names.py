@@ -58,7 +58,7 @@ def find(name: str) -> type[object]:
 
 
 def resolved(text: str) -> object:
-    return TypeName.of(text).resolved(find)
+    return TypeName.of(text).resolve(find)
 
 
 def type_names() -> st.SearchStrategy[TypeName]:
@@ -174,7 +174,7 @@ class TestJava:
     def test_classes_are_found_by_their_names(self) -> None:
         classes: dict[str, type[object]] = {"com.acme.Order": Order, "com.acme.Order$Line": Order.Line}
         text = "java.util.Map<java.lang.String, java.util.List<com.acme.Order$Line>>"
-        assert TypeName.of(text).resolved(classes.__getitem__) == dict[str, list[Order.Line]]
+        assert TypeName.of(text).resolve(classes.__getitem__) == dict[str, list[Order.Line]]
 
 
 class TestMistakes:

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field
 from tactician.agents.agent import Agent
 from tactician.agents.base import BlueprintLike
 from tactician.agents.context_definition import ContextDefinition, Definition
-from tactician.agents.tempering import Tempered, tempered
+from tactician.agents.tempering import Tempered, with_temperature
 from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.guardrails import AnyGuardrail
@@ -132,7 +132,7 @@ class AgentDefinition(Definition):
     def _build(self, model: str | LlmOptions | LanguageModel | None, tools: Mapping[str, Tool]) -> Agent[str]:
         return Agent(
             self.name,
-            model=tempered(model, self.temperature),
+            model=with_temperature(model, self.temperature),
             instructions=self.instructions,
             tools=[tools[name] for name in dict.fromkeys(self.tool_names)],
             handoffs=[one._build(model, tools) for one in self.handoffs],

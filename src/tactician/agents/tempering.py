@@ -37,7 +37,7 @@ class Tempered(LanguageModel):
         return replace(request, options=request.options.over(LlmOptions(temperature=self.temperature)))
 
 
-def tempered(
+def with_temperature(
     model: str | LlmOptions | LanguageModel | None, temperature: float | None
 ) -> str | LlmOptions | LanguageModel | None:
     """Return the model, at this temperature if there is one: it comes before that of the options."""

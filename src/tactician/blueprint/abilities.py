@@ -175,7 +175,7 @@ def find_type(name: str | None, builder: Builder, field: str) -> type[object] | 
         return found
 
     def made(text: str) -> type[object]:
-        kind = TypeName.of(text).resolved(find)
+        kind = TypeName.of(text).resolve(find)
         try:
             output_type(kind)
         except (PydanticSchemaGenerationError, PydanticUserError) as error:

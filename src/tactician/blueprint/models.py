@@ -152,7 +152,7 @@ class ModelParts:
         return cls(name or DEFAULT)
 
     def _options(self) -> LlmOptions:
-        given = said(self.options)
+        given = list_fields(self.options)
         if self.temperature is not None:
             given["temperature"] = self.temperature
         return replace(NO_OPTIONS, **given) if given else NO_OPTIONS
@@ -165,14 +165,14 @@ def _tell(problem: Problem, builder: Builder) -> None:
     builder.problem(message, *(_NAMES.get(step, to_camel(step)) for step in steps))
 
 
-def said(part: Part | None) -> dict[str, Any]:
+def list_fields(part: Part | None) -> dict[str, Any]:
     """Return the fields of a part that have a value."""
     return {} if part is None else {name: value for name, value in part if value is not None}
 
 
 def build_trace(part: TracePart | None) -> TraceMetadata | None:
     """Return the metadata that a part describes."""
-    return None if part is None else TraceMetadata(**said(part))
+    return None if part is None else TraceMetadata(**list_fields(part))
 
 
 def export_trace(trace: TraceMetadata | None) -> TracePart | None:
@@ -198,7 +198,7 @@ def build_responder(part: ResponderPart) -> Responder:
         base_url=part.base_url,
         api_key_env=part.api_key_env_var,
         api_format=part.api_format,
-        retry=None if retry is None else RetrySettings(**said(retry)),
+        retry=None if retry is None else RetrySettings(**list_fields(retry)),
         trace=build_trace(part.trace_metadata),
     )
 

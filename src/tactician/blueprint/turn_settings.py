@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.exporter import Exporter, is_plainly_made
-from tactician.blueprint.models import said
+from tactician.blueprint.models import list_fields
 from tactician.blueprint.schema_base import (
     DEFERRED,
     Count,
@@ -202,7 +202,7 @@ def export_window(strategy: ContextStrategy, exporter: Exporter) -> WindowPart |
 
 def build_autonomy(part: AutonomyPart) -> Autonomous:
     """Return the autonomy that a part describes."""
-    given, groups = said(part), part.enabled_tool_groups
+    given, groups = list_fields(part), part.enabled_tool_groups
     given["max_iterations"] = part.max_iterations or None
     return Autonomous(**(given | {"enabled_tool_groups": None if groups is None else frozenset(groups)}))
 

@@ -77,13 +77,13 @@ class TypeName:
             raise ValueError(f"{text!r} is no name of a type: {tokens[-1]!r} is not expected")
         return found
 
-    def resolved(self, find: Callable[[str], type[object]]) -> type[object]:
+    def resolve(self, find: Callable[[str], type[object]]) -> type[object]:
         """Return the type; `find` gives the classes in it.
 
         Raises:
             TypeError: when there can be no such type.
         """
-        inner = [one.resolved(find) for one in self.inner]
+        inner = [one.resolve(find) for one in self.inner]
         if self.name == "|":
             return reduce(_either, inner)
         known = _KNOWN.get(self.name)

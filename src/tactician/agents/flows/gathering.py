@@ -10,7 +10,7 @@ from typing import Generic, TypeVar, cast, get_args
 from pydantic_core import to_json
 
 from tactician.agents.base import BaseRunnable
-from tactician.agents.flows.steps import Given, Step, StepLike, label_of, plain, step_of
+from tactician.agents.flows.steps import Given, Step, StepLike, label_of, simplify_input, step_of
 from tactician.agents.results import Attempts, as_own, briefing, contribution, failure
 from tactician.errors import DeclarationError
 from tactician.runs import Input, NoConsensusError, RunContext, RunError, Runnable, RunResult, RunStatus, settle
@@ -55,7 +55,7 @@ class ScatterGather(BaseRunnable[T], Generic[T]):
         return f"ScatterGather({self.name!r})"
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
-        given = plain(input)
+        given = simplify_input(input)
         results = await self._scattered(given, context)
         elements = [result.output for result in results if result.status is not RunStatus.FAILED]
         said = map(contribution, self.generators, results)

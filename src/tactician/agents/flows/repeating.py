@@ -9,7 +9,7 @@ from typing import Annotated, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from tactician.agents.base import BaseRunnable
-from tactician.agents.flows.steps import Given, Step, StepLike, label_of, plain, step_of
+from tactician.agents.flows.steps import Given, Step, StepLike, label_of, simplify_input, step_of
 from tactician.agents.results import as_own, failure
 from tactician.errors import DeclarationError
 from tactician.llm import text_of
@@ -35,7 +35,7 @@ class RepeatUntil(BaseRunnable[T], Generic[T]):
         self.output_type = returning
         self.name = name
         self.description = description
-        self.max_iterations = positive(max_iterations, name)
+        self.max_iterations = check_iterations(max_iterations, name)
         self._step = step
         self._until = until
 
@@ -44,11 +44,13 @@ class RepeatUntil(BaseRunnable[T], Generic[T]):
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
         attempts: list[RunResult[T]] = []
-        given = plain(input)
+        given = simplify_input(input)
         for _ in range(self.max_iterations):
             last = attempts[-1].output if attempts else None
             earlier = [attempt.output for attempt in attempts]
-            attempt = await self._step.run(Given((given, last, earlier), again(given, last)), context=context)
+            attempt = await self._step.run(
+                Given((given, last, earlier), describe_attempt(given, last)), context=context
+            )
             attempts.append(attempt)
             asked = Given((attempt.output, given), attempt.output)
             if (await self._until.run(asked, context=context)).output:
@@ -94,7 +96,7 @@ def repeat_until(
     return RepeatUntil(repeated, done, returning, label, told, max_iterations)
 
 
-def again(input: Input, last: object | None, objections: Sequence[str] = ()) -> Input:
+def describe_attempt(input: Input, last: object | None, objections: Sequence[str] = ()) -> Input:
     """Return the input for another attempt, in words; the input itself for the first."""
     if last is None:
         return input
@@ -102,7 +104,7 @@ def again(input: Input, last: object | None, objections: Sequence[str] = ()) -> 
     return "\n\n".join((*parts, "Make a better one."))
 
 
-def positive(max_iterations: int, name: str) -> int:
+def check_iterations(max_iterations: int, name: str) -> int:
     """Return the number, which has to be one that makes sense.
 
     Raises:
@@ -163,7 +165,7 @@ class RepeatUntilAcceptable(BaseRunnable[Scored[T]], Generic[T]):
         self.output_type = Scored
         self.name = name
         self.description = description
-        self.max_iterations = positive(max_iterations, name)
+        self.max_iterations = check_iterations(max_iterations, name)
         self.threshold = threshold
         if not 0 <= threshold <= 1:
             raise DeclarationError(name, ["threshold has to be from 0 to 1"])
@@ -175,7 +177,7 @@ class RepeatUntilAcceptable(BaseRunnable[Scored[T]], Generic[T]):
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[Scored[T]]:
         attempts: list[RunResult[Scored[T]]] = []
-        given = plain(input)
+        given = simplify_input(input)
         for _ in range(self.max_iterations):
             attempts.append(await self._attempt(given, attempts[-1].output if attempts else None, context))
             if attempts[-1].output.acceptable:
@@ -185,7 +187,9 @@ class RepeatUntilAcceptable(BaseRunnable[Scored[T]], Generic[T]):
 
     async def _attempt(self, given: Input, last: Scored[T] | None, context: RunContext) -> RunResult[Scored[T]]:
         value, feedback = (None, None) if last is None else (last.value, last.feedback)
-        told = again(given, value, () if feedback is None else (f"What was said of it:\n{as_text(feedback)}",))
+        told = describe_attempt(
+            given, value, () if feedback is None else (f"What was said of it:\n{as_text(feedback)}",)
+        )
         made = await self._generator.run(Given((given, value, feedback), told), context=context)
         asked = f"This was asked:\n{as_text(given)}\n\nThis is the answer:\n{as_text(made.output)}\n\nJudge the answer."
         judged = await self._evaluator.run(Given((made.output, given), asked), context=context)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Generic, TypeVar
 
 from tactician.agents.base import BaseRunnable
-from tactician.agents.flows.steps import Given, Step, StepLike, label_of, plain, step_of
+from tactician.agents.flows.steps import Given, Step, StepLike, label_of, simplify_input, step_of
 from tactician.agents.results import as_own
 from tactician.runs import Input, RunContext, RunResult
 from tactician.tools import caller_namespace
@@ -26,7 +26,7 @@ class SimpleAgent(BaseRunnable[T], Generic[T]):
         return f"SimpleAgent({self.name!r})"
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
-        given = plain(input)
+        given = simplify_input(input)
         return as_own(await self._step.run(Given((given,), given), context=context), context)
 
 

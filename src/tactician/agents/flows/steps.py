@@ -23,7 +23,7 @@ from tactician.tools import as_text, resolved_hints
 _RAW: Final = (str, int, float, dict)
 
 
-def accepted(value: object, wanted: object) -> object:
+def accept_output(value: object, wanted: object) -> object:
     """Return the output of a step, validated as the wanted type.
 
     Raises:
@@ -39,7 +39,7 @@ def accepted(value: object, wanted: object) -> object:
         raise InvalidOutput(f"it is a {type(value).__name__}") from None
 
 
-def fitting(value: object, hint: object) -> object:
+def fit_argument(value: object, hint: object) -> object:
     """Return a value for a parameter: text and JSON, as after a suspension or from a model, become the declared type.
 
     Raises:
@@ -48,7 +48,7 @@ def fitting(value: object, hint: object) -> object:
     if hint in (str, UserInput) and (isinstance(value, str) or is_conversation(value)):
         text = text_of(messages_of(value))
         return text if hint is str else UserInput(text)
-    return accepted(value, hint) if _is_raw(value) else value
+    return accept_output(value, hint) if _is_raw(value) else value
 
 
 def _is_raw(value: object) -> bool:
@@ -57,7 +57,7 @@ def _is_raw(value: object) -> bool:
     )
 
 
-def plain(input: Input) -> Input:
+def simplify_input(input: Input) -> Input:
     """Return the input; the text of a single message of a user, since a resumed run gets text as such a message."""
     messages = input if is_conversation(input) else [input]
     only = messages[0] if len(messages) == 1 else None
@@ -156,7 +156,7 @@ class FunctionStep(BaseRunnable[T], Generic[T]):
 
     def _checked(self, value: object, context: RunContext) -> T:
         try:
-            return cast("T", accepted(value, self._wanted))
+            return cast("T", accept_output(value, self._wanted))
         except InvalidOutput as error:
             kind = getattr(self._wanted, "__name__", str(self._wanted))
             failed = RunResult(None, RunStatus.FAILED, tally=context.tally, run_id=context.run_id)
@@ -230,7 +230,7 @@ class _Parameter:
         if self.service is not None:
             return self.service(context)
         try:
-            return fitting(given.values[self.number], self.hint)
+            return fit_argument(given.values[self.number], self.hint)
         except InvalidOutput as error:
             step = context.path[-1]
             raise InvalidArgumentsError(f"{step}: the parameter {self.name!r} does not fit: {error}") from error

@@ -84,7 +84,7 @@ def remedy_for(hint: object) -> str:
     return _SAY_WHICH if is_open else _REMEDY
 
 
-def written(hint: object) -> str:
+def format_hint(hint: object) -> str:
     """As a person writes it: without the modules."""
     name = hint.__name__ if isinstance(hint, type | TypeVar) and get_origin(hint) is None else str(hint)
     return re.sub(r"(?:[\w<>]+\.)+", "", name)
@@ -95,7 +95,7 @@ def classes_of(hint: object, label: str, problems: list[str]) -> tuple[type, ...
     kinds = [member for member in members_of(hint) if member is not NoneType]
     classes = tuple(kind for kind in kinds if is_class(kind))
     others = (kind for kind in kinds if kind not in classes)
-    problems.extend(f"{label} {written(kind)}, which is no class; {remedy_for(kind)}" for kind in others)
+    problems.extend(f"{label} {format_hint(kind)}, which is no class; {remedy_for(kind)}" for kind in others)
     return classes
 
 
@@ -131,7 +131,7 @@ def descendants(kind: type) -> tuple[type, ...]:
 _Known: TypeAlias = Mapping[object, object]
 
 
-def specialized(hints: Mapping[str, object], owner: type, attribute: str) -> dict[str, object]:
+def specialize_hints(hints: Mapping[str, object], owner: type, attribute: str) -> dict[str, object]:
     """Return the annotations of a method as they are in a class: `T` is `Story` in a `Writer(Generates[Story])`."""
     home = next(kind for kind in owner.__mro__ if attribute in vars(kind))
     known = _seen_from(owner, home, {})

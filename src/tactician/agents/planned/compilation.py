@@ -60,7 +60,7 @@ def compile_classes(
     planner = Planner(planner)
     spec = _Compiler(declared, words).spec(name, description, planner, _stuck_handler(sources))
     again = partial(compile_classes, sources, name, description, planner, needs_goal=needs_goal)
-    return LateClasses.attached(supervise(spec) if planner is Planner.SUPERVISOR else spec, again)
+    return LateClasses.attach(supervise(spec) if planner is Planner.SUPERVISOR else spec, again)
 
 
 class _Compiler:
@@ -112,7 +112,7 @@ class _Compiler:
             declared.description or action.summary,
             partial(_perform, action),
             needs=tuple(words.label(p) + ("" if p.required else "?") for p in action.signature.needs) + action.pre,
-            gives=tuple(map(words.written, action.gives)) + action.post,
+            gives=tuple(map(words.name_of, action.gives)) + action.post,
             output_types=action.outputs,
             output_binding=declared.output_binding,
             sets=tuple(name for name in action.post if not self._is_seen(name)),
@@ -124,7 +124,7 @@ class _Compiler:
             tool_groups=declared.tool_groups,
             optional_types=tuple(parameter.type for parameter in action.signature.needs if not parameter.required),
             is_serial=_is_serial(action) or bool(words.promised(action)),
-            is_sure=set(needed).isdisjoint(self._flow.hoped(action, effects)),
+            is_sure=set(needed).isdisjoint(self._flow.hoped_for(action, effects)),
             trigger=declared.trigger,
         )
 

@@ -43,13 +43,13 @@ class ConditionNames:
         for action in self._declared.actions:
             yield from self.bound(action)
 
-    def written(self, kind: type) -> str:
+    def name_of(self, kind: type) -> str:
         """Return the name of a type."""
         return self._labels.get(kind, kind.__name__)
 
     def label(self, thing: Parameter) -> str:
         """Return the condition that there is an object for the parameter."""
-        name = self.written(thing.type)
+        name = self.name_of(thing.type)
         if thing.exact and any(issubclass(other, thing.type) for other in self.kinds if other is not thing.type):
             name = f"{name} itself"
         return name if thing.binding == DEFAULT_BINDING else f"{thing.binding}: {name}"
@@ -107,7 +107,7 @@ class ConditionNames:
 
     def newest(self, kind: type) -> str:
         """Return the condition that what was added last is of the type."""
-        return f"{self.written(kind)} is newest"
+        return f"{self.name_of(kind)} is newest"
 
 
 def may_give(action: ActionMethod, thing: Parameter) -> bool:

@@ -63,7 +63,7 @@ _CODE = (
 )
 
 
-def holds(expression: Expression, context: OperationContext) -> bool:
+def evaluate_expression(expression: Expression, context: OperationContext) -> bool:
     """Return whether the expression is true now: not so while an object that it names is missing, or when it fails."""
     try:
         scope = _objects(expression.names, context.blackboard)

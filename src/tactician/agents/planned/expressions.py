@@ -48,7 +48,7 @@ def is_expression(condition: str) -> bool:
     return condition.startswith(PREFIX)
 
 
-def parsed(text: str) -> Expression:
+def parse_expression(text: str) -> Expression:
     """Return the expression of a text, with or without `expr:` in front.
 
     Raises:

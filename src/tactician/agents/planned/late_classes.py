@@ -26,7 +26,7 @@ class LateClasses:
     original: PlannedAgentSpec
 
     @classmethod
-    def attached(cls, spec: PlannedAgentSpec, read: Callable[[], PlannedAgentSpec]) -> PlannedAgentSpec:
+    def attach(cls, spec: PlannedAgentSpec, read: Callable[[], PlannedAgentSpec]) -> PlannedAgentSpec:
         """Return the agent that was read, which can be renewed from now on."""
         kinds = frozenset(spec.types.values())
         roots = tuple(kind for kind in kinds if kinds.isdisjoint(kind.__bases__))

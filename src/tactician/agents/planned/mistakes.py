@@ -9,7 +9,7 @@ from itertools import chain, pairwise
 from math import isfinite
 from typing import Final
 
-from tactician.agents.planned.annotations import is_class, written
+from tactician.agents.planned.annotations import format_hint, is_class
 from tactician.agents.planned.condition_names import ConditionNames
 from tactician.agents.planned.declarations import ActionDeclaration, GoalDeclaration, Planner
 from tactician.agents.planned.expressions import is_expression
@@ -39,7 +39,7 @@ def wrong_resolvers(resolvers: Mapping[type, object]) -> Iterator[str]:
         if not is_class(kind):
             yield f"the resolvers have {kind!r}, which is no class; name the class of a parameter"
         if not callable(provide):
-            yield f"the resolver of {written(kind)} is {provide!r}; write a function of the OperationContext"
+            yield f"the resolver of {format_hint(kind)} is {provide!r}; write a function of the OperationContext"
 
 
 def wrong_settings(action: ActionMethod) -> Iterator[str]:
@@ -159,7 +159,7 @@ def _unknown_conditions(action: ActionMethod, declared: Declarations, words: Con
 
 def _impossible(action: ActionMethod) -> Iterator[str]:
     if (trigger := action.declared.trigger) is not None and not is_class(trigger):
-        yield f"{action.name}: the trigger is {written(trigger)}, which is no class; name a class"
+        yield f"{action.name}: the trigger is {format_hint(trigger)}, which is no class; name a class"
     states = list(_states(parameter.type for parameter in action.signature.required))
     for one, other in pairwise(states):
         if not (issubclass(one, other) or issubclass(other, one)):

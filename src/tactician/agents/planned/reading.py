@@ -12,10 +12,10 @@ from typing import Final, cast, get_origin
 from tactician.agents.planned.annotations import (
     UNDEFINED,
     descendants,
+    format_hint,
     generics_in,
     parts_of_class,
-    specialized,
-    written,
+    specialize_hints,
 )
 from tactician.agents.planned.declarations import (
     ACTION,
@@ -26,7 +26,7 @@ from tactician.agents.planned.declarations import (
     GoalDeclaration,
     Named,
 )
-from tactician.agents.planned.expressions import Expression, ExpressionError, is_expression, parsed
+from tactician.agents.planned.expressions import Expression, ExpressionError, is_expression, parse_expression
 from tactician.agents.planned.methods import ActionMethod, Declarations, Method, Source
 from tactician.agents.planned.signatures import (
     Parameter,
@@ -122,7 +122,7 @@ class _Reader:
             self.problems.append(f"{label}: it has to be a plain method; take @staticmethod or @classmethod away")
         signature = Signature(())
         try:
-            hints = specialized(resolved_hints(function, source.namespace), source.kind, attribute)
+            hints = specialize_hints(resolved_hints(function, source.namespace), source.kind, attribute)
         except DeclarationError as error:
             self.problems.extend(f"{label}: {problem}; {UNDEFINED}" for problem in error.problems)
         else:
@@ -140,7 +140,7 @@ class _Reader:
         for generic in (one for hint in hints for one in generics_in(hint)):
             known = self.generics.setdefault(cast("type", get_origin(generic)), generic)
             if known != generic:
-                one, other = written(known), written(generic)
+                one, other = format_hint(known), format_hint(generic)
                 self.problems.append(
                     f"{label}: {one} and {other} cannot be told apart; derive a class from each, as in "
                     f"`class Other({other})`"
@@ -206,7 +206,7 @@ class _Reader:
         for action in self.actions:
             for text in filter(is_expression, action.pre):
                 try:
-                    found[text] = parsed(text)
+                    found[text] = parse_expression(text)
                 except ExpressionError as error:
                     self.problems.append(f"{action.name}: {text!r}: {error}")
         return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import NoneType
 from typing import Any, TypeAlias, get_args, get_origin
 
-from tactician.agents.planned.annotations import classes_of, is_class, marks_of, members_of, remedy_for, written
+from tactician.agents.planned.annotations import classes_of, format_hint, is_class, marks_of, members_of, remedy_for
 from tactician.agents.planned.declarations import ACTION, CONDITION, COST, Resolver, by_name
 from tactician.ai import Ai
 from tactician.process import DEFAULT_BINDING, AgentProcess, Blackboard, OperationContext
@@ -115,7 +115,7 @@ def read_signature(
         elif (provide := _provided(hint, resolvers)) is not None:
             infrastructure[name] = provide
         elif (read := _parameter(parameter, hint)) is None:
-            problems.append(f"{label}: parameter {name!r} needs a class, not {written(hint)}; {remedy_for(hint)}")
+            problems.append(f"{label}: parameter {name!r} needs a class, not {format_hint(hint)}; {remedy_for(hint)}")
         else:
             parameters.append(read)
     problems.extend(_ambiguities(label, parameters))
@@ -174,9 +174,9 @@ def wrong_shape(function: Callable[..., object], hints: Mapping[str, object]) ->
     elif hasattr(function, ACTION):
         return
     elif hasattr(function, CONDITION) and not _returns(hints, bool):
-        yield f"it returns {written(hints['return'])}, and a condition holds or not; write `-> bool`"
+        yield f"it returns {format_hint(hints['return'])}, and a condition holds or not; write `-> bool`"
     elif hasattr(function, COST) and not _returns(hints, int, float):
-        yield f"it returns {written(hints['return'])}, and a cost is a number; write `-> float`"
+        yield f"it returns {format_hint(hints['return'])}, and a cost is a number; write `-> float`"
 
 
 def _returns(hints: Mapping[str, object], *kinds: type) -> bool:

@@ -8,7 +8,7 @@ from operator import methodcaller
 
 from tactician.agents.planned.annotations import descendants
 from tactician.agents.planned.condition_names import ConditionNames, may_give, surely_gives
-from tactician.agents.planned.evaluation import holds, names_of
+from tactician.agents.planned.evaluation import evaluate_expression, names_of
 from tactician.agents.planned.methods import ActionMethod, Declarations, Method
 from tactician.agents.planned.signatures import Parameter
 from tactician.process import Blackboard, Look, Observe, OperationContext, Price, get_state_declaration
@@ -55,7 +55,7 @@ class TypeFlow:
         effects.update(dict.fromkeys(self._hoped(action, effects), True))
         return effects
 
-    def hoped(self, action: ActionMethod, effects: Mapping[str, bool]) -> Iterator[str]:
+    def hoped_for(self, action: ActionMethod, effects: Mapping[str, bool]) -> Iterator[str]:
         """Return those of its effects that an action may turn out not to have, though it gives something."""
         words = self._words
         things = {**words.things, **{words.newest(kind): Parameter("", kind) for kind in words.triggers}}
@@ -127,7 +127,7 @@ def conditions(declared: Declarations, needed: Iterable[str]) -> dict[str, Obser
         if (method := declared.conditions.get(name)) is not None:
             found[name] = partial(_holds, method)
         elif (expression := declared.expressions.get(name)) is not None:
-            found[name] = partial(holds, expression)
+            found[name] = partial(evaluate_expression, expression)
     return found
 
 
