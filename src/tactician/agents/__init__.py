@@ -9,11 +9,11 @@ from tactician.agents.constellations import (
     FirstOf,
     HierarchicalAgents,
     ParallelAgents,
+    RouteChosen,
     RouterAgent,
     SupervisorAgent,
     Synthesis,
 )
-from tactician.agents.constellations.events import RouteChosen
 from tactician.agents.context_definition import ContextDefinition
 from tactician.agents.definition import DEFINITIONS, AgentDefinition, HandoffDefinition
 from tactician.agents.function import FunctionRunnable, runnable

@@ -1,5 +1,6 @@
 """Several Runnables that work as one. Any Runnable fits into any place of any of them."""
 
+from tactician.agents.constellations.events import RouteChosen
 from tactician.agents.constellations.hierarchy import Department, HierarchicalAgents
 from tactician.agents.constellations.network import AgentNetwork, Broadcast
 from tactician.agents.constellations.parallel import FirstOf, ParallelAgents, Synthesis
@@ -8,6 +9,7 @@ from tactician.agents.constellations.supervisor import SupervisorAgent
 
 __all__ = [
     "RouterAgent",
+    "RouteChosen",
     "SupervisorAgent",
     "ParallelAgents",
     "FirstOf",
