@@ -11,7 +11,6 @@ import typer
 
 from tactician.cli.answers import text_answer
 from tactician.cli.console import Debug, File, ModelName, NoInput, PersonalityName, ProcessId, StoreUrl, err, out
-from tactician.cli.kept import Kept, found
 from tactician.cli.loading import load_agents
 from tactician.cli.outcomes import Outcome, answered, conclude
 from tactician.cli.personalities import personality
@@ -19,12 +18,12 @@ from tactician.cli.progress import ProgressView
 from tactician.cli.running import again, platform_with, terminal_asker
 from tactician.cli.stores import require_store
 from tactician.errors import ConfigurationError, ResponseError, RunConflictError
-from tactician.platform import Platform
+from tactician.platform import Platform, RunReader, RunView
 from tactician.process import kill_run
 from tactician.runs import Approval, PendingRequest, RunResult, RunStatus, approve, reject
 from tactician.stores import open_store
 
-_Work: TypeAlias = Callable[[Platform, Kept], Awaitable[Outcome]]
+_Work: TypeAlias = Callable[[Platform, RunView], Awaitable[Outcome]]
 
 
 def respond(
@@ -47,10 +46,10 @@ def respond(
     decision = approve() if approved else None if rejected is None else reject(rejected)
     request_id, value, file = _split(words, has_value=decision is None)
 
-    async def work(platform: Platform, kept: Kept) -> Outcome:
-        request = _chosen(kept, request_id)
+    async def work(platform: Platform, run: RunView) -> Outcome:
+        request = _chosen(run, request_id)
         response = _decided(decision, request) if decision is not None else text_answer(value, request)
-        if kept.record.kind == "process":
+        if run.kind == "process":
             return await platform.respond(id, request.id, response)
         return await platform.resume_run(id, {request.id: response})
 
@@ -68,8 +67,8 @@ def resume(
 ) -> None:
     """Go on with a process that was interrupted, paused or is stuck; one that waits is asked for in the terminal."""
 
-    async def work(platform: Platform, kept: Kept) -> Outcome:
-        return await answered(platform, await _resumed(platform, kept), terminal_asker(no_input))
+    async def work(platform: Platform, run: RunView) -> Outcome:
+        return await answered(platform, await _resumed(platform, run), terminal_asker(no_input))
 
     conclude(asyncio.run(_on_platform(id, file, store, model, voice, work)), again(file, store))
 
@@ -86,9 +85,9 @@ def kill(
 
 
 async def _kill(id: str, store: str, reason: str) -> None:
-    async with open_store(store) as kept:
-        status = (await found(kept, id)).record.status
-        if not await kill_run(kept, id, reason):
+    async with open_store(store) as documents:
+        status = (await RunReader(documents).get(id)).status
+        if not await kill_run(documents, id, reason):
             raise RunConflictError(f"{id} cannot be killed: it is {status} already.")
 
 
@@ -97,17 +96,17 @@ async def _on_platform(
 ) -> Outcome:
     view = ProgressView(err, voice=personality(voice))
     agents = load_agents(file)
-    async with open_store(require_store(store)) as kept:
-        return await work(platform_with(agents, view, kept, model, agents.tool_groups), await found(kept, id))
+    async with open_store(require_store(store)) as documents:
+        platform = platform_with(agents, view, documents, model, agents.tool_groups)
+        return await work(platform, await RunReader(documents).get(id))
 
 
-async def _resumed(platform: Platform, kept: Kept) -> Outcome:
-    run_id = kept.record.run_id
-    if kept.record.kind == "process":
+async def _resumed(platform: Platform, run: RunView) -> Outcome:
+    if run.kind == "process":
         return await platform.resume(run_id)
-    if not kept.pending:
-        raise RunConflictError(f"The run {run_id} is {kept.record.status}: it does not wait for anything.")
-    return RunResult(None, RunStatus.WAITING, run_id=run_id, pending=kept.pending)
+    if not run.pending:
+        raise RunConflictError(f"The run {run_id} is {run.status}: it does not wait for anything.")
+    return RunResult(None, RunStatus.WAITING, run_id=run_id, pending=run.pending)
 
 
 def _split(words: list[str], *, has_value: bool) -> tuple[str | None, str, Path]:
@@ -120,20 +119,20 @@ def _split(words: list[str], *, has_value: bool) -> tuple[str | None, str, Path]
     return request, words[-2] if has_value else "", Path(words[-1])
 
 
-def _chosen(kept: Kept, request_id: str | None) -> PendingRequest:
+def _chosen(run: RunView, request_id: str | None) -> PendingRequest:
     """The request that is meant.
 
     Raises:
         ResponseError: when there is none of that id, or none is named and there are several, or none at all.
     """
-    ids = {request.id: request for request in kept.pending}
+    ids = {request.id: request for request in run.pending}
     if not ids:
-        raise ResponseError(f"{kept.record.run_id} is {kept.record.status}: it does not wait for an answer.")
+        raise ResponseError(f"{run.id} is {run.status}: it does not wait for an answer.")
     if request_id is None and len(ids) == 1:
-        return kept.pending[0]
+        return run.pending[0]
     if request_id not in ids:
         problem = "Name the request" if request_id is None else f"There is no request {request_id!r}"
-        raise ResponseError(f"{problem}: {kept.record.run_id} waits for {', '.join(ids)}.")
+        raise ResponseError(f"{problem}: {run.id} waits for {', '.join(ids)}.")
     return ids[request_id]
 
 

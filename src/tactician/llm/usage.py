@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
@@ -141,10 +141,11 @@ class UsageTally:
         """Read a tally from a list of usages, one for each model."""
         from pydantic_core import core_schema
 
-        return core_schema.no_info_after_validator_function(cls._of, handler.generate_schema(list[Usage]))
+        return core_schema.no_info_after_validator_function(cls.of, handler.generate_schema(list[Usage]))
 
     @classmethod
-    def _of(cls, usages: list[Usage]) -> UsageTally:
+    def of(cls, usages: Iterable[Usage]) -> UsageTally:
+        """Return a tally of these usages."""
         tally = cls()
         for usage in usages:
             tally.add(usage)

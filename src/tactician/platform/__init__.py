@@ -1,9 +1,22 @@
-"""What is registered, how it is configured, and how a result type finds its agent."""
+"""What is registered, how it is configured, how a result type finds its agent, and what can be seen of runs."""
 
 from tactician.errors import Ranked
 from tactician.platform.autonomy import Autonomy
+from tactician.platform.event_replay import replay_events
 from tactician.platform.platform import Platform
+from tactician.platform.read_model import ObjectView, RunReader, RunTree, RunView
 from tactician.platform.supervision import SupervisorInvocation
 from tactician.platform.worker import Worker
 
-__all__ = ["Autonomy", "Platform", "Ranked", "SupervisorInvocation", "Worker"]
+__all__ = [
+    "Autonomy",
+    "ObjectView",
+    "Platform",
+    "Ranked",
+    "RunReader",
+    "RunTree",
+    "RunView",
+    "SupervisorInvocation",
+    "Worker",
+    "replay_events",
+]

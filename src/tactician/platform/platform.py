@@ -229,6 +229,27 @@ class Platform:
         """
         return await self._runner.process(process_id)
 
+    async def runs(
+        self, *, status: str | Collection[str] = (), names: Collection[str] = (), limit: int = 1000
+    ) -> list[RunView]:
+        """Return the runs in the store and the processes of this program, oldest first.
+
+        Args:
+            status: one status, such as `"waiting"`, or several; all by default.
+            names: names of agents; all by default.
+            limit: how many runs of the store are read.
+        """
+        return await self._runner.views((status,) if isinstance(status, str) else status, names, limit)
+
+    async def tree(self, run_id: str) -> RunTree:
+        """Return a run and all runs inside it.
+
+        Raises:
+            RunNotFoundError: when there is no such run.
+            StoredStateError: when what is stored cannot be read.
+        """
+        return await self._runner.tree(run_id)
+
     async def respond(self, process_id: str, request_id: str, response: Response) -> AgentProcess:
         """Answers a request of a process that waits, and goes on with it as far as it can.
 

@@ -59,6 +59,7 @@ from tactician.process.spec import (
 )
 from tactician.process.state import TERMINAL, ActionRun, ChildRun, ProcessStatus
 from tactician.process.stored_types import formerly, stored_names, type_name, upgrades
+from tactician.process.saved_parts import restore_history
 
 __all__ = [
     "AgentProcess",
@@ -117,6 +118,7 @@ __all__ = [
     "kill_run",
     "Snapshot",
     "read_snapshot",
+    "restore_history",
     "SavedObject",
     "save_objects",
     "restore_blackboard",

@@ -13,7 +13,7 @@ from tactician.runs.errors import (
     TurnLimitError,
 )
 from tactician.runs.events import RunCompleted, RunPaused
-from tactician.runs.execution import begin, go_on, pending_of
+from tactician.runs.execution import begin, go_on, pending_of, read_pending
 from tactician.runs.frame import Frame, Progress, SavedFrame
 from tactician.runs.pace import Pace
 from tactician.runs.pausing import (
@@ -60,6 +60,7 @@ __all__ = [
     "begin",
     "go_on",
     "pending_of",
+    "read_pending",
     "is_conversation",
     "messages_of",
     "run_blocking",

@@ -98,7 +98,16 @@ async def pending_of(name: str, run_id: str, context: RunContext | None) -> tupl
         RunNotFoundError: when no run of this name waits with the id.
         StoredStateError: when its record cannot be read.
     """
-    return tuple(_read(await _waiting(name, run_id, context or RunContext.default()))["pending"])
+    return read_pending(await _waiting(name, run_id, context or RunContext.default()))
+
+
+def read_pending(record: RunRecord) -> tuple[PendingRequest, ...]:
+    """Return what the run of a record waits for.
+
+    Raises:
+        StoredStateError: when the record cannot be read.
+    """
+    return tuple(_read(record)["pending"])
 
 
 async def _waiting(name: str, run_id: str, context: RunContext) -> RunRecord:

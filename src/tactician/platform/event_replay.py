@@ -1,0 +1,82 @@
+"""What a log of events says of the runs in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tactician.events import Event
+from tactician.llm import UsageTally
+from tactician.loop import TurnCompleted
+from tactician.platform.read_model import RunTree, RunView
+from tactician.process import ActionCompleted, ActionRun, ProcessEnded, ProcessStarted
+from tactician.runs import PendingRequest, RunCompleted, RunPaused
+
+
+def replay_events(events: Iterable[Event]) -> list[RunTree]:
+    """Return the runs that events tell of, those inside others as their children, oldest first.
+
+    Events come from `read_event_log`, or from a listener. A run of which no event tells how it ended is `"running"`.
+    """
+    runs: dict[str, _Run] = {}
+    for event in events:
+        if event.run_id:
+            runs.setdefault(event.run_id, _Run(event)).note(event)
+    inside: dict[str, list[_Run]] = {}
+    for run in runs.values():
+        inside.setdefault(run.parent_id if run.parent_id in runs else "", []).append(run)
+    return [_tree(run, inside) for run in inside.get("", ())]
+
+
+class _Run:
+    """What the events of one run have told so far."""
+
+    def __init__(self, first: Event) -> None:
+        self.id, self.parent_id = first.run_id, first.parent_id or ""
+        self.name = first.path[-1] if first.path else ""
+        self.kind, self.status = "run", "running"
+        self.began = self.last = first.time
+        self.tally = UsageTally()
+        self.history: list[ActionRun] = []
+        self.pending: tuple[PendingRequest, ...] = ()
+        self.failure: str | None = None
+
+    def note(self, event: Event) -> None:
+        """Take an event into account."""
+        self.last = event.time
+        match event:
+            case ProcessStarted():
+                self.kind, self.status, self.pending = "process", "running", ()
+            case TurnCompleted():
+                self.tally.add(event.response.usage)
+            case ActionCompleted():
+                began = event.time - event.seconds
+                run = ActionRun(event.action, began, event.seconds, event.tally, event.outputs, event.error)
+                self.history.append(run)
+            case RunPaused():
+                self.status, self.pending = "waiting", event.pending
+            case RunCompleted():
+                self.status, self.pending = event.result.status.value, event.result.pending
+            case ProcessEnded():
+                self.status, self.failure, self.tally = event.status.value, event.failure, event.tally
+            case _:
+                pass
+
+    def view(self) -> RunView:
+        """Return the run as it stands after these events."""
+        return RunView(
+            self.id,
+            self.name,
+            self.kind,
+            self.status,
+            self.parent_id or None,
+            started_at=self.began,
+            seconds=self.last - self.began,
+            tally=self.tally,
+            history=tuple(self.history),
+            pending=self.pending,
+            failure=self.failure,
+        )
+
+
+def _tree(run: _Run, inside: dict[str, list[_Run]]) -> RunTree:
+    return RunTree(run.view(), tuple(_tree(one, inside) for one in inside.get(run.id, ())))
