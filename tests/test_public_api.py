@@ -54,7 +54,9 @@ PUBLIC = {
         blocked_words failed first_objection input input_guardrail matches max_length no_match output
         output_guardrail passed registry retry tool_input tool_input_guardrail tool_output tool_output_guardrail
     """,
-    "tactician.platform": "Autonomy Platform Ranked SupervisorInvocation Worker",
+    "tactician.platform": """
+        Autonomy ObjectView Platform Ranked RunReader RunTree RunView SupervisorInvocation Worker replay_events
+    """,
     "tactician.prompts": """
         CurrentDate FolderPrompts InstructionFile InstructionSource LangfusePrompts LlmReference Persona Place
         PromptContributor PromptProvider PromptProviders ProvidedInstructions Reference ReferenceKind RoleGoalBackstory

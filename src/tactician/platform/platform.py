@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import TypeVar
 
@@ -13,6 +13,7 @@ from tactician.events import EventBus, EventListener
 from tactician.llm import LanguageModel, ModelSource, default_models, source_of
 from tactician.platform.choosing import able, raise_if_none_can
 from tactician.platform.publishing import goal_tools, local_goals
+from tactician.platform.read_model import RunReader, RunTree, RunView
 from tactician.platform.registry import Registry
 from tactician.platform.running import Runner
 from tactician.process import (
@@ -239,7 +240,8 @@ class Platform:
             names: names of agents; all by default.
             limit: how many runs of the store are read.
         """
-        return await self._runner.views((status,) if isinstance(status, str) else status, names, limit)
+        statuses = (status,) if isinstance(status, str) else status
+        return await self._reader.list(statuses=statuses, names=names, limit=limit)
 
     async def tree(self, run_id: str) -> RunTree:
         """Return a run and all runs inside it.
@@ -248,7 +250,7 @@ class Platform:
             RunNotFoundError: when there is no such run.
             StoredStateError: when what is stored cannot be read.
         """
-        return await self._runner.tree(run_id)
+        return await self._reader.tree(run_id)
 
     async def respond(self, process_id: str, request_id: str, response: Response) -> AgentProcess:
         """Answers a request of a process that waits, and goes on with it as far as it can.
@@ -319,6 +321,10 @@ class Platform:
         if not isinstance(agent, BaseRunnable):
             raise AgentNotFoundError(f"{record.name!r} ({type(agent).__name__}) cannot go on with a run")
         return await agent.resume(run_id, responses, context=self.context())
+
+    @property
+    def _reader(self) -> RunReader:
+        return RunReader(self.services.store, self._runner.processes.all())
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -101,10 +101,16 @@ class RunTree:
 
 
 class RunReader:
-    """What a store knows of runs."""
+    """Runs of a store, and processes of this program that no store has.
 
-    def __init__(self, store: DocumentStore) -> None:
+    Args:
+        store: where runs are kept.
+        processes: processes of this program.
+    """
+
+    def __init__(self, store: DocumentStore, processes: Iterable[AgentProcess] = ()) -> None:
         self._store = RunStore(store)
+        self._processes = {process.id: process for process in processes}
 
     async def list(
         self, *, statuses: Collection[str] = (), names: Collection[str] = (), limit: int = 1000
@@ -113,8 +119,12 @@ class RunReader:
 
         What cannot be read is in the list, and says so in `problem`.
         """
-        found = await self._store.find(statuses=statuses, names=names, limit=limit)
-        return [view_record(record) for record in found]
+        stored = [view_record(one) for one in await self._store.find(statuses=statuses, names=names, limit=limit)]
+        known = {run.id for run in stored}
+        here = [view_process(process) for process in self._processes.values() if process.id not in known]
+        return stored + [
+            run for run in here if (not statuses or run.status in statuses) and (not names or run.name in names)
+        ]
 
     async def get(self, run_id: str) -> RunView:
         """Return a run.
@@ -124,6 +134,8 @@ class RunReader:
             StoredStateError: when what is stored cannot be read.
         """
         if (record := await self._store.load(run_id)) is None:
+            if (process := self._processes.get(run_id)) is not None:
+                return view_process(process)
             raise RunNotFoundError(f"There is no run with the id {run_id!r} in the store: see `tactician ps --all`.")
         view = view_record(record)
         if view.problem is not None:
@@ -140,10 +152,11 @@ class RunReader:
         return await self._with_children(await self.get(run_id))
 
     async def _with_children(self, run: RunView) -> RunTree:
-        stored = [view_record(record) for record in await self._store.find(parent_id=run.id)]
-        known = {one.id for one in stored}
+        inside = [view_record(record) for record in await self._store.find(parent_id=run.id)]
+        known = {one.id for one in inside}
         ended = [child for action in run.history for child in action.children if child.id not in known]
-        return RunTree(run, (*[_tree_of(one, run.id) for one in ended], *[await self._with_children(s) for s in stored]))
+        children = [_tree_of(one, run.id) for one in ended] + [await self._with_children(one) for one in inside]
+        return RunTree(run, tuple(children))
 
 
 def view_record(record: RunRecord) -> RunView:
