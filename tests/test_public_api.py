@@ -55,7 +55,7 @@ PUBLIC = {
         output_guardrail passed registry retry tool_input tool_input_guardrail tool_output tool_output_guardrail
     """,
     "tactician.platform": """
-        Autonomy ObjectView Platform Ranked RunReader RunTree RunView SupervisorInvocation Worker replay_events
+        Autonomy GOALS ObjectView Platform Ranked RunReader RunTree RunView SupervisorInvocation Worker replay_events
     """,
     "tactician.prompts": """
         CurrentDate FolderPrompts InstructionFile InstructionSource LangfusePrompts LlmReference Persona Place

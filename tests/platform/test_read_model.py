@@ -8,7 +8,6 @@ from pydantic import BaseModel
 from tactician import Agent, Platform, UserInput, achieves_goal, action, planned_agent
 from tactician.errors import RunNotFoundError, StoredStateError
 from tactician.events import Event, EventLog, read_event_log
-from tactician.llm import Usage
 from tactician.platform import ObjectView, RunReader, RunView, replay_events
 from tactician.process import OperationContext, ask_human
 from tactician.runs import RunRecord, RunStore
@@ -66,10 +65,16 @@ class TestStore:
         async with SqliteStore(tmp_path / "runs.db") as store:
             run = await RunReader(store).get(run_id)
 
-        assert (run.name, run.kind, run.status, run.goal, run.failure) == ("Publisher", "process", "waiting", None, None)
+        assert (run.name, run.kind, run.status, run.goal, run.failure) == (
+            "Publisher",
+            "process",
+            "waiting",
+            None,
+            None,
+        )
         assert [request.prompt for request in run.pending] == ["Which title?"]
         assert [entry.action for entry in run.history] == ["order"]
-        assert run.usage == Usage(3, 4, requests=1) or run.usage.requests == 1
+        assert run.usage.requests == 1
         assert run.started_at is not None
         assert run.changed_at is not None
         assert run.changed_at >= run.started_at
@@ -132,7 +137,8 @@ class TestEvents:
             actions = [(entry.action, entry.outputs, entry.error) for entry in run.history]
             return run.id, run.name, run.kind, run.status, run.parent_id, run.failure, actions, run.usage
 
-        assert [facts(run) for run in heard] == [facts(run) for run in stored]
+        assert [facts(run) for run in heard if run.kind == "process"] == [facts(run) for run in stored]
+        assert {run.status for run in heard} == {"completed"}
 
     async def test_a_run_that_waits(self) -> None:
         heard: list[Event] = []
@@ -148,8 +154,10 @@ class TestEvents:
         inner = Agent("Inner", model=ScriptedModel("x"))
         outer = Agent("Outer", tools=[inner.as_tool()])
         model = ScriptedModel(ToolCall("inner", request="r"), "done")
-        async for event in outer.stream("hi", context=Platform(model, on_event=heard.append).context()):
-            assert event
+        await outer.run("hi", context=Platform(model, on_event=heard.append).context())
         tree = replay_events(heard)[0]
 
-        assert [(run.name, run.kind, run.usage.requests) for run in tree.walk()] == [("Outer", "run", 2), ("Inner", "run", 1)]
+        assert [(run.name, run.kind, run.usage.requests) for run in tree.walk()] == [
+            ("Outer", "run", 2),
+            ("Inner", "run", 1),
+        ]

@@ -14,8 +14,7 @@ from typing import TypeVar
 from tactician.agents import as_runnable, is_planned_class
 from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, ConfigurationError, DeclarationError
-from tactician.platform import Platform
-from tactician.platform.publishing import GOALS
+from tactician.platform import GOALS, Platform
 from tactician.runs import Runnable
 from tactician.tools import ToolGroup, ToolGroups
 

@@ -103,10 +103,10 @@ async def _on_platform(
 
 async def _resumed(platform: Platform, run: RunView) -> Outcome:
     if run.kind == "process":
-        return await platform.resume(run_id)
+        return await platform.resume(run.id)
     if not run.pending:
-        raise RunConflictError(f"The run {run_id} is {run.status}: it does not wait for anything.")
-    return RunResult(None, RunStatus.WAITING, run_id=run_id, pending=run.pending)
+        raise RunConflictError(f"The run {run.id} is {run.status}: it does not wait for anything.")
+    return RunResult(None, RunStatus.WAITING, run_id=run.id, pending=run.pending)
 
 
 def _split(words: list[str], *, has_value: bool) -> tuple[str | None, str, Path]:

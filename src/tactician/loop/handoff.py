@@ -23,8 +23,7 @@ from tactician.llm import (
 from tactician.loop.events import HandedOff
 from tactician.loop.output import InvalidOutput, output_type
 from tactician.runs import HandoffError, RunContext, Runnable, RunResult
-from tactician.tools import Tool, ToolTraits, snake_case
-from tactician.tools.function import invalid_arguments
+from tactician.tools import Tool, ToolTraits, invalid_arguments, snake_case
 
 T = TypeVar("T", default=object)
 HistoryFilter: TypeAlias = Callable[[Sequence[Message]], Sequence[Message]]

@@ -4,12 +4,14 @@ from tactician.errors import Ranked
 from tactician.platform.autonomy import Autonomy
 from tactician.platform.event_replay import replay_events
 from tactician.platform.platform import Platform
+from tactician.platform.publishing import GOALS
 from tactician.platform.read_model import ObjectView, RunReader, RunTree, RunView
 from tactician.platform.supervision import SupervisorInvocation
 from tactician.platform.worker import Worker
 
 __all__ = [
     "Autonomy",
+    "GOALS",
     "ObjectView",
     "Platform",
     "Ranked",

@@ -15,7 +15,8 @@ from tactician.runs import PendingRequest, RunCompleted, RunPaused
 def replay_events(events: Iterable[Event]) -> list[RunTree]:
     """Return the runs that events tell of, those inside others as their children, oldest first.
 
-    Events come from `read_event_log`, or from a listener. A run of which no event tells how it ended is `"running"`.
+    Events come from `read_event_log`, or from a listener. A run of which no event tells how it ended is `"running"`, or
+    `"completed"` once the run around it has ended. A call of a model by an action is a run inside its process too.
     """
     runs: dict[str, _Run] = {}
     for event in events:
@@ -78,5 +79,7 @@ class _Run:
         )
 
 
-def _tree(run: _Run, inside: dict[str, list[_Run]]) -> RunTree:
-    return RunTree(run.view(), tuple(_tree(one, inside) for one in inside.get(run.id, ())))
+def _tree(run: _Run, inside: dict[str, list[_Run]], parent: _Run | None = None) -> RunTree:
+    if run.status == "running" and parent is not None and parent.status != "running":
+        run.status = "completed"
+    return RunTree(run.view(), tuple(_tree(one, inside, run) for one in inside.get(run.id, ())))

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError, create_model
 
 from tactician.llm import JsonSchema
 from tactician.process import GoalSpec, PlannedAgentSpec, UserInput
-from tactician.tools.function import invalid_arguments
+from tactician.tools import invalid_arguments
 
 _CLOSED = ConfigDict(extra="forbid")
 

@@ -37,7 +37,7 @@ from tactician.process.options import DEFAULT_BUDGET, ActionRetryPolicy, Process
 from tactician.process.people import HINTS, allow_questions, ask_human, build_form, build_label, confirm, parse_answer
 from tactician.process.persistence import DEFAULT_LEASE, ProcessPersister, kill_run
 from tactician.process.process import AgentProcess
-from tactician.process.saved_parts import check_options
+from tactician.process.saved_parts import check_options, restore_history
 from tactician.process.snapshot import (
     SavedObject,
     Snapshot,
@@ -59,7 +59,6 @@ from tactician.process.spec import (
 )
 from tactician.process.state import TERMINAL, ActionRun, ChildRun, ProcessStatus
 from tactician.process.stored_types import formerly, stored_names, type_name, upgrades
-from tactician.process.saved_parts import restore_history
 
 __all__ = [
     "AgentProcess",

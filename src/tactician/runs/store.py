@@ -86,10 +86,17 @@ class RunStore:
         await self._documents.delete(_COLLECTION, run_id)
 
     async def find(
-        self, *, statuses: Collection[str] = (), names: Collection[str] = (), limit: int = 1000
+        self,
+        *,
+        statuses: Collection[str] = (),
+        names: Collection[str] = (),
+        parent_id: str | None = None,
+        limit: int = 1000,
     ) -> list[RunRecord]:
-        """Return the records with one of the statuses and names, oldest first; all by default."""
-        found = await self._documents.find(_COLLECTION, statuses=statuses, names=names, limit=limit)
+        """Return the records with one of the statuses and names, inside a run, oldest first; all by default."""
+        found = await self._documents.find(
+            _COLLECTION, statuses=statuses, names=names, parent_id=parent_id, limit=limit
+        )
         return [_record(document) for document in found]
 
     async def claim(

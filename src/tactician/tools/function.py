@@ -13,8 +13,7 @@ from typing_extensions import TypedDict
 
 from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.llm import ToolSpec
-from tactician.runs import RunContext
-from tactician.runs.threads import in_thread
+from tactician.runs import RunContext, in_thread
 from tactician.tools.signature import caller_namespace, docs_of, resolved_hints
 from tactician.tools.tool import Tool, as_text
 from tactician.tools.traits import NO_TRAITS, NeedsApproval, ToolTraits

@@ -18,4 +18,5 @@ __all__ = [
     "Broadcast",
     "HierarchicalAgents",
     "Department",
+    "RouteChosen",
 ]

@@ -1,0 +1,138 @@
+"""The architecture's rules about imports that `lint-imports` cannot hold. Types count as imports."""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import tactician
+
+ROOT = Path(tactician.__file__).parent
+ROOF = "tactician"  # resolves its names lazily, and everything may import it
+
+# Modules that are imported inside of functions, because they import an extra or what few programs need.
+LATE = {
+    "tactician.integrations.temporal_activities": "the extra `temporal`",
+    "tactician.integrations.temporal_workflow": "the extra `temporal`",
+    "tactician.documents.toml_text": "a parser that few documents need",
+    "tactician.documents.yaml_text": "pyyaml, which few documents need",
+    "tactician.llm.custom": "pydantic models that take a while to build",
+    "tactician.llm.pydantic_ai_adapter.requests": "the extra `pydantic-ai`",
+    "tactician.llm.pydantic_ai_adapter.responses": "the extra `pydantic-ai`",
+    "tactician.stores.postgres": "the extra `postgres`",
+    "tactician.stores.sqlite": "the extra `sql`",
+    "tactician.testing.scripted": "pytest loads the plugin in every project",
+    "tactician.platform": "pytest loads the plugin in every project",
+}
+
+
+class Import(NamedTuple):
+    importer: str
+    imported: str
+    is_late: bool
+
+    def __str__(self) -> str:
+        return f"{self.importer} imports {self.imported}"
+
+
+@cache
+def modules() -> dict[str, Path]:
+    found = {}
+    for file in ROOT.rglob("*.py"):
+        parts = file.relative_to(ROOT.parent).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return found
+
+
+def is_package(module: str) -> bool:
+    return modules()[module].name == "__init__.py"
+
+
+def imports_of(module: str) -> Iterator[Import]:
+    def walk(node: ast.AST, is_late: bool) -> Iterator[Import]:
+        for child in ast.iter_child_nodes(node):
+            for name in names_in(child):
+                yield Import(module, name, is_late)
+            yield from walk(child, is_late or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef))
+
+    yield from walk(ast.parse(modules()[module].read_text(encoding="utf-8")), False)
+
+
+@cache
+def exported_by(package: str) -> frozenset[str]:
+    """The names in `__all__` of a package: some are those of modules too."""
+    for node in ast.parse(modules()[package].read_text(encoding="utf-8")).body if package in modules() else ():
+        if isinstance(node, ast.Assign) and "__all__" in ast.unparse(node.targets[0]):
+            return frozenset(ast.literal_eval(node.value))
+    return frozenset()
+
+
+def names_in(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.ImportFrom) and node.module is not None:
+        for alias in node.names:
+            full = f"{node.module}.{alias.name}"
+            is_module = full in modules() and alias.name not in exported_by(node.module)
+            if (name := full if is_module else node.module) in modules():
+                yield name
+    elif isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names if alias.name in modules())
+
+
+@cache
+def all_imports() -> tuple[Import, ...]:
+    return tuple(one for module in modules() for one in imports_of(module))
+
+
+def packages_around(module: str) -> list[str]:
+    """The packages that a module is in, outermost first, without the roof."""
+    parts = module.split(".")
+    return [".".join(parts[:end]) for end in range(2, len(parts))]
+
+
+def test_other_packages_are_imported_by_their_face() -> None:
+    past = []
+    for one in all_imports():
+        closed = [
+            package for package in packages_around(one.imported) if not f"{one.importer}.".startswith(f"{package}.")
+        ]
+        if closed and one.importer != ROOF:
+            past.append(f"{one}: import it from {closed[0]}")
+    assert past == []
+
+
+def is_needed(module: str, graph: dict[str, set[str]]) -> bool:
+    return any(module in needed for needed in graph.values())
+
+
+def test_no_module_is_in_a_circle_of_imports() -> None:
+    graph: dict[str, set[str]] = {module: set() for module in modules()}
+    for one in all_imports():
+        # A module of a package imports its neighbours, not its face; the face imports them.
+        if one.imported != ROOF and not one.importer.startswith(f"{one.imported}."):
+            graph[one.importer].add(one.imported)
+    while ends := graph.keys() - {one for one in graph if graph[one] & graph.keys() and is_needed(one, graph)}:
+        for module in ends:
+            del graph[module]
+    assert graph.keys() == set()
+
+
+def test_a_module_imports_its_neighbours_and_not_the_face_of_its_package() -> None:
+    own = [str(one) for one in all_imports() if one.imported != ROOF and one.importer.startswith(f"{one.imported}.")]
+    assert own == []
+
+
+def test_imports_inside_of_functions_are_of_what_few_programs_need() -> None:
+    late = {one.imported: str(one) for one in all_imports() if one.is_late and one.importer != ROOF}
+    hidden = [text for imported, text in late.items() if imported not in LATE and "tactician.cli" not in text]
+    assert hidden == []
+    assert LATE.keys() <= late.keys(), "the list names only what is so"
+
+
+def test_nothing_is_imported_by_a_name_in_a_string() -> None:
+    users = {
+        module
+        for module, file in modules().items()
+        if "import_module(" in file.read_text(encoding="utf-8") and not module.startswith("tactician.cli")
+    }
+    assert users == {ROOF, "tactician.late_binding", "tactician.names", "tactician.service.names", "tactician.stores"}
