@@ -15,7 +15,6 @@ ROOF = "tactician"  # resolves its names lazily, and everything may import it
 LATE = {
     "tactician.integrations.temporal_activities": "the extra `temporal`",
     "tactician.integrations.temporal_workflow": "the extra `temporal`",
-    "tactician.documents.toml_text": "a parser that few documents need",
     "tactician.documents.yaml_text": "pyyaml, which few documents need",
     "tactician.llm.custom": "pydantic models that take a while to build",
     "tactician.llm.pydantic_ai_adapter.requests": "the extra `pydantic-ai`",
@@ -136,3 +135,14 @@ def test_nothing_is_imported_by_a_name_in_a_string() -> None:
         if "import_module(" in file.read_text(encoding="utf-8") and not module.startswith("tactician.cli")
     }
     assert users == {ROOF, "tactician.late_binding", "tactician.names", "tactician.service.names", "tactician.stores"}
+
+
+def test_a_public_class_has_a_name_of_its_own() -> None:
+    homes: dict[str, list[str]] = {}
+    for module, file in modules().items():
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(module)
+    twice = {name: found for name, found in homes.items() if len(found) > 1}
+    # A script of a test and a message of a model name the same thing: `ToolCall("get_weather", city="Paris")`.
+    assert twice.keys() == {"ToolCall"}

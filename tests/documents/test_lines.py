@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tactician.documents import Data, DataPath, Document, make_document, read_document, write_yaml
+from tactician.documents import Data, DataDocument, DataPath, make_document, read_document, write_yaml
 from tests.documents.texts import DATA, TABLES, TomlWriter, paths_in
 
 
@@ -41,7 +41,7 @@ def marked(data: object) -> tuple[object, int]:
     return mark(data), count
 
 
-def check_marks(document: Document) -> int:
+def check_marks(document: DataDocument) -> int:
     """Check that each mark is in the line that the document says, and return how many there are."""
     lines, found = document.text.split("\n"), 0
     for path in paths_in(document.data):

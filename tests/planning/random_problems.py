@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tactician.planning import UNKNOWN, Action, ConditionValue, Goal, WorldState
 
 NAMES = "abcdef"
-Problem: TypeAlias = tuple[WorldState, list[Action], Goal]
+PlanningProblem: TypeAlias = tuple[WorldState, list[Action], Goal]
 Choice: TypeAlias = tuple[WorldState, list[Action], list[Goal]]
 Truth: TypeAlias = dict[str, bool | None]
 COSTS = [0.0, 0.0, 0.1, 0.2, 0.3, 0.5, 1.0, 3.0]
@@ -82,7 +82,7 @@ GUARDS = st.tuples(*[st.sampled_from(["none", "none", "none", "guard", "guard", 
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> Problem:
+def problems(draw: st.DrawFn) -> PlanningProblem:
     """A small problem in which some actions are guarded, and some guarded ones are required by the goal."""
     known, drawn, goal = draw(PARTS)
     actions, wanted = [], dict(goal)

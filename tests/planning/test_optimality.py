@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tactician.planning import Action, AStarPlanner, Goal, Plan, WorldState
-from tests.planning.random_problems import NAMES, Choice, Problem, brute_force, choices, problems, tenths, told
+from tests.planning.random_problems import NAMES, Choice, PlanningProblem, brute_force, choices, problems, tenths, told
 
 
 def summary(plan: Plan | None) -> tuple[int, int] | None:
@@ -28,7 +28,7 @@ def assert_executable(plan: Plan | None, world: WorldState) -> None:
 
 @given(problems())
 @settings(max_examples=2000, deadline=None)
-def test_plan_has_least_cost_then_fewest_steps(problem: Problem) -> None:
+def test_plan_has_least_cost_then_fewest_steps(problem: PlanningProblem) -> None:
     world, actions, goal = problem
 
     plan = AStarPlanner().plan(world, actions, goal)
@@ -40,7 +40,7 @@ def test_plan_has_least_cost_then_fewest_steps(problem: Problem) -> None:
 
 @given(problems(), st.data())
 @settings(max_examples=200, deadline=None)
-def test_determined_plan_is_optimal_in_the_determined_world(problem: Problem, data: st.DataObject) -> None:
+def test_determined_plan_is_optimal_in_the_determined_world(problem: PlanningProblem, data: st.DataObject) -> None:
     world, actions, goal = problem
     unknown = [name for name in NAMES if not isinstance(world.get(name), bool)]
     truth: dict[str, bool | None] = {name: data.draw(st.sampled_from([True, False, None])) for name in unknown}
@@ -59,7 +59,7 @@ def test_determined_plan_is_optimal_in_the_determined_world(problem: Problem, da
 
 @given(problems())
 @settings(max_examples=200, deadline=None)
-def test_every_plan_of_a_reused_planner_is_that_of_a_fresh_one(problem: Problem) -> None:
+def test_every_plan_of_a_reused_planner_is_that_of_a_fresh_one(problem: PlanningProblem) -> None:
     world, actions, goal = problem
     planner = AStarPlanner()
     plan = planner.plan(world, actions, goal)
@@ -75,7 +75,7 @@ def test_every_plan_of_a_reused_planner_is_that_of_a_fresh_one(problem: Problem)
 
 @given(problems())
 @settings(max_examples=200, deadline=None)
-def test_no_step_can_be_exchanged_for_a_preferred_one(problem: Problem) -> None:
+def test_no_step_can_be_exchanged_for_a_preferred_one(problem: PlanningProblem) -> None:
     world, actions, goal = problem
     plan = AStarPlanner().plan(world, actions, goal)
     steps = plan.actions if plan else ()
@@ -102,7 +102,7 @@ def works(actions: list[Action], world: WorldState, goal: Goal) -> bool:
 
 @given(problems())
 @settings(max_examples=500, deadline=None)
-def test_no_step_can_be_left_out(problem: Problem) -> None:
+def test_no_step_can_be_left_out(problem: PlanningProblem) -> None:
     """So passes that remove idle steps from a plan have nothing to do."""
     world, actions, goal = problem
     plan = AStarPlanner().plan(world, actions, goal)

@@ -7,7 +7,15 @@ from pathlib import Path
 
 from tactician.blueprint.recovery import Recovery
 from tactician.documents import FORMATS as ALL_FORMATS
-from tactician.documents import DataPath, Document, DocumentLimits, Format, load_document, make_document, read_document
+from tactician.documents import (
+    DataDocument,
+    DataPath,
+    DocumentLimits,
+    Format,
+    load_document,
+    make_document,
+    read_document,
+)
 from tactician.errors import BlueprintError, DocumentError, Problem
 
 
@@ -54,7 +62,7 @@ FORMATS: dict[str, Format] = {ending: kind for ending, kind in ALL_FORMATS.items
 class Origin:
     """The document that a blueprint was read from, and what was mended in it."""
 
-    document: Document
+    document: DataDocument
     mending: Recovery | None = None
 
     @classmethod
@@ -114,7 +122,7 @@ class Origin:
         return None if self.mending.is_told(before) else before
 
 
-NOWHERE = Origin(Document(None))
+NOWHERE = Origin(DataDocument(None))
 
 
 def _subject_of(file: Path | None) -> str:

@@ -11,7 +11,7 @@ from tactician.documents.data import (
 )
 from tactician.documents.document import (
     FORMATS,
-    Document,
+    DataDocument,
     Format,
     load_document,
     make_document,
@@ -36,7 +36,7 @@ __all__ = [
     "FORMATS",
     "Data",
     "DataPath",
-    "Document",
+    "DataDocument",
     "DocumentLimits",
     "DocumentModel",
     "Format",

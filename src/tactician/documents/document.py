@@ -23,7 +23,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType({".json": "json", ".yaml": "yam
 
 
 @dataclass(frozen=True)
-class Document:
+class DataDocument:
     """Data, and the text in which it was written.
 
     Attributes:
@@ -56,18 +56,18 @@ class Document:
 
 def read_document(
     text: str, format: Format, limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS, *, file: Path | None = None
-) -> Document:
+) -> DataDocument:
     """Return the document that a text is.
 
     Raises:
         DocumentError: when the text is not of the format, has a name twice in an object, or exceeds the limits.
     """
-    return Document(_parse(text, format, limits), text, format, file)
+    return DataDocument(_parse(text, format, limits), text, format, file)
 
 
 def load_document(
     file: Path, limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS, *, format: Format | None = None
-) -> Document:
+) -> DataDocument:
     """Return the document in a file, whose name says the format where nothing else does.
 
     Raises:
@@ -83,7 +83,7 @@ def load_document(
         raise DocumentError(subject, error.problems) from None
 
 
-def make_document(data: object, limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS) -> Document:
+def make_document(data: object, limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS) -> DataDocument:
     """Return data of a program as a document, which has no lines.
 
     Raises:
@@ -93,7 +93,7 @@ def make_document(data: object, limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS
         text = json.dumps(data)
     except (TypeError, ValueError, RecursionError) as error:
         raise DocumentError("The document is wrong", [Problem("", f"it has no JSON form: {error}")]) from error
-    return Document(parse_json(text, limits))
+    return DataDocument(parse_json(text, limits))
 
 
 def write_yaml(data: Data) -> str:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, Validatio
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from tactician.documents.data import Data, DataPath
-from tactician.documents.document import Document
+from tactician.documents.document import DataDocument
 from tactician.documents.problems import Problems
 from tactician.documents.suggestions import find_closest_spelling
 from tactician.errors import MOST_PROBLEMS, DocumentError
@@ -65,7 +65,7 @@ def list_mistakes(error: ValidationError) -> dict[DataPath, str]:
 
 
 def validate_document(
-    document: Document, validate: Callable[[Data], T], subject: str, kind: type[DocumentError] = DocumentError
+    document: DataDocument, validate: Callable[[Data], T], subject: str, kind: type[DocumentError] = DocumentError
 ) -> T:
     """Return what `validate` makes of the data of a document.
 
@@ -85,7 +85,7 @@ def validate_document(
     raise problems.error(subject, kind)
 
 
-def explain_validation(document: Document, error: ValidationError) -> Problems:
+def explain_validation(document: DataDocument, error: ValidationError) -> Problems:
     """Return what is wrong with the data of a document."""
     problems = Problems(document)
     problems.add_all(list_mistakes(error).items())

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from tactician.documents.data import DataPath, format_path
-from tactician.documents.document import Document
+from tactician.documents.document import DataDocument
 from tactician.errors import MOST_PROBLEMS, DocumentError, Problem
 
 
@@ -19,11 +19,11 @@ class Problems:
         left_out: how many mistakes came after the hundredth.
     """
 
-    def __init__(self, document: Document | None = None) -> None:
+    def __init__(self, document: DataDocument | None = None) -> None:
         """Begin with no mistakes. Those that are added without a document are in this one."""
         self.left_out = 0
         self._document = document
-        self._found: dict[tuple[int, DataPath, Problem], Document | None] = {}
+        self._found: dict[tuple[int, DataPath, Problem], DataDocument | None] = {}
 
     def __bool__(self) -> bool:
         return bool(self._found)
@@ -32,12 +32,14 @@ class Problems:
         for (_, path, problem), document in self._found.items():
             yield problem if document is None else replace(problem, line=document.line_of(path))
 
-    def add(self, message: str, *path: str | int, document: Document | None = None, file: str | None = None) -> None:
+    def add(
+        self, message: str, *path: str | int, document: DataDocument | None = None, file: str | None = None
+    ) -> None:
         """Add a mistake at a path of a document."""
         document = document or self._document
         self._keep(Problem(format_path(path), message, file), path, document)
 
-    def add_all(self, found: Iterable[tuple[DataPath, str]], document: Document | None = None) -> None:
+    def add_all(self, found: Iterable[tuple[DataPath, str]], document: DataDocument | None = None) -> None:
         """Add mistakes at their paths."""
         for path, message in found:
             self.add(message, *path, document=document)
@@ -61,7 +63,7 @@ class Problems:
         """Return an error with the mistakes."""
         return kind(subject, tuple(self), self.left_out)
 
-    def _keep(self, problem: Problem, path: DataPath, document: Document | None) -> None:
+    def _keep(self, problem: Problem, path: DataPath, document: DataDocument | None) -> None:
         key = id(document), path, problem
         if key in self._found:
             return

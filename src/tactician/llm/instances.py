@@ -9,7 +9,7 @@ from typing import cast
 
 from pydantic import TypeAdapter
 
-from tactician.documents import Data, Document, Problems, read_document, validate_document
+from tactician.documents import Data, DataDocument, Problems, read_document, validate_document
 from tactician.errors import DocumentError
 from tactician.llm.instance_entries import (
     KNOWN_PROVIDERS,
@@ -65,4 +65,4 @@ def _list_entries(text: str) -> list[dict[str, Data]]:
     except DocumentError as error:
         raise DocumentError(_SUBJECT, error.problems) from None
     validate = TypeAdapter(list[dict[str, object]]).validate_python
-    return cast("list[dict[str, Data]]", validate_document(Document(data), validate, _SUBJECT))
+    return cast("list[dict[str, Data]]", validate_document(DataDocument(data), validate, _SUBJECT))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 
 from tactician.planning.model import Action, Goal
-from tactician.planning.problem import Problem
+from tactician.planning.problem import PlanningProblem
 from tactician.planning.world import Fact
 
 _GOALS_REMEMBERED = 64
@@ -40,7 +40,7 @@ class ActionIndex:
         """The actions that make a fact true and do not need it themselves."""
         return tuple(self.actions[position] for position in self._achievers.get(fact, ()))
 
-    def problem(self, goal: Goal) -> Problem:
+    def problem(self, goal: Goal) -> PlanningProblem:
         """The problem of reaching the goal, compiled once."""
         return self._compile(tuple(goal.conditions.items()))
 
@@ -79,7 +79,7 @@ def _index_of(same: _SameActions) -> ActionIndex:
 
 def _compile(
     actions: tuple[Action, ...], achievers: Mapping[Fact, Sequence[int]], conditions: tuple[Fact, ...]
-) -> Problem:
+) -> PlanningProblem:
     """Keep the actions that can help the conditions, directly or through others, and number the facts they mention."""
     facts: dict[Fact, int] = {}
     relevant: set[int] = set()
@@ -92,4 +92,4 @@ def _compile(
                     relevant.add(position)
                     wanted.extend(actions[position].pre.items())
     preferred = sorted(relevant, key=lambda position: (-len(actions[position].pre), position))
-    return Problem.of(facts, tuple(actions[position] for position in preferred), conditions)
+    return PlanningProblem.of(facts, tuple(actions[position] for position in preferred), conditions)

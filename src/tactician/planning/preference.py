@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from tactician.planning.forced import arrange
 from tactician.planning.masks import Masks, bits_of, union
-from tactician.planning.problem import Problem
+from tactician.planning.problem import PlanningProblem
 
 
 def exchange(
-    problem: Problem, weights: Sequence[int], usable: Sequence[bool], start: int, steps: list[int]
+    problem: PlanningProblem, weights: Sequence[int], usable: Sequence[bool], start: int, steps: list[int]
 ) -> list[int]:
     """Exchange single steps for preferred ones of the same weight until no exchange leaves a working plan."""
     position = 0
@@ -25,7 +25,12 @@ def exchange(
 
 
 def _improved(
-    problem: Problem, weights: Sequence[int], usable: Sequence[bool], start: int, steps: list[int], position: int
+    problem: PlanningProblem,
+    weights: Sequence[int],
+    usable: Sequence[bool],
+    start: int,
+    steps: list[int],
+    position: int,
 ) -> list[int] | None:
     masks, step = problem.masks, steps[position]
     contested = masks.adds[step] & problem.contested

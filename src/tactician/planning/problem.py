@@ -25,7 +25,7 @@ def weight_of(cost: float) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class PlanningProblem:
     """The actions that can help a goal, the preferred ones first, and their masks over `facts`.
 
     `needs` has all the preconditions of an action; `masks.needs` lacks its `enablers`, which only have to hold at the
@@ -46,7 +46,7 @@ class Problem:
     may_gain: bool
 
     @staticmethod
-    def of(facts: dict[Fact, int], actions: tuple[Action, ...], conditions: Iterable[Fact]) -> Problem:
+    def of(facts: dict[Fact, int], actions: tuple[Action, ...], conditions: Iterable[Fact]) -> PlanningProblem:
         """Compile the actions that are relevant to the goal."""
         needs = [_mask(facts, action.pre.items()) for action in actions]
         adds = [_mask(facts, action.effects.items()) & ~need for action, need in zip(actions, needs, strict=True)]
@@ -55,7 +55,7 @@ class Problem:
         watched = [need & ~enabler for need, enabler in zip(needs, enablers, strict=True)]
         masks = Masks.of(_mask(facts, conditions), watched, adds, deletes)
         names = dict.fromkeys(name for name, _ in facts)
-        return Problem(
+        return PlanningProblem(
             facts,
             tuple((name, facts.get((name, True), 0), facts.get((name, False), 0)) for name in names),
             actions,

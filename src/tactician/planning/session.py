@@ -10,7 +10,7 @@ from tactician.planning.consultation import Inquiry
 from tactician.planning.errors import SearchLimitExceeded
 from tactician.planning.index import ActionIndex
 from tactician.planning.model import Action, Goal, Plan
-from tactician.planning.problem import Problem
+from tactician.planning.problem import PlanningProblem
 from tactician.planning.search import ExpansionLimitError
 from tactician.planning.solving import solve
 from tactician.planning.world import UNKNOWN, WorldState
@@ -71,7 +71,7 @@ class Session:
             yield from self.ask(name)
         return False
 
-    def unknown_facts(self, problem: Problem) -> int:
+    def unknown_facts(self, problem: PlanningProblem) -> int:
         """Both facts of every condition that can be asked for."""
         mask = 0
         if self._asks:
@@ -80,7 +80,7 @@ class Session:
                     mask |= bit
         return mask
 
-    def steps(self, goal: Goal, problem: Problem, start: int) -> list[int] | None:
+    def steps(self, goal: Goal, problem: PlanningProblem, start: int) -> list[int] | None:
         """The best steps from where these facts hold.
 
         Raises:

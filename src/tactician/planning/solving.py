@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from tactician.planning.forced import forced_plan
 from tactician.planning.masks import Masks
 from tactician.planning.preference import canonical_order, exchange
-from tactician.planning.problem import Problem
+from tactician.planning.problem import PlanningProblem
 from tactician.planning.reduction import undominated
 from tactician.planning.search import ExpansionLimitError, Search
 
 
-def solve(problem: Problem, weights: Sequence[int], start: int, max_expansions: int) -> list[int] | None:
+def solve(problem: PlanningProblem, weights: Sequence[int], start: int, max_expansions: int) -> list[int] | None:
     """The preferred one of the plans of least weight, or None if there is no plan.
 
     Raises:

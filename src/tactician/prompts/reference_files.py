@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from pydantic import ValidationError, validate_call
 
-from tactician.documents import Data, Document, Problems, list_mistakes, read_document
+from tactician.documents import Data, DataDocument, Problems, list_mistakes, read_document
 from tactician.errors import ConfigurationError, DocumentError
 from tactician.prompts.references import LlmReference, Reference
 from tactician.prompts.texts import file_in, text_in
@@ -53,7 +53,7 @@ def references_in(file: str | Path, kinds: Mapping[str, ReferenceKind] = _NO_KIN
     return tuple(made)
 
 
-def _load(path: Path) -> tuple[Document, list[Data]]:
+def _load(path: Path) -> tuple[DataDocument, list[Data]]:
     try:
         document = read_document(text_in(path, f"The references in {path}"), "yaml", file=path)
     except DocumentError as error:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from tactician.agents import Agent, AgentSettings
-from tactician.documents import DataPath, Document, Problems
+from tactician.documents import DataDocument, DataPath, Problems
 from tactician.llm import JsonSchema, LlmOptions
 from tactician.loop import TASK_OVER, Autonomous
 from tactician.names import NameProblem
@@ -20,7 +20,7 @@ T = TypeVar("T")
 _logger = logging.getLogger(__name__)
 
 
-def build(document: Document, names: AgentFileNames) -> Agent[object]:
+def build(document: DataDocument, names: AgentFileNames) -> Agent[object]:
     """Return the agent that a document describes.
 
     Raises:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
-from tactician.documents import DataPath, Document, DocumentModel, Problems, validate_document
+from tactician.documents import DataDocument, DataPath, DocumentModel, Problems, validate_document
 
 SUBJECT = "The agent is not described correctly"
 # Strict, because "15" where 15 is meant is a mistake that will cost somebody an afternoon elsewhere.
@@ -81,7 +81,7 @@ class AgentEntry(_Entry):
     retry_config: RetryEntry = RetryEntry()
 
 
-def read_entry(document: Document) -> AgentEntry:
+def read_entry(document: DataDocument) -> AgentEntry:
     """Return the agent that a document describes.
 
     Raises:

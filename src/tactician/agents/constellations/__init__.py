@@ -18,5 +18,4 @@ __all__ = [
     "Broadcast",
     "HierarchicalAgents",
     "Department",
-    "RouteChosen",
 ]
