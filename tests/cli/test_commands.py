@@ -91,6 +91,7 @@ def test_an_agent_with_tools_runs_too(tmp_path: Path) -> None:
 GROUPS = """
 from tactician import Ai, Platform, ToolGroup, UserInput, achieves_goal, action, planned_agent
 from tactician.testing import ScriptedModel, ToolCall
+from tactician.tools import ToolGroups
 
 def add(a: int, b: int) -> int:
     return a + b
@@ -101,7 +102,8 @@ class Adder:
     @action(tool_groups=["math"])
     async def add(self, user_input: UserInput, ai: Ai) -> str:
         model = ScriptedModel(ToolCall("add", a=3, b=4), "It is 7.")
-        return await Ai.over(model).with_tool_group(ai.context.tool_groups["math"]).generate_text("3 + 4?")
+        group = ai.context.services.find(ToolGroups)["math"]
+        return await Ai.over(model).with_tool_group(group).generate_text("3 + 4?")
 
 """
 
