@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from tactician.documents import (
+    DocumentLimits,
     DocumentModel,
     Problems,
     did_you_mean,
@@ -41,6 +42,11 @@ class Team(DocumentModel):
     tools: Annotated[tuple[Tool, ...], Field(min_length=2)] = ()
     loose: Loose | None = None
     notes: dict[str, str] = Field(default_factory=dict)
+
+
+class Nested(DocumentModel):
+    label: str
+    inner: tuple[Nested, ...] = ()
 
 
 def mistakes(text: str) -> list[str]:
@@ -152,6 +158,25 @@ class TestModels:
             validate_document(make_document(data), Team.model_validate, "The team is wrong")
         assert (len(caught.value.problems), caught.value.left_out) == (100, 49_901)
         assert "did you mean 'name'" in caught.value.problems[1].message
+
+    def test_very_many_mistakes_deep_inside(self) -> None:
+        data: dict[str, object] = {"label": "x", "inner": [{"label": number} for number in range(50_000)]}
+        for _ in range(100):
+            data = {"labl": "x", "label": "x", "inner": [data]}
+        limits = DocumentLimits(depth=300)
+        with pytest.raises(DocumentError) as caught:
+            validate_document(make_document(data, limits), Nested.model_validate, "It is wrong")
+        assert (len(caught.value.problems), caught.value.left_out) == (100, 50_000)
+
+    def test_very_long_names_are_cut(self) -> None:
+        data = {"leader": "me", "x" * 900_000: 1, "notes": {"y" * 900_000: 1}}
+        with pytest.raises(DocumentError) as caught:
+            validate_document(make_document(data), Team.model_validate, "The team is wrong")
+        assert len(caught.value.problems) == 2
+        assert len(str(caught.value)) < 1_000
+        problems = Problems()
+        problems.add("z" * 1_000_000, file="z" * 1_000_000)
+        assert len(str(problems.error("It is wrong"))) < 5_000
 
     def test_braces_in_names_are_only_braces(self) -> None:
         assert "there is no such field" in mistakes("leader: me\n'{x}{': 1\n")[0]

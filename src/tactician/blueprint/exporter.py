@@ -16,7 +16,7 @@ from tactician.blueprint.blueprint import Blueprint
 from tactician.blueprint.schema_base import Part
 from tactician.blueprint.type_names import name_of_type
 from tactician.blueprint.variables import escape_part
-from tactician.documents import DataPath, Problems, format_path
+from tactician.documents import DataPath, Problems, format_path, list_mistakes
 from tactician.errors import BlueprintError
 from tactician.names import path_of
 from tactician.runs import Runnable
@@ -115,8 +115,8 @@ class Exporter:
         try:
             return kind.model_validate(fields, by_name=True, by_alias=False)
         except ValidationError as error:
-            for one in error.errors(include_url=False, include_context=False, include_input=False):
-                self.problem(one["msg"], *(step if isinstance(step, int) else to_camel(step) for step in one["loc"]))
+            for path, message in list_mistakes(error).items():
+                self.problem(message, *(step if isinstance(step, int) else to_camel(step) for step in path))
             return None
 
     def nodes_of(self, runnables: Iterable[Runnable], step: str) -> tuple[Blueprint, ...]:

@@ -10,7 +10,7 @@ from typing import Final, Generic, TypeVar
 
 from pydantic import ValidationError
 
-from tactician.documents import Data
+from tactician.documents import Data, list_mistakes
 from tactician.documents import DataPath as Path
 from tactician.errors import MOST_PROBLEMS
 
@@ -126,7 +126,7 @@ def recover_parse(data: Data, error: ValidationError, validate: Callable[[Data],
     for _ in range(_ROUNDS):
         if error.error_count() > MOST_PROBLEMS:
             return None
-        if not mending.mend(one["loc"] for one in error.errors(include_url=False, include_context=False)):
+        if not mending.mend(list_mistakes(error)):
             return None
         try:
             return Recovered(validate(mending.now()), mending)

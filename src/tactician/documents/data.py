@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from tactician.errors import DocumentError, Problem
 
+_LONGEST_STEP = 200
 Data: TypeAlias = "dict[str, Data] | list[Data] | str | int | float | bool | None"
 """What JSON can express, whatever the format."""
 DataPath: TypeAlias = tuple[str | int, ...]
@@ -106,4 +107,5 @@ def _iterate(data: Data) -> Iterator[Data]:
 
 
 def _quote(step: str) -> str:
+    step = step if len(step) <= _LONGEST_STEP else f"{step[:_LONGEST_STEP]}…"
     return step if step and not set(step) & set(".[] ") else f'"{step}"'

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import ClassVar, Self, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import ClassVar, Final, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
@@ -15,6 +15,9 @@ from tactician.documents.suggestions import find_closest_spelling
 from tactician.errors import MOST_PROBLEMS, DocumentError
 
 T = TypeVar("T")
+_MOST_KEPT = 1_000
+"""How many mistakes inside of it an object tells the object around it, which looks at all of them again."""
+_LEFT_OUT: Final = "left_out"
 _UNKNOWN = "there is no such field"
 _NOT_AN_ARRAY = "Input should be a valid array"
 _NOT_AN_OBJECT = "Input should be a valid object"
@@ -51,8 +54,9 @@ class DocumentModel(BaseModel):
         try:
             made = handler({name: one for name, one in value.items() if one is not None})
         except ValidationError as error:
-            wrong += _explain_all(cls, error)
-            raise ValidationError.from_exception_data(cls.__name__, wrong) from None
+            if not wrong and error.error_count() <= _MOST_KEPT and value.keys() <= set(_names(cls)):
+                raise
+            raise ValidationError.from_exception_data(cls.__name__, [*wrong, *_explain_all(cls, error)]) from None
         if wrong:
             raise ValidationError.from_exception_data(cls.__name__, wrong)
         return made
@@ -60,8 +64,8 @@ class DocumentModel(BaseModel):
 
 def list_mistakes(error: ValidationError) -> dict[DataPath, str]:
     """Return what is wrong, by its path."""
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    return {one["loc"]: _say(one) for one in found}
+    found = _drop_consequences(error.errors(include_url=False, include_input=False))
+    return {one["loc"]: _say(one) for one in found if one["type"] != _LEFT_OUT}
 
 
 def validate_document(
@@ -89,21 +93,37 @@ def explain_validation(document: DataDocument, error: ValidationError) -> Proble
     """Return what is wrong with the data of a document."""
     problems = Problems(document)
     problems.add_all(list_mistakes(error).items())
+    problems.left_out += sum(map(_count_left_out, error.errors(include_url=False, include_input=False)))
     return problems
 
 
 def _explain_all(kind: type[DocumentModel], error: ValidationError) -> list[InitErrorDetails]:
-    """Return the mistakes in an object, without those that follow from others."""
-    found = error.errors(include_url=False, include_context=False)
-    # In a list, items with mistakes in them are not counted: so it need not be too short.
-    real = [one for one in found if one["type"] != "too_short" or not _is_around(one["loc"], found)]
-    return [_detail(one["loc"], _explain_one(kind, one, number), one["input"]) for number, one in enumerate(real)]
+    """Return the mistakes in an object, with the names that were meant; of very many, the first and how many more."""
+    found = _drop_consequences(error.errors(include_url=False))
+    kept, others = found[:_MOST_KEPT], found[_MOST_KEPT:]
+    details = [_explain_one(kind, one) for one in kept if one["type"] != _LEFT_OUT]
+    if count := sum(map(_count_left_out, found)) + sum(one["type"] != _LEFT_OUT for one in others):
+        more = PydanticCustomError(_LEFT_OUT, "and {count} more", {"count": count})
+        details.append(InitErrorDetails(type=more, loc=(), input=None))
+    return details
 
 
-def _explain_one(kind: type[DocumentModel], error: ErrorDetails, number: int) -> str:
-    if error["type"] == "extra_forbidden" and len(error["loc"]) == 1 and number < MOST_PROBLEMS:
-        return _unknown(find_closest_spelling(str(error["loc"][0]), _names(kind), kind.cutoff))
-    return _say(error)
+def _drop_consequences(found: list[ErrorDetails]) -> list[ErrorDetails]:
+    """Return the mistakes without lists that are too short because items with mistakes in them are not counted."""
+    short = {one["loc"] for one in found if one["type"] == "too_short"}
+    around = {path for one in found for path in _paths_around(one["loc"]) if path in short} if short else short
+    return [one for one in found if one["type"] != "too_short" or one["loc"] not in around]
+
+
+def _explain_one(kind: type[DocumentModel], error: ErrorDetails) -> InitErrorDetails:
+    path, message = error["loc"], _say(error)
+    if error["type"] == "extra_forbidden" and len(path) == 1:
+        message = _unknown(find_closest_spelling(str(path[0]), _names(kind), kind.cutoff))
+    return _detail(path, message, error["input"])
+
+
+def _count_left_out(error: ErrorDetails) -> int:
+    return int(error["ctx"]["count"]) if error["type"] == _LEFT_OUT else 0
 
 
 def _find_misspelled(kind: type[DocumentModel], value: Mapping[str, object]) -> list[InitErrorDetails]:
@@ -130,9 +150,9 @@ def _say(error: ErrorDetails) -> str:
 
 def _detail(path: DataPath, message: str, value: object) -> InitErrorDetails:
     # Braces in a message are no placeholders.
-    kind = PydanticCustomError("problem", "{message}", {"message": message})
-    return InitErrorDetails(type=kind, loc=path, input=value)
+    error = PydanticCustomError("problem", "{message}", {"message": message})
+    return InitErrorDetails(type=error, loc=path, input=value)
 
 
-def _is_around(path: DataPath, found: Sequence[ErrorDetails]) -> bool:
-    return any(len(one["loc"]) > len(path) and one["loc"][: len(path)] == path for one in found)
+def _paths_around(path: DataPath) -> Iterator[DataPath]:
+    return (path[:length] for length in range(len(path)))

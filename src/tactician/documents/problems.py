@@ -9,6 +9,9 @@ from tactician.documents.data import DataPath, format_path
 from tactician.documents.document import DataDocument
 from tactician.errors import MOST_PROBLEMS, DocumentError, Problem
 
+_LONGEST = 2_000
+"""Characters of a message, of a path and of a name of a file."""
+
 
 class Problems:
     """The mistakes in one or several documents, each kept once, and at most a hundred of them.
@@ -37,7 +40,8 @@ class Problems:
     ) -> None:
         """Add a mistake at a path of a document."""
         document = document or self._document
-        self._keep(Problem(format_path(path), message, file), path, document)
+        problem = Problem(_shorten(format_path(path)), _shorten(message), None if file is None else _shorten(file))
+        self._keep(problem, path, document)
 
     def add_all(self, found: Iterable[tuple[DataPath, str]], document: DataDocument | None = None) -> None:
         """Add mistakes at their paths."""
@@ -71,3 +75,7 @@ class Problems:
             self._found[key] = document
         else:
             self.left_out += 1
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
