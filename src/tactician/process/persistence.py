@@ -10,11 +10,10 @@ from dataclasses import replace
 from tactician.cancellation import run_to_completion
 from tactician.errors import LeaseLostError, RunConflictError, RunNotFoundError, StoredStateError, StoreError
 from tactician.process.handle import ProcessHandle
-from tactician.process.lease_heartbeat import LEASE_HEARTBEAT, HeldLease
 from tactician.process.snapshot import end_snapshot, read_snapshot
 from tactician.process.state import ProcessStatus
 from tactician.runs import RunRecord, RunStore
-from tactician.stores import DocumentStore, Lease
+from tactician.stores import LEASE_HEARTBEAT, DocumentStore, HeldLease, Lease
 
 DEFAULT_LEASE = 30.0
 _HEARTBEATS = 3

@@ -14,6 +14,7 @@ from tactician.stores.document import (
     translate_json_errors,
 )
 from tactician.stores.extras import require_extra
+from tactician.stores.lease_heartbeat import LEASE_HEARTBEAT, HeldLease
 from tactician.stores.memory import MemoryStore
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ __all__ = [
     "SupportsJson",
     "AT_ONCE",
     "Lease",
+    "HeldLease",
+    "LEASE_HEARTBEAT",
     "DocumentStore",
     "MemoryStore",
     "SqliteStore",
