@@ -303,7 +303,7 @@ def test_a_password_is_not_repeated(writer: Desk) -> None:
 MISTAKES = {
     "no store": (("ps", "--store", ""), "No store is named: add --store FILE_OR_URL"),
     "a store that is not there": (("ps", "--store", "nowhere.db"), "nowhere.db: there is no such store."),
-    "an unknown process": (("show", "x"), "There is no process with the id 'x' in the store"),
+    "an unknown process": (("show", "x"), "There is no run with the id 'x' in the store"),
     "no file for a drawing": (("show", "x", "--mermaid"), "--mermaid needs the file with the agent"),
     "no value": (("respond", "x", "agents_here.py"), "respond ID takes [REQUEST] VALUE FILE, and got: agents_here.py"),
     "a value beside a decision": (

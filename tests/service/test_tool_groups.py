@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tactician import Ai, Platform, ToolGroup
+from tactician.llm import default_models
 from tactician.platform import platform as module
 from tactician.runs import RunContext
 from tactician.service import AgentService
@@ -32,9 +33,11 @@ async def test_a_service_has_groups() -> None:
 @pytest.fixture
 def fresh() -> Iterator[None]:
     """A default platform that nobody has used, before and afterwards."""
-    module._default.cache_clear()
+    for cached in (module._default, default_models):
+        cached.cache_clear()
     yield
-    module._default.cache_clear()
+    for cached in (module._default, default_models):
+        cached.cache_clear()
 
 
 @pytest.mark.usefixtures("fresh")
