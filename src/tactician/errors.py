@@ -33,7 +33,7 @@ class Problem:
     Attributes:
         path: where it is in the data, such as `handoffs[0].target.model`; empty for all of it.
         message: what is wrong, and what to do.
-        file: the file, where it is known.
+        file: the file, or what else the mistake is in, such as the id of an instance; where it is known.
         line: the line in it, from 1, where it is known.
     """
 
@@ -50,7 +50,7 @@ class Problem:
 
 
 class DocumentError(ConfigurationError):
-    """JSON, YAML or TOML is wrong: a file, or a text in the environment.
+    """JSON, YAML or TOML is wrong: a file, a text in the environment, or arguments that say the same.
 
     Attributes:
         subject: what is wrong.

@@ -35,7 +35,7 @@ class Blueprint(BlueprintNode):
     """
 
     schema_: Annotated[str | None, Field(alias="$schema", exclude=True)] = None
-    _origin: Origin = PrivateAttr(default=NOWHERE)
+    _origin: Origin = PrivateAttr(default_factory=lambda: NOWHERE)  # a default is copied deeply
 
     @classmethod
     def from_data(cls, data: Mapping[str, object]) -> Blueprint:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from tactician.documents.data import DEFAULT_DOCUMENT_LIMITS, Data, DataPath, DocumentLimits
 from tactician.documents.files import read_text
@@ -45,13 +45,7 @@ class DataDocument:
     @cached_property
     def _places(self) -> Place:
         """The lines of all values, which are found when a mistake is to be shown."""
-        if self.format == "json":
-            return locate_json(self.text)
-        if self.format == "toml":
-            return locate_toml(self.text)
-        from tactician.documents.yaml_text import locate_yaml
-
-        return locate_yaml(self.text)
+        return _find_codec(self.format).locate(self.text)
 
 
 def read_document(
@@ -62,7 +56,7 @@ def read_document(
     Raises:
         DocumentError: when the text is not of the format, has a name twice in an object, or exceeds the limits.
     """
-    return DataDocument(_parse(text, format, limits), text, format, file)
+    return DataDocument(_find_codec(format).parse(text, limits), text, format, file)
 
 
 def load_document(
@@ -103,11 +97,18 @@ def write_yaml(data: Data) -> str:
     return dump_yaml(data)
 
 
-def _parse(text: str, format: Format, limits: DocumentLimits) -> Data:
-    if format == "json":
-        return parse_json(text, limits)
-    if format == "toml":
-        return parse_toml(text, limits)
-    from tactician.documents.yaml_text import parse_yaml
+class _Codec(NamedTuple):
+    """The two readers of a format."""
 
-    return parse_yaml(text, limits)
+    parse: Callable[[str, DocumentLimits], Data]
+    locate: Callable[[str], Place]
+
+
+def _find_codec(format: Format) -> _Codec:
+    if format == "json":
+        return _Codec(parse_json, locate_json)
+    if format == "toml":
+        return _Codec(parse_toml, locate_toml)
+    from tactician.documents.yaml_text import locate_yaml, parse_yaml
+
+    return _Codec(parse_yaml, locate_yaml)
