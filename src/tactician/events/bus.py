@@ -108,11 +108,9 @@ class EventEmitter:
             **fields: the fields of the event, without those that the run gives.
         """
         if self.bus.is_observed:
-            given = {**self._common(), **fields}
-            self.bus.emit(kind(*args, **given))  # type: ignore[arg-type]  # P cannot say that events have these fields
-
-    def _common(self) -> dict[str, object]:
-        return {"run_id": self.run_id, "parent_id": self.parent_id, "path": self.path, "time": self.clock.time()}
+            build: Callable[..., Event] = kind  # P cannot say that events have these fields
+            own = {"run_id": self.run_id, "parent_id": self.parent_id, "path": self.path}
+            self.bus.emit(build(*args, **own, time=self.clock.time(), **fields))
 
     def to(self, bus: EventBus) -> EventEmitter:
         """Return an emitter for the same run whose events reach the listeners of another bus too."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from os import urandom
+from random import getrandbits
 from time import time
 from typing import ClassVar, TypeVar
 
@@ -15,7 +15,7 @@ E = TypeVar("E", bound="Event")
 
 def new_id() -> str:
     """Return a fresh random id of 16 hexadecimal digits."""
-    return urandom(8).hex()
+    return f"{getrandbits(64):016x}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -176,8 +176,11 @@ class RunContext:
             *args: none: fields of events have names.
             **fields: the fields of the event, without those that the context gives.
         """
-        if self.services.bus.is_observed:
-            self.emitter.emit(kind, *args, **fields)
+        services = self.services
+        if (bus := services.bus).is_observed:
+            build: Callable[..., Event] = kind  # P cannot say that events have these fields
+            own = {"run_id": self.run_id, "parent_id": self.parent_id, "path": self.path}
+            bus.emit(build(*args, **own, time=services.clock.time(), **fields))
 
     def child(self, name: str, budget: Budget | None = None) -> RunContext:
         """Return the context of a run inside this one, with a budget of its own if there is one."""
