@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
@@ -28,6 +29,16 @@ async def done(server: str, statement: str) -> None:
     async with engine.connect() as connection:
         await connection.execute(text(statement))
     await engine.dispose()
+
+
+async def connections(server: str) -> int:
+    """How many there are besides the one that asks."""
+    engine = create_async_engine(f"postgresql+asyncpg://{server}/postgres")
+    clients = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+    async with engine.connect() as connection:
+        found = await connection.scalar(text(clients))
+    await engine.dispose()
+    return int(found)
 
 
 @pytest.fixture
@@ -68,6 +79,18 @@ class TestPostgres(SharedStoreConformance):
             assert await store.claim("docs", "x", HOUR) is None, "who wants any document does not wait"
         assert await claiming is not None
         await engine.dispose()
+
+    async def test_a_store_that_is_forgotten_leaves_no_connection(self, server: str, url: str) -> None:
+        def use_and_forget() -> None:
+            asyncio.run(PostgresStore(url).list_ids("docs"))
+
+        await asyncio.to_thread(use_and_forget)
+        for _ in range(3):
+            await PostgresStore(url).list_ids("docs")
+        async with asyncio.timeout(20):
+            while await connections(server):
+                gc.collect()
+                await asyncio.sleep(0.05)
 
     async def test_a_database_that_is_not_there_is_named(self, server: str) -> None:
         with pytest.raises(StoreError, match='database "nothing" does not exist'):

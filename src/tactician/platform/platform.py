@@ -294,15 +294,17 @@ class Platform:
         """
         return await self._runner.kill(process_id, reason)
 
-    async def go_on(self, record: RunRecord, lease: Lease, *, seconds: float = DEFAULT_LEASE) -> AgentProcess:
-        """Goes on with a process that a worker has claimed.
+    async def continue_claimed(
+        self, record: RunRecord, lease: Lease, *, seconds: float = DEFAULT_LEASE
+    ) -> AgentProcess:
+        """Continue a process that a worker has claimed, as far as it can go.
 
         Raises:
             AgentNotFoundError: when its agent, or what it is made of, is not registered here.
             StoredStateError: when what is kept cannot be read.
             LeaseLostError: when another worker has taken it over.
         """
-        return await self._runner.go_on(record, lease, seconds)
+        return await self._runner.continue_claimed(record, lease, seconds)
 
     async def waiting(self, limit: int = 1000) -> list[RunRecord]:
         """The agent runs and processes in the store that wait for somebody, oldest first; at most so many."""

@@ -114,8 +114,8 @@ class Runner:
             await process.run()
         return process
 
-    async def go_on(self, record: RunRecord, lease: Lease, seconds: float) -> AgentProcess:
-        """A process that was claimed, run as far as it can go."""
+    async def continue_claimed(self, record: RunRecord, lease: Lease, seconds: float) -> AgentProcess:
+        """Continue a claimed process as far as it can go."""
         return await self._run(*await self._claimed(record, lease, seconds))
 
     async def kill(self, process_id: str, reason: str) -> ProcessStatus:

@@ -1,4 +1,4 @@
-"""A worker takes processes out of a store and goes on with them. Several share a store."""
+"""Worker that continues the processes of a store. Several workers share a store."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from tactician.stores import Lease
 
 _logger = logging.getLogger(__name__)
 _POLLS: Final = 10
-"""For how many polls a worker passes over what it could not go on with."""
+"""Number of polls for which a worker leaves a process to others that it could not continue."""
 
 
 class Worker:
-    """Goes on with whatever process of the platform's agents can go on and is nobody's.
+    """Worker that claims processes of a platform's agents and runs them as far as they can go.
 
-    That is: a process that was enqueued, one whose worker has died, or one that waits for somebody whose deadline has
-    passed. It may be one of an agent that `Autonomy` or `SupervisorInvocation` has made of what is registered.
+    A worker claims a process that was enqueued, whose worker has died, or that waits for a person and whose deadline
+    has passed. The agent of the process is registered, or was composed by `Autonomy` or `SupervisorInvocation` of what
+    is registered.
 
-    What it cannot go on with, because a tool group is missing, say, it leaves to others: it passes that over for some
-    polls.
+    A process that the worker cannot continue, because a tool group is missing, say, is left to others for some polls.
 
     Args:
-        platform: whose agents and store it works with.
-        name: who it is, in the store; a random one by default.
-        lease: seconds for which a process is its own; renewed while it runs.
-        poll: seconds between two looks into the store when there is nothing to do.
-        max_parallel: how many processes it runs at once.
+        platform: platform with the agents and the store.
+        name: name of the worker as the owner of leases; a random one by default.
+        lease: duration of a lease in seconds; it is renewed while the process runs.
+        poll: seconds between two claims when there is nothing to do.
+        max_parallel: number of processes that run at once.
     """
 
     def __init__(
@@ -52,18 +52,18 @@ class Worker:
         self._lease = lease
         self._poll = poll
         self._max_parallel = max_parallel
-        self._passed_over: dict[str, float] = {}
+        self._excluded: dict[str, float] = {}
 
     async def run_once(self) -> bool:
-        """Takes one process and runs it as far as it can go; whether there was one."""
+        """Claim one process and run it as far as it can go. Return whether there was one."""
         claimed = await self._claim()
         if claimed is None:
             return False
-        await self._go_on(*claimed)
+        await self._continue(*claimed)
         return True
 
     async def run(self, stop: asyncio.Event | None = None) -> None:
-        """Works until it is cancelled, or told to stop: then what runs is finished first."""
+        """Claim and run processes until `stop` is set. Then finish those that run."""
         stop = stop or asyncio.Event()
         async with asyncio.TaskGroup() as group:
             places = asyncio.Semaphore(self._max_parallel)
@@ -76,34 +76,34 @@ class Worker:
                         async with asyncio.timeout(self._poll):
                             await stop.wait()
                     continue
-                task = group.create_task(self._go_on(*claimed))
+                task = group.create_task(self._continue(*claimed))
                 task.add_done_callback(lambda _: places.release())
 
     async def _claim(self) -> tuple[RunRecord, Lease] | None:
         if not (names := self._platform.process_names):  # without a name, a store gives any process
             return None
         now = monotonic()
-        self._passed_over = {run_id: until for run_id, until in self._passed_over.items() if until > now}
+        self._excluded = {run_id: until for run_id, until in self._excluded.items() if until > now}
         try:
             return await RunStore(self._platform.store).claim(
-                self.name, self._lease, names=names, excluded_ids=list(self._passed_over)
+                self.name, self._lease, names=names, excluded_ids=list(self._excluded)
             )
         except StoreError as error:
             _logger.warning("%s: %s", self.name, error)
             return None
 
-    async def _go_on(self, record: RunRecord, lease: Lease) -> None:
-        """Goes on with what was claimed, if that is possible. No process is the end of those beside it."""
-        if record.kind != "process":  # a run of an agent goes on where somebody answers it
+    async def _continue(self, record: RunRecord, lease: Lease) -> None:
+        """Continue a claimed process if possible. Nothing that a process raises ends those beside it."""
+        if record.kind != "process":  # the run of an agent is resumed where somebody answers it
             return
         try:
-            process = await self._platform.go_on(record, lease, seconds=self._lease)
+            process = await self._platform.continue_claimed(record, lease, seconds=self._lease)
         except LeaseLostError as error:
             _logger.warning("%s: %s", self.name, error)
         except (CancelledError, KeyboardInterrupt, GeneratorExit):
             raise
         except BaseException as error:
-            self._passed_over[record.run_id] = monotonic() + _POLLS * self._poll
+            self._excluded[record.run_id] = monotonic() + _POLLS * self._poll
             says_all = isinstance(error, TacticianError) and not _logger.isEnabledFor(logging.DEBUG)
             what = "%s: the process %s cannot go on here: %s"
             _logger.warning(what, self.name, record.run_id, error, exc_info=not says_all)
