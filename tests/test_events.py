@@ -1,6 +1,7 @@
 """Every event leaves the process as JSON and comes back; listeners harm nobody."""
 
 import json
+import random
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
@@ -25,6 +26,7 @@ from tactician.events import (
     event_from_json,
     event_to_json,
     find_event_type,
+    new_id,
     read_event_log,
 )
 from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, Text, Usage, UsageTally, UserMessage
@@ -212,6 +214,13 @@ def test_types_are_found_by_name_and_names_are_unique() -> None:
         @dataclass(frozen=True, slots=True, kw_only=True)
         class TextReceived_(Event):  # noqa: N801
             type = "TextReceived"
+
+
+def test_ids_differ_in_programs_that_seed_random() -> None:
+    random.seed(7)
+    first = new_id()
+    random.seed(7)
+    assert new_id() != first
 
 
 class TestBus:

@@ -110,6 +110,15 @@ class TestStore:
         with pytest.raises(RunNotFoundError, match="There is no run with the id 'r2'"):
             await reader.tree("r2")
 
+    async def test_runs_that_name_each_other_as_parents_end(self) -> None:
+        store = MemoryStore()
+        for run_id, parent_id in (("a", "b"), ("b", "a"), ("c", "c")):
+            await RunStore(store).save(RunRecord(run_id, "Odd", "completed", "", parent_id=parent_id))
+        reader = RunReader(store)
+
+        assert [run.id for run in (await reader.tree("a")).walk()] == ["a", "b"]
+        assert [run.id for run in (await reader.tree("c")).walk()] == ["c"]
+
 
 async def test_processes_of_a_platform_without_a_store_are_seen_too() -> None:
     platform = Platform(ScriptedModel("Once")).register(Drafter())

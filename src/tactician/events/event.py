@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from random import getrandbits
+from os import urandom
 from time import time
 from typing import ClassVar, TypeVar
 
@@ -14,8 +14,8 @@ E = TypeVar("E", bound="Event")
 
 
 def new_id() -> str:
-    """Return a fresh random id of 16 hexadecimal digits."""
-    return f"{getrandbits(64):016x}"
+    """Return a fresh random id of 16 hexadecimal digits, also in programs that seed `random`."""
+    return urandom(8).hex()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -149,13 +149,15 @@ class RunReader:
             RunNotFoundError: when the store has none with the id.
             StoredStateError: when what is stored cannot be read.
         """
-        return await self._with_children(await self.get(run_id))
+        return await self._with_children(await self.get(run_id), frozenset())
 
-    async def _with_children(self, run: RunView) -> RunTree:
-        inside = [view_record(record) for record in await self._store.find(parent_id=run.id)]
+    async def _with_children(self, run: RunView, around: frozenset[str]) -> RunTree:
+        around |= {run.id}  # a record that names one of those around it as inside it is left out
+        records = await self._store.find(parent_id=run.id)
+        inside = [view_record(record) for record in records if record.run_id not in around]
         known = {one.id for one in inside}
         ended = [child for action in run.history for child in action.children if child.id not in known]
-        children = [_tree_of(one, run.id) for one in ended] + [await self._with_children(one) for one in inside]
+        children = [_tree_of(one, run.id) for one in ended] + [await self._with_children(one, around) for one in inside]
         return RunTree(run, tuple(children))
 
 
