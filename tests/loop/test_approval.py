@@ -11,7 +11,7 @@ from tactician.errors import ModelServerError, RunConflictError, RunNotFoundErro
 from tactician.events import Event
 from tactician.llm import ToolResult
 from tactician.loop import ToolCalled
-from tactician.runs import RunPaused, RunRecord, RunStatus, RunStore
+from tactician.runs import RunRecord, RunStatus, RunStore, RunSuspended
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
 
@@ -294,7 +294,7 @@ async def test_listeners_hear_of_the_pause_and_of_the_call_once() -> None:
     waiting = await agent.run("pay", context=over(model, store, events))
     await agent.resume(waiting.run_id, {waiting.pending[0].id: True}, context=over(model, store, events))
 
-    (paused,) = [event for event in events if isinstance(event, RunPaused)]
+    (paused,) = [event for event in events if isinstance(event, RunSuspended)]
     assert paused.pending == waiting.pending
     assert {event.run_id for event in events} == {waiting.run_id}
     assert len([event for event in events if isinstance(event, ToolCalled)]) == 1

@@ -22,7 +22,7 @@ from tactician.errors import ConfigurationError, TransientError
 from tactician.events import Event
 from tactician.llm import AssistantMessage, Text
 from tactician.process import ActionCompleted, ActionRetryPolicy, ActionStarted, MessageSent
-from tactician.runs import RunPaused
+from tactician.runs import RunSuspended
 from tactician.stores import MemoryStore
 from tactician.testing import FakeContext, ScriptedModel
 from tests.agents.running import started
@@ -208,11 +208,11 @@ class TestSend:
         events: list[Event] = []
         process = await started(Teller(), "frogs", on_event=events.append)
         await process.respond(process.pending[0].id, "Hop")
-        kinds = (ActionStarted, MessageSent, RunPaused, ActionCompleted)
+        kinds = (ActionStarted, MessageSent, RunSuspended, ActionCompleted)
         assert [type(event) for event in events if isinstance(event, kinds)] == [
             ActionStarted,
             MessageSent,
-            RunPaused,
+            RunSuspended,
             MessageSent,
             ActionCompleted,
         ], "the first message is not sent again when the action is run again"

@@ -27,7 +27,7 @@ from tactician import (
 from tactician.errors import ConfigurationError, ResponseError
 from tactician.events import Event
 from tactician.process import AgentProcess, OperationContext, ask_human, confirm
-from tactician.runs import RunPaused
+from tactician.runs import RunSuspended
 from tactician.testing import FakeClock, ScriptedModel, ToolCall
 
 
@@ -124,7 +124,7 @@ class TestForms:
         events: list[Event] = []
         process = await Platform(models=ScriptedModel(), on_event=events.append).start(Writer(), "x")
 
-        (paused,) = [event for event in events if isinstance(event, RunPaused)]
+        (paused,) = [event for event in events if isinstance(event, RunSuspended)]
         assert paused.pending == process.pending
 
     async def test_simple_types_are_forms_with_one_field(self) -> None:

@@ -14,7 +14,7 @@ from tactician.agents.toolboxes import Changed, ToolboxSource, describe_workers,
 from tactician.conversation import ContextStrategy, Conversation
 from tactician.llm import NO_OPTIONS, LanguageModel, LlmOptions
 from tactician.loop import Handoff, OutputType, TurnLoop, output_type
-from tactician.runs import Budget, Input, Response, RunContext, Runnable, RunResult, begin, go_on, messages_of
+from tactician.runs import Budget, Input, Response, RunContext, Runnable, RunResult, messages_of, resume_run, start_run
 from tactician.tools import Tool, Toolbox, ToolLike, snake_case
 
 T_co = TypeVar("T_co", covariant=True, default=str)
@@ -172,7 +172,7 @@ class Agent(BaseRunnable[T_co]):
         async def work(given: Input, child: RunContext) -> RunResult[T_co]:
             return await self._run(given, child, conversation)
 
-        return await begin(self.name, input, self._traced(context), budget, work)
+        return await start_run(self.name, input, self._traced(context), budget, work)
 
     async def resume(
         self,
@@ -200,7 +200,7 @@ class Agent(BaseRunnable[T_co]):
         async def work(given: Input, child: RunContext) -> RunResult[T_co]:
             return await self._run(given, child, conversation)
 
-        return await go_on(self.name, run_id, responses, self._traced(context), work)
+        return await resume_run(self.name, run_id, responses, self._traced(context), work)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
         return await self._run(input, context, None)

@@ -26,10 +26,10 @@ from tactician.runs import (
     Runnable,
     RunResult,
     RunStatus,
-    begin,
-    go_on,
     pending_of,
+    resume_run,
     run_blocking,
+    start_run,
     stream_events,
 )
 from tactician.tools import RunnableTool, Tool, as_text
@@ -73,7 +73,7 @@ class BaseRunnable(ABC, Generic[T_co]):
             RunError: when it fails; the error holds what was done so far.
             ModelError: when a model cannot be called.
         """
-        return await begin(self.name, input, self._traced(context), budget, self._work)
+        return await start_run(self.name, input, self._traced(context), budget, self._work)
 
     async def resume(
         self, run_id: str, responses: Mapping[str, Response], *, context: RunContext | None = None
@@ -91,7 +91,7 @@ class BaseRunnable(ABC, Generic[T_co]):
             RunConflictError: when somebody else has taken it up.
             RunError: when it fails. It still waits then, with what it has done since.
         """
-        return await go_on(self.name, run_id, responses, self._traced(context), self._work)
+        return await resume_run(self.name, run_id, responses, self._traced(context), self._work)
 
     async def pending(self, run_id: str, *, context: RunContext | None = None) -> tuple[PendingRequest, ...]:
         """Return the requests that a run of this Runnable waits for.

@@ -46,13 +46,13 @@ class FunctionRunnable(BaseRunnable[T_co]):
         return FunctionRunnable(function, name or own_name, label, resolved_hints(function, namespace))
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
-        frame = context.frame
-        assert frame is not None
-        if isinstance(saved := frame.saved, dict) and "output" in saved:
+        checkpoint = context.checkpoint
+        assert checkpoint is not None
+        if isinstance(saved := checkpoint.saved, dict) and "output" in saved:
             output = cast("T_co", _as(self._hints.get("return"), saved["output"]))
         else:
             output = await self.__wrapped__(*self._arguments(input, context))
-        frame.progress = _Returned(output)
+        checkpoint.progress = _Returned(output)
         return RunResult(output, tally=context.tally, run_id=context.run_id)
 
     def _arguments(self, input: Input, context: RunContext) -> tuple[object, ...]:

@@ -50,10 +50,10 @@ class Attempts:
     """
 
     def __init__(self, context: RunContext) -> None:
-        assert context.frame is not None
+        assert context.checkpoint is not None
         self.last_error: Exception | None = None
         self._context = context
-        self._frame = context.frame
+        self._frame = context.checkpoint
         known = self._frame.saved if isinstance(self._frame.saved, dict) else {}
         self._reasons = {key: str(reason) for key, reason in known.items()}
         self._frame.progress = self

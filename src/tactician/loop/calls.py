@@ -16,7 +16,15 @@ from tactician.loop.events import ToolCalled, ToolReturned
 from tactician.loop.handoff import Handoff
 from tactician.loop.policy import TurnPolicy
 from tactician.loop.state import TurnState
-from tactician.runs import Approval, Paused, PendingKind, PendingRequest, RunContext, pause_in, settle
+from tactician.runs import (
+    Approval,
+    PendingKind,
+    PendingRequest,
+    RunContext,
+    Suspended,
+    find_suspension,
+    gather_or_suspend,
+)
 from tactician.tools import NO_TRAITS, Tool, Toolbox, as_text, repaired_arguments
 
 _CHARACTERS_PER_TOKEN = 4
@@ -44,7 +52,7 @@ class ToolRunner:
         """The results of all calls, in their order, which are in the conversation then.
 
         Raises:
-            Paused: when a call waits for an approval, or for the caller, once all others have been run.
+            Suspended: when a call waits for an approval, or for the caller, once all others have been run.
             Refused: when a guardrail stops the run.
         """
         answers = self._state.answers
@@ -69,16 +77,16 @@ class ToolRunner:
 
     async def _run(self, calls: Sequence[ToolCall], tools: Toolbox) -> None:
         if len(calls) > 1 and self._policy.parallel_tools:
-            await settle(*(self._answer(call, tools) for call in calls))
+            await gather_or_suspend(*(self._answer(call, tools) for call in calls))
             return
         pending: list[PendingRequest] = []
         for call in calls:
             try:
                 await self._answer(call, tools)
-            except Paused as paused:
+            except Suspended as paused:
                 pending.extend(paused.pending)
         if pending:
-            raise Paused(*pending)
+            raise Suspended(*pending)
 
     async def _answer(self, call: ToolCall, tools: Toolbox) -> None:
         found = tools.find(call.name)
@@ -93,19 +101,19 @@ class ToolRunner:
         """The call as it is to be run, or its result when somebody else has run it or forbids it.
 
         Raises:
-            Paused: when nobody has decided yet.
+            Suspended: when nobody has decided yet.
         """
         traits = NO_TRAITS if found is None else found.traits
         asks = not traits.client_side and traits.needs_approval and traits.approval_is_needed(_mapping(call))
         if found is None or not (traits.client_side or asks):
             return call
-        frame = self._context.frame
-        request_id = call.id if frame is None else f"{frame.path}/{call.id}"
+        checkpoint = self._context.checkpoint
+        request_id = call.id if checkpoint is None else f"{checkpoint.path}/{call.id}"
         if request_id not in self._context.responses:
             shown = f"{call.name}({call.arguments})"
             kind: PendingKind = "approval" if asks else "tool"
             prompt = f"May {shown} be called?" if asks else f"Call {shown}, and say what it gives."
-            raise Paused(PendingRequest(request_id, kind, prompt, call, self._context.path, found.spec.parameters))
+            raise Suspended(PendingRequest(request_id, kind, prompt, call, self._context.path, found.spec.parameters))
         response = self._context.responses[request_id]
         if asks and isinstance(response, bool | dict):
             response = _approval(response)
@@ -179,11 +187,11 @@ class ToolRunner:
         try:
             result = await tools.answer(call, context.at(call.id))
         except BaseExceptionGroup as group:  # of a tool with tasks of its own
-            if (paused := pause_in(group)) is None:
+            if (paused := find_suspension(group)) is None:
                 raise
             raise paused from group
-        if context.frame is not None:
-            context.frame.forget(call.id)
+        if context.checkpoint is not None:
+            context.checkpoint.forget(call.id)
         return result
 
     def _trimmed(self, result: ToolResult) -> ToolResult:

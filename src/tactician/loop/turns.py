@@ -30,7 +30,7 @@ from tactician.loop.handoff import Handoff, hand_over
 from tactician.loop.output import InvalidOutput, OutputType
 from tactician.loop.policy import DEFAULT_POLICY, TurnPolicy
 from tactician.loop.state import TurnState
-from tactician.runs import BudgetError, Paused, RunContext, RunResult, TurnLimitError
+from tactician.runs import BudgetError, RunContext, RunResult, Suspended, TurnLimitError
 from tactician.tools import Tool, Toolbox, as_text
 
 T = TypeVar("T")
@@ -94,7 +94,7 @@ class TurnLoop(Generic[T]):
             BudgetError: when the budget is used up.
             HandoffError: when the one who took over did not give what was promised.
             ModelError: when the model cannot be called.
-            Paused: when it has to wait for an approval or for the caller.
+            Suspended: when it has to wait for an approval or for the caller.
         """
         self._begin(messages, conversation)
         try:
@@ -105,7 +105,7 @@ class TurnLoop(Generic[T]):
                 conversation.rewind(self._state.begin - len(messages))
             self._complete(conversation)
             raise objection.error(self._name, self._state.failed(self._context)) from objection.result.cause
-        except Paused:
+        except Suspended:
             raise
         except BaseException:
             self._complete(conversation)
@@ -115,14 +115,14 @@ class TurnLoop(Generic[T]):
         return result
 
     def _begin(self, messages: Sequence[Message], conversation: Conversation | None) -> None:
-        frame = self._context.frame
-        if frame is not None and frame.saved is not None:
-            self._state = TurnState.restored(frame.saved, conversation)
+        checkpoint = self._context.checkpoint
+        if checkpoint is not None and checkpoint.saved is not None:
+            self._state = TurnState.restored(checkpoint.saved, conversation)
         else:
             self._state = TurnState(Conversation() if conversation is None else conversation)
             self._state.begin_with(messages)
-        if frame is not None:
-            frame.progress = self._state
+        if checkpoint is not None:
+            checkpoint.progress = self._state
         self._runner = ToolRunner(self._context, self._policy, self._state)
         self._acceptance = Acceptance(self._name, self._output, self._context, self._policy, self._state)
 

@@ -9,7 +9,7 @@ from tactician.llm import UsageTally
 from tactician.loop import TurnCompleted
 from tactician.platform.read_model import RunTree, RunView
 from tactician.process import ActionCompleted, ActionRun, ProcessEnded, ProcessStarted
-from tactician.runs import PendingRequest, RunCompleted, RunPaused
+from tactician.runs import PendingRequest, RunCompleted, RunSuspended
 
 
 def replay_events(events: Iterable[Event]) -> list[RunTree]:
@@ -53,7 +53,7 @@ class _Run:
                 began = event.time - event.seconds
                 run = ActionRun(event.action, began, event.seconds, event.tally, event.outputs, event.error)
                 self.history.append(run)
-            case RunPaused():
+            case RunSuspended():
                 self.status, self.pending = "waiting", event.pending
             case RunCompleted():
                 self.status, self.pending = event.result.status.value, event.result.pending

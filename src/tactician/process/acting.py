@@ -26,7 +26,7 @@ from tactician.process.options import ProcessOptions
 from tactician.process.performing import Outcome, create_operation, iterate_errors, perform
 from tactician.process.spec import ActionSpec, PlannedAgentSpec
 from tactician.process.state import ActionRun, ProcessState, ProcessStatus
-from tactician.runs import BudgetError, BudgetMeter, OutputError, Paused, RunContext, RunPaused
+from tactician.runs import BudgetError, BudgetMeter, OutputError, RunContext, RunSuspended, Suspended
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ class Actor:
         if state.waiting and state.status is ProcessStatus.RUNNING:
             state.end(ProcessStatus.WAITING if state.pending else ProcessStatus.PAUSED)
             if state.pending:
-                execution.context.emit(RunPaused, pending=state.pending)
+                execution.context.emit(RunSuspended, pending=state.pending)
 
     async def act_inside(self, action: ActionSpec, context: RunContext) -> tuple[ActionRun, object]:
         """Run an action as a part of the one that runs; return how it ended, and its output.
@@ -88,7 +88,7 @@ class Actor:
             context: context inside that of the action that runs.
 
         Raises:
-            Paused: when the action has to wait.
+            Suspended: when the action has to wait.
         """
         execution = self._execution
         execution.context.emit(ActionStarted, action=action.name, description=action.description)
@@ -96,7 +96,7 @@ class Actor:
         with execution.meter.acting(1):
             outcome = await perform(operation, action, action.retry or execution.options.retry)
         if outcome.waiting is not None:
-            raise Paused(*outcome.waiting.pending)
+            raise Suspended(*outcome.waiting.pending)
         error = outcome.replan or outcome.error
         outputs, error = self._try_record_output(outcome) if error is None else ((), error)
         run = outcome.to_run(outputs, error)

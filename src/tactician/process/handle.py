@@ -167,7 +167,7 @@ class ProcessHandle(ABC):
 
         Raises:
             BudgetError: when the process has used up its budget.
-            Paused: when the action has to wait.
+            Suspended: when the action has to wait.
         """
 
     @abstractmethod

@@ -21,7 +21,7 @@ from tactician.process.handle import ProcessHandle
 from tactician.process.options import ProcessOptions
 from tactician.process.people import allow_questions
 from tactician.process.state import ChildRun
-from tactician.runs import BudgetMeter, OutputError, Pace, RunContext, Runnable, RunResult, RunStatus, settle
+from tactician.runs import BudgetMeter, OutputError, Pace, RunContext, Runnable, RunResult, RunStatus, gather_or_suspend
 from tactician.tools import as_text
 
 T = TypeVar("T")
@@ -178,7 +178,7 @@ async def _map_items(
             with allow_questions(inside):
                 return await function(item)
 
-    return await settle(*(work(number, item) for number, item in enumerate(items, start=1)))
+    return await gather_or_suspend(*(work(number, item) for number, item in enumerate(items, start=1)))
 
 
 async def _run_agent(agent: object, wanted: type[T], inputs: Sequence[object], context: RunContext) -> T:
@@ -217,10 +217,10 @@ def _aim(agent: object, wanted: object) -> Runnable:
 
 def _send(run: RunContext, message: str | AssistantMessage) -> None:
     """Send a message to those who listen, unless it was sent before the run had to wait."""
-    frame = None if run.frame is None else run.frame.child("sent")
-    is_new = frame is None or (frame.saved is None and frame.progress is None)
-    if frame is not None:
-        frame.progress = _Sent()
+    checkpoint = None if run.checkpoint is None else run.checkpoint.child("sent")
+    is_new = checkpoint is None or (checkpoint.saved is None and checkpoint.progress is None)
+    if checkpoint is not None:
+        checkpoint.progress = _Sent()
     if is_new:
         run.emit(MessageSent, message=AssistantMessage((Text(message),)) if isinstance(message, str) else message)
 
@@ -237,11 +237,11 @@ def create_process_context(context: RunContext, options: ProcessOptions, meter: 
     """Return the context of a process, with the budget, the listeners and the pace of its options."""
     log = None if options.verbosity is None else create_log_sink(options.verbosity)
     pace = Pace(options.tool_delay, context.clock) if options.tool_delay else context.pace
-    # Actions are planned anew, not run again in the same order: no frame of theirs would be found again.
+    # Actions are planned anew, not run again in the same order: no checkpoint of theirs would be found again.
     return replace(
         context,
         meter=meter,
-        frame=None,
+        checkpoint=None,
         services=context.services.with_bus(context.bus.child(options.on_event, log)),
         pace=pace,
         parent_id=context.process_id,

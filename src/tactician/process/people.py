@@ -18,7 +18,7 @@ from pydantic_core import PydanticSerializationError, to_json, to_jsonable_pytho
 from tactician.errors import ConfigurationError, Rejected
 from tactician.llm import JsonSchema
 from tactician.loop import InvalidOutput, OutputType, output_type
-from tactician.runs import Approval, Frame, Paused, PendingKind, PendingRequest, RunContext, reject
+from tactician.runs import Approval, Checkpoint, PendingKind, PendingRequest, RunContext, Suspended, reject
 
 T = TypeVar("T")
 HINTS: Final = "x-form"
@@ -156,7 +156,7 @@ class _Asking:
     """Run that may ask people.
 
     Attributes:
-        run: the run, whose frame has the answers.
+        run: the run, whose checkpoint has the answers.
         task: task of the run itself; it may begin others.
         open: questions that are not answered yet.
     """
@@ -165,11 +165,11 @@ class _Asking:
     task: asyncio.Task[object] | None
     open: list[PendingRequest] = field(default_factory=list)
 
-    def frame(self, kind: PendingKind, prompt: str) -> Frame:
-        """Return the frame of a question: the next one, or, of several tasks, that of the same question."""
-        assert self.run.frame is not None
+    def checkpoint(self, kind: PendingKind, prompt: str) -> Checkpoint:
+        """Return the checkpoint of a question: the next one, or, of several tasks, that of the same question."""
+        assert self.run.checkpoint is not None
         is_next = asyncio.current_task() is self.task
-        return self.run.frame.child("asked" if is_next else f"asked-{crc32(f'{kind} {prompt}'.encode()):08x}")
+        return self.run.checkpoint.child("asked" if is_next else f"asked-{crc32(f'{kind} {prompt}'.encode()):08x}")
 
 
 _current: ContextVar[_Asking] = ContextVar("the run that may ask people")
@@ -229,7 +229,7 @@ async def _ask(
     default: object,
 ) -> T:
     asking = _current.get(None)
-    if asking is None or asking.run.frame is None:
+    if asking is None or asking.run.checkpoint is None:
         raise ConfigurationError(
             "People can be asked only from inside an action of a planned agent, or a step of a flow."
         )
@@ -237,7 +237,7 @@ async def _ask(
         _check_deadline(prompt, deadline, default)
     if default is not _NO_DEFAULT:
         _check_default(wanted, prompt, default)
-    run, asked = asking.run, asking.frame(kind, prompt)
+    run, asked = asking.run, asking.checkpoint(kind, prompt)
     problem = None
     if asked.path in run.responses:
         try:
@@ -249,10 +249,10 @@ async def _ask(
         return _accept_answer(asked, kind, wanted, prompt, response)
     request = _create_request(asked, kind, run, prompt, schema, deadline, default, problem)
     asking.open.append(request)
-    raise Paused(request)
+    raise Suspended(request)
 
 
-def _accept_answer(asked: Frame, kind: PendingKind, wanted: type[T], prompt: str, response: object) -> T:
+def _accept_answer(asked: Checkpoint, kind: PendingKind, wanted: type[T], prompt: str, response: object) -> T:
     """Return the meaning of a response, and keep it: the action may be run again because of another question.
 
     Raises:
@@ -298,7 +298,7 @@ def _check_default(wanted: type[T], prompt: str, default: object) -> None:
 
 
 def _create_request(
-    asked: Frame,
+    asked: Checkpoint,
     kind: PendingKind,
     run: RunContext,
     prompt: str,

@@ -18,10 +18,10 @@ from tactician.process.options import ActionRetryPolicy, run_with_retries
 from tactician.process.people import allow_questions
 from tactician.process.spec import ActionSpec
 from tactician.process.state import ActionRun, WaitingAction
-from tactician.runs import BudgetError, Frame, OutputError, Paused, RunContext, pause_in
+from tactician.runs import BudgetError, Checkpoint, OutputError, RunContext, Suspended, find_suspension
 
 _FOR_PEOPLE: Final = ("asked", "sent")
-"""Beginnings of the keys of frames that hold the answers of people, and the messages to them."""
+"""Beginnings of the keys of checkpoints that hold the answers of people, and the messages to them."""
 
 
 @dataclass(slots=True)
@@ -92,12 +92,12 @@ async def perform(operation: OperationContext, action: ActionSpec, policy: Actio
     except Replan as replan:
         outcome.replan = replan
     except BaseException as error:
-        if (paused := pause_in(error)) is None:
+        if (paused := find_suspension(error)) is None:
             outcome.error = to_failure(error)
         else:
-            assert run.frame is not None
+            assert run.checkpoint is not None
             pending = {request.id: request for request in (*asked, *paused.pending)}  # of `gather`, one is raised
-            outcome.waiting = WaitingAction(run.frame.to_json(), tuple(pending.values()))
+            outcome.waiting = WaitingAction(run.checkpoint.to_json(), tuple(pending.values()))
     outcome.seconds = perf_counter() - started
     return outcome
 
@@ -105,8 +105,8 @@ async def perform(operation: OperationContext, action: ActionSpec, policy: Actio
 async def _attempt(outcome: Outcome, number: int) -> object:
     """Run the action. Another attempt does all anew, but neither asks nor tells people the same once more."""
     outcome.attempts, operation = number, outcome.operation
-    if number > 1 and (frame := operation.run.frame) is not None:
-        frame.begin_again(_FOR_PEOPLE)
+    if number > 1 and (checkpoint := operation.run.checkpoint) is not None:
+        checkpoint.begin_again(_FOR_PEOPLE)
     try:
         return await outcome.action.perform(operation)
     except (BaseExceptionGroup, ProcessStuckError) as raised:
@@ -136,7 +136,7 @@ def _run_context(
     run = context.child(action.name)
     if waited is None:
         return run
-    return replace(run, frame=Frame.from_json(action.name, waited.frame), responses=responses)
+    return replace(run, checkpoint=Checkpoint.from_json(action.name, waited.checkpoint), responses=responses)
 
 
 _OF_ONE_MEANING: Final = (Replan, Rejected, OutputError, BudgetError)
@@ -148,7 +148,7 @@ def simplify_error(error: BaseException) -> BaseException:
     Where something failed, what else had to wait does not count. A rejection because of which a process inside is stuck
     is one of the action around it.
     """
-    failed = error.split(Paused)[1] or error if isinstance(error, BaseExceptionGroup) else error
+    failed = error.split(Suspended)[1] or error if isinstance(error, BaseExceptionGroup) else error
     first, *others = map(_get_meaning, iterate_errors(failed))
     is_one = any(all(isinstance(one, kind) for one in (first, *others)) for kind in _OF_ONE_MEANING)
     return first if is_one or not others else failed

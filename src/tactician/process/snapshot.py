@@ -23,7 +23,7 @@ from tactician.process.saved_parts import SavedOptions, SavedRun, restore_histor
 from tactician.process.spec import PlannedAgentSpec
 from tactician.process.state import Order, ProcessState, ProcessStatus, WaitingAction
 from tactician.process.stored_types import Saved, Upgrade, apply_upgrades, type_name, upgrade_object, version_of
-from tactician.runs import BudgetMeter, PendingRequest, SavedFrame
+from tactician.runs import BudgetMeter, PendingRequest, SavedCheckpoint
 from tactician.stores import translate_json_errors
 
 VERSION: Final = 2
@@ -41,7 +41,7 @@ class SavedObject(TypedDict):
 
 
 class _SavedWaiting(TypedDict):
-    frame: SavedFrame
+    checkpoint: SavedCheckpoint
     pending: list[PendingRequest]
 
 
@@ -88,7 +88,9 @@ def write_snapshot(
         conditions=dict(state.blackboard.conditions),
         history=save_history(state.history),
         declined=None if state.declined is None else state.declined.name,
-        waiting={name: _SavedWaiting(frame=w.frame, pending=list(w.pending)) for name, w in state.waiting.items()},
+        waiting={
+            name: _SavedWaiting(checkpoint=w.checkpoint, pending=list(w.pending)) for name, w in state.waiting.items()
+        },
         responses={name: to_jsonable_python(response) for name, response in state.responses.items()},
         unstickings=state.unstickings,
         replans=state.replans,
@@ -179,7 +181,7 @@ def restore_state(saved: Snapshot, agent: PlannedAgentSpec) -> ProcessState:
         saved["failure"],
         restore_history(saved["history"]),
         None if declined is None else agent.action(declined).plan,
-        {name: WaitingAction(one["frame"], tuple(one["pending"])) for name, one in saved["waiting"].items()},
+        {name: WaitingAction(one["checkpoint"], tuple(one["pending"])) for name, one in saved["waiting"].items()},
         dict(saved["responses"]),
         saved["unstickings"],
         saved.get("replans", 0),

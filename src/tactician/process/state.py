@@ -11,7 +11,7 @@ from tactician.llm import Usage, UsageTally
 from tactician.planning import Action, Plan, WorldState
 from tactician.process.blackboard import Blackboard
 from tactician.process.goals import GoalSpec
-from tactician.runs import PendingRequest, Response, SavedFrame
+from tactician.runs import PendingRequest, Response, SavedCheckpoint
 
 
 class ProcessStatus(StrEnum):
@@ -155,7 +155,7 @@ def _reordered(plan: Plan, order: Sequence[str], world: WorldState) -> Plan:
 class WaitingAction:
     """Action that waits: what it has done, and the requests it waits for."""
 
-    frame: SavedFrame
+    checkpoint: SavedCheckpoint
     pending: tuple[PendingRequest, ...]
 
 

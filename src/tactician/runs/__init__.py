@@ -1,6 +1,7 @@
 """What is common to everything that runs: the contract, its context, its result, its budget, and how it waits."""
 
 from tactician.runs.budget import Budget, BudgetMeter
+from tactician.runs.checkpoint import Checkpoint, Progress, SavedCheckpoint
 from tactician.runs.context import RunContext, Services
 from tactician.runs.errors import (
     BudgetError,
@@ -12,24 +13,23 @@ from tactician.runs.errors import (
     RunError,
     TurnLimitError,
 )
-from tactician.runs.events import RunCompleted, RunPaused
-from tactician.runs.execution import begin, go_on, pending_of, read_pending
-from tactician.runs.frame import Frame, Progress, SavedFrame
+from tactician.runs.events import RunCompleted, RunSuspended
+from tactician.runs.execution import pending_of, read_pending, resume_run, start_run
 from tactician.runs.pace import Pace
-from tactician.runs.pausing import (
-    Approval,
-    Paused,
-    PendingKind,
-    PendingRequest,
-    Response,
-    approve,
-    pause_in,
-    reject,
-    settle,
-)
 from tactician.runs.result import RunResult, RunStatus
 from tactician.runs.runnable import Input, Runnable, is_conversation, messages_of, run_blocking, stream_events
 from tactician.runs.store import RunRecord, RunStore, default_store
+from tactician.runs.suspension import (
+    Approval,
+    PendingKind,
+    PendingRequest,
+    Response,
+    Suspended,
+    approve,
+    find_suspension,
+    gather_or_suspend,
+    reject,
+)
 from tactician.runs.threads import in_thread
 
 __all__ = [
@@ -48,17 +48,17 @@ __all__ = [
     "PendingRequest",
     "PendingKind",
     "Response",
-    "Paused",
-    "pause_in",
-    "settle",
+    "Suspended",
+    "find_suspension",
+    "gather_or_suspend",
     "RunStore",
     "RunRecord",
     "default_store",
-    "Frame",
+    "Checkpoint",
     "Progress",
-    "SavedFrame",
-    "begin",
-    "go_on",
+    "SavedCheckpoint",
+    "start_run",
+    "resume_run",
     "pending_of",
     "read_pending",
     "is_conversation",
@@ -66,7 +66,7 @@ __all__ = [
     "run_blocking",
     "stream_events",
     "in_thread",
-    "RunPaused",
+    "RunSuspended",
     "RunCompleted",
     "RunError",
     "TurnLimitError",

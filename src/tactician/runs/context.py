@@ -11,10 +11,10 @@ from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.events import Event, EventBus, EventEmitter, EventListener, new_id
 from tactician.llm import LanguageModel, ModelCatalog, ModelSource, TraceMetadata, UsageTally, default_models, source_of
 from tactician.runs.budget import Budget, BudgetMeter
-from tactician.runs.frame import Frame
+from tactician.runs.checkpoint import Checkpoint
 from tactician.runs.pace import Pace
-from tactician.runs.pausing import Response
 from tactician.runs.store import default_store
+from tactician.runs.suspension import Response
 from tactician.stores import DocumentStore
 
 P = ParamSpec("P")
@@ -97,7 +97,7 @@ class RunContext:
         deadline: when the run has to end, waiting included, in seconds since the epoch; see `with_deadline`.
         pace: how fast tools may be called; as fast as they are, when `None`.
         trace: what the requests of the run belong to, where nobody inside it says otherwise.
-        frame: what the run has done so far; `None` outside of runs.
+        checkpoint: what the run has done so far; `None` outside of runs.
         responses: the answers to the requests of a run that is resumed, by the ids of these.
     """
 
@@ -112,7 +112,7 @@ class RunContext:
     deadline: float | None = None
     pace: Pace | None = None
     trace: TraceMetadata | None = None
-    frame: Frame | None = None
+    checkpoint: Checkpoint | None = None
     responses: Mapping[str, Response] = field(default_factory=dict)
 
     @classmethod
@@ -191,16 +191,16 @@ class RunContext:
             path=(*self.path, name),
             tally=tally,
             meter=self.meter if budget is None else BudgetMeter(budget, tally, self.clock, self.meter),
-            frame=Frame(name) if self.frame is None else self.frame.child(name),
+            checkpoint=Checkpoint(name) if self.checkpoint is None else self.checkpoint.child(name),
         )
 
     def step(self, name: str) -> RunContext:
         """Return the context of a part of the run that is no run itself: it is found again after a pause."""
-        return self if self.frame is None else self._copy(frame=self.frame.child(name))
+        return self if self.checkpoint is None else self._copy(checkpoint=self.checkpoint.child(name))
 
     def at(self, key: str) -> RunContext:
         """Return the context of what is run under this key, such as a tool call: it is found again after a pause."""
-        return self if self.frame is None else self._copy(frame=self.frame.at(key))
+        return self if self.checkpoint is None else self._copy(checkpoint=self.checkpoint.at(key))
 
     def with_deadline(self, deadline: float) -> RunContext:
         """Return the same context for a run that has to end before a moment, in seconds since the epoch.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tactician.events import Event
-from tactician.runs.pausing import PendingRequest
 from tactician.runs.result import RunResult
+from tactician.runs.suspension import PendingRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunPaused(Event):
+class RunSuspended(Event):
     """The run ends for now: it waits for these."""
 
     pending: tuple[PendingRequest, ...]

@@ -14,13 +14,13 @@ from typing_extensions import TypedDict
 from tactician.errors import RunNotFoundError, StoredStateError
 from tactician.llm import Usage, messages_from_json, messages_to_json
 from tactician.runs.budget import Budget, BudgetMeter
+from tactician.runs.checkpoint import Checkpoint, SavedCheckpoint
 from tactician.runs.context import RunContext
-from tactician.runs.events import RunPaused
-from tactician.runs.frame import Frame, SavedFrame
-from tactician.runs.pausing import Paused, PendingRequest, Response, pause_in
+from tactician.runs.events import RunSuspended
 from tactician.runs.result import RunResult, RunStatus
 from tactician.runs.runnable import Input, is_conversation, messages_of
 from tactician.runs.store import RunRecord, RunStore
+from tactician.runs.suspension import PendingRequest, Response, Suspended, find_suspension
 from tactician.stores import translate_json_errors
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ class _SavedRun(TypedDict):
     version: Literal[1]
     input: JsonValue
     kind: Literal["messages", "value"]
-    frame: SavedFrame
+    checkpoint: SavedCheckpoint
     pending: list[PendingRequest]
     usage: list[Usage]
     limits: dict[str, float | None] | None
@@ -45,7 +45,7 @@ class _SavedRun(TypedDict):
     actions: NotRequired[int]
 
 
-async def begin(
+async def start_run(
     name: str, input: Input, context: RunContext | None, budget: Budget | None, work: Work[T]
 ) -> RunResult[T]:
     """Does the work as a run inside the context. A run inside no other is saved when it has to wait."""
@@ -54,14 +54,14 @@ async def begin(
     try:
         return await work(input, child)
     except BaseException as error:
-        if (paused := pause_in(error)) is None:
+        if (paused := find_suspension(error)) is None:
             raise
-        if outer.frame is not None:
+        if outer.checkpoint is not None:
             raise paused from error
         return await _wait(name, input, child, paused, None)
 
 
-async def go_on(
+async def resume_run(
     name: str, run_id: str, responses: Mapping[str, Response], context: RunContext | None, work: Work[T]
 ) -> RunResult[T]:
     """Goes on with a run that waits, told what it waited for. It may be told a part only, and waits for the rest.
@@ -82,7 +82,7 @@ async def go_on(
     try:
         result = await work(given, child)
     except BaseException as error:  # it still waits, with what it has done since
-        if (paused := pause_in(error)) is not None:
+        if (paused := find_suspension(error)) is not None:
             return await _wait(name, given, child, paused, taken)
         state = _state_of(given, child, saved["pending"])
         await store.save(replace(taken, status=RunStatus.WAITING, state=state))
@@ -124,17 +124,17 @@ def _check(responses: Mapping[str, Response], run_id: str, pending: Sequence[Pen
         raise RunNotFoundError(f"The run {run_id} does not wait for {sorted(unknown)}; it waits for {known}")
 
 
-async def _wait(name: str, input: Input, run: RunContext, paused: Paused, record: RunRecord | None) -> RunResult[T]:
+async def _wait(name: str, input: Input, run: RunContext, paused: Suspended, record: RunRecord | None) -> RunResult[T]:
     version = 0 if record is None else record.version
     state = _state_of(input, run, paused.pending)
     await RunStore(run.store).save(RunRecord(run.run_id, name, RunStatus.WAITING, state, version))
-    run.emit(RunPaused, pending=paused.pending)
+    run.emit(RunSuspended, pending=paused.pending)
     result = RunResult(None, RunStatus.WAITING, tally=run.tally, run_id=run.run_id, pending=paused.pending)
     return cast("RunResult[T]", result)  # it has no output yet
 
 
 def _state_of(input: Input, run: RunContext, pending: Sequence[PendingRequest]) -> str:
-    assert run.frame is not None
+    assert run.checkpoint is not None
     is_said = isinstance(input, str) or is_conversation(input)
     budget = None if (meter := run.meter) is None else meter.budget
     with translate_json_errors(f"The run {run.run_id} of {run.path[-1]}"):
@@ -142,7 +142,7 @@ def _state_of(input: Input, run: RunContext, pending: Sequence[PendingRequest]) 
             version=_VERSION,
             input=from_json(messages_to_json(messages_of(input))) if is_said else to_jsonable_python(input),
             kind="messages" if is_said else "value",
-            frame=run.frame.to_json(),
+            checkpoint=run.checkpoint.to_json(),
             pending=list(pending),
             usage=list(run.tally.by_model.values()),
             limits=None if budget is None else {name: getattr(budget, name) for name in _LIMITS},
@@ -169,7 +169,7 @@ def _restored(name: str, saved: _SavedRun, outer: RunContext, run_id: str) -> Ru
         budget = TypeAdapter(Budget).validate_python(limits)
         meter = BudgetMeter(budget, child.tally, outer.clock, meter)
         meter.restore(saved["turns"], saved["seconds"], saved.get("actions", 0))
-    return replace(child, run_id=run_id, meter=meter, frame=Frame.from_json(name, saved["frame"]))
+    return replace(child, run_id=run_id, meter=meter, checkpoint=Checkpoint.from_json(name, saved["checkpoint"]))
 
 
 @cache

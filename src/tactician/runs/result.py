@@ -9,7 +9,7 @@ from typing import Generic
 from typing_extensions import TypeVar
 
 from tactician.llm import Message, Usage, UsageTally
-from tactician.runs.pausing import PendingRequest
+from tactician.runs.suspension import PendingRequest
 
 T_co = TypeVar("T_co", covariant=True, default=str)
 

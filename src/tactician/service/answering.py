@@ -11,7 +11,18 @@ from tactician.agents import Agent
 from tactician.conversation import Conversation
 from tactician.errors import AgentNotFoundError
 from tactician.llm import AssistantMessage, Text
-from tactician.runs import Budget, Input, Paused, Response, RunContext, Runnable, RunResult, RunStatus, begin, go_on
+from tactician.runs import (
+    Budget,
+    Input,
+    Response,
+    RunContext,
+    Runnable,
+    RunResult,
+    RunStatus,
+    Suspended,
+    resume_run,
+    start_run,
+)
 from tactician.service.conversations import Conversations
 from tactician.service.requests import Request, prepared
 from tactician.service.waiting import WaitingRuns
@@ -51,7 +62,7 @@ class Answering:
         async def work(input: Input, child: RunContext) -> RunResult[object]:
             return await self._work(Request.of(input), agent, child, execute, is_new=True)
 
-        result = await begin(_NAME, request, context, budget, work)
+        result = await start_run(_NAME, request, context, budget, work)
         if result.status is RunStatus.WAITING and request.is_for_model:
             self._unregistered[result.run_id] = agent
         return result
@@ -66,7 +77,7 @@ class Answering:
             agent = self._asked_model(run_id, request) if request.is_for_model else self._find(request.agent)
             return await self._work(request, agent, child, execute, is_new=False)
 
-        result = await go_on(_NAME, run_id, responses, context, work)
+        result = await resume_run(_NAME, run_id, responses, context, work)
         if result.status is not RunStatus.WAITING:
             self._unregistered.pop(run_id, None)
         return result
@@ -100,7 +111,7 @@ class Answering:
                 await waiting.begin(conversation)
             try:
                 result = await _said(agent, request, conversation, context, is_new=is_new)
-            except Paused:
+            except Suspended:
                 await waiting.wait(conversation_id, context.run_id)
                 raise
             if not is_new:

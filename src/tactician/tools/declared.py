@@ -55,7 +55,7 @@ class DeclaredTool(Tool):
         """
         if self._execute is None:
             raise ToolError(f"Nobody executes the tool {self.name!r}")
-        call_id = context.run_id if context.frame is None else context.frame.path.rpartition("/")[2]
+        call_id = context.run_id if context.checkpoint is None else context.checkpoint.path.rpartition("/")[2]
         try:
             result = self._execute(ToolCall(call_id, self.name, arguments))
             return as_text(await result if isinstance(result, Awaitable) else result)

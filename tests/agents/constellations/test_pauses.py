@@ -25,7 +25,7 @@ from tactician.agents import BaseRunnable
 from tactician.errors import RunNotFoundError
 from tactician.events import Event
 from tactician.llm import ToolResult
-from tactician.runs import RunError, RunPaused
+from tactician.runs import RunError, RunSuspended
 from tactician.testing import ScriptedModel, Step, ToolCall
 from tests.agents.constellations.support import facts_of, payer, prompts_of, says, script_of, surroundings
 
@@ -287,7 +287,7 @@ async def test_what_waits_is_told_with_the_path_that_led_there() -> None:
     events: list[Event] = []
     waiting = await waiting_run(deep_inside(Cast(asks=True)), surroundings(events.append))
     assert waiting.pending[0].path == ("Desk", "Team", "Debate", "Panel (first)", "Payer")
-    paused = [event for event in events if isinstance(event, RunPaused)]
+    paused = [event for event in events if isinstance(event, RunSuspended)]
     assert [(event.path, event.pending) for event in paused] == [(("Desk",), waiting.pending)]
 
 

@@ -10,7 +10,7 @@ from tactician.agents.results import Attempts, as_own, briefing, contribution
 from tactician.conversation import mended
 from tactician.errors import DeclarationError
 from tactician.llm import AssistantMessage, Message, SystemMessage, Text, UserMessage
-from tactician.runs import Budget, Input, RunContext, Runnable, RunResult, RunStatus, messages_of, settle
+from tactician.runs import Budget, Input, RunContext, Runnable, RunResult, RunStatus, gather_or_suspend, messages_of
 
 DEFAULT_MAX_ROUNDS = 2
 
@@ -108,7 +108,7 @@ class Discussion:
         groups = [peers] if self._network.concurrent else [[peer] for peer in peers]
         for group in groups:
             speeches = (self._attempts.run(f"{number}.{n}", peer, self._heard(peer, number)) for n, peer in group)
-            for (_, peer), result in zip(group, await settle(*speeches), strict=True):
+            for (_, peer), result in zip(group, await gather_or_suspend(*speeches), strict=True):
                 self._add(peer, result)
 
     def last_answer(self) -> RunResult[object]:
@@ -158,7 +158,7 @@ class Broadcast(BaseRunnable[object]):
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
         attempts, peers = Attempts(context), self.network.peers
-        results = await settle(*(attempts.run(f"{n}", peer, input) for n, peer in enumerate(peers, start=1)))
+        results = await gather_or_suspend(*(attempts.run(f"{n}", peer, input) for n, peer in enumerate(peers, start=1)))
         told = list(map(contribution, peers, results))
         answered = [text for text, result in zip(told, results, strict=True) if result.status is not RunStatus.FAILED]
         if not answered:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tactician.agents.base import BaseRunnable
 from tactician.agents.results import Attempts, as_own, briefing, contribution
 from tactician.errors import DeclarationError
-from tactician.runs import Budget, Input, Paused, RunContext, Runnable, RunResult, RunStatus, settle
+from tactician.runs import Budget, Input, RunContext, Runnable, RunResult, RunStatus, Suspended, gather_or_suspend
 
 
 class ParallelAgents(BaseRunnable[object]):
@@ -38,7 +38,7 @@ class ParallelAgents(BaseRunnable[object]):
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
         runs = (member.run(input, context=context.at(key)) for key, member in _numbered(self.members))
-        primary, *others = await settle(*runs)
+        primary, *others = await gather_or_suspend(*runs)
         return as_own(primary, context, others)
 
     def first(self) -> FirstOf:
@@ -120,7 +120,7 @@ class Synthesis(BaseRunnable[object]):
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
         attempts, members = Attempts(context), self.group.members
-        results = await settle(*(attempts.run(key, member, input) for key, member in _numbered(members)))
+        results = await gather_or_suspend(*(attempts.run(key, member, input) for key, member in _numbered(members)))
         task = briefing(input, map(contribution, members, results))
         return as_own(await self.synthesizer.run(task, context=context), context, results)
 
@@ -134,7 +134,7 @@ async def _winner(tasks: Mapping[str, Task[RunResult[object]]]) -> str | None:
     """Return the first to succeed; `None` when all have failed.
 
     Raises:
-        Paused: when none has succeeded, and some have to wait.
+        Suspended: when none has succeeded, and some have to wait.
     """
     running = set(tasks.values())
     while running:
@@ -142,10 +142,10 @@ async def _winner(tasks: Mapping[str, Task[RunResult[object]]]) -> str | None:
         for key, task in tasks.items():
             if task.done() and not _has_paused(task) and task.result().status is not RunStatus.FAILED:
                 return key
-    if pauses := [error for task in tasks.values() if isinstance(error := task.exception(), Paused)]:
-        raise Paused(*(request for pause in pauses for request in pause.pending))
+    if pauses := [error for task in tasks.values() if isinstance(error := task.exception(), Suspended)]:
+        raise Suspended(*(request for pause in pauses for request in pause.pending))
     return None
 
 
 def _has_paused(task: Task[RunResult[object]]) -> bool:
-    return isinstance(task.exception(), Paused)
+    return isinstance(task.exception(), Suspended)

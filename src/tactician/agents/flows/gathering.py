@@ -13,7 +13,16 @@ from tactician.agents.base import BaseRunnable
 from tactician.agents.flows.steps import Given, Step, StepLike, label_of, simplify_input, step_of
 from tactician.agents.results import Attempts, as_own, briefing, contribution, failure
 from tactician.errors import DeclarationError
-from tactician.runs import Input, NoConsensusError, RunContext, RunError, Runnable, RunResult, RunStatus, settle
+from tactician.runs import (
+    Input,
+    NoConsensusError,
+    RunContext,
+    RunError,
+    Runnable,
+    RunResult,
+    RunStatus,
+    gather_or_suspend,
+)
 from tactician.tools import as_text, caller_namespace, resolved_hints
 
 T = TypeVar("T")
@@ -76,7 +85,9 @@ class ScatterGather(BaseRunnable[T], Generic[T]):
                     return await attempts.run(key, generator, given)
                 return await generator.run(given, context=context.at(key))
 
-        results = await settle(*(run(f"{number}", one) for number, one in enumerate(self.generators, start=1)))
+        results = await gather_or_suspend(
+            *(run(f"{number}", one) for number, one in enumerate(self.generators, start=1))
+        )
         failed = [
             contribution(one, result)
             for one, result in zip(self.generators, results, strict=True)

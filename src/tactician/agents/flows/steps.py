@@ -137,15 +137,15 @@ class FunctionStep(BaseRunnable[T], Generic[T]):
         self._parameters = tuple(_parameters(function, hints, name, most))
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
-        frame = context.frame
-        assert frame is not None
+        checkpoint = context.checkpoint
+        assert checkpoint is not None
         assert isinstance(input, Given)
-        if isinstance(saved := frame.saved, dict) and "output" in saved:
+        if isinstance(saved := checkpoint.saved, dict) and "output" in saved:
             output = self._checked(saved["output"], context)
         else:
             with allow_questions(context):
                 output = self._checked(await self._called(input, context), context)
-        frame.progress = StepOutput(output, self._wanted)
+        checkpoint.progress = StepOutput(output, self._wanted)
         return RunResult(output, tally=context.tally, run_id=context.run_id)
 
     async def _called(self, given: Given, context: RunContext) -> object:

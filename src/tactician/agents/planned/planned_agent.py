@@ -29,7 +29,7 @@ from tactician.process import (
     find_rejection,
     with_named,
 )
-from tactician.runs import Budget, Input, Paused, RunContext, RunResult, begin, is_conversation
+from tactician.runs import Budget, Input, RunContext, RunResult, Suspended, is_conversation, start_run
 from tactician.tools import caller_namespace
 
 C = TypeVar("C", bound=type)
@@ -183,7 +183,7 @@ class PlannedAgent(BaseRunnable[object]):
         async def work(given: Input, child: RunContext) -> RunResult[object]:
             return await self._process(with_named(_objects_of(given), named), child, options)
 
-        return await begin(self.name, input, self._traced(context), budget, work)
+        return await start_run(self.name, input, self._traced(context), budget, work)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
         return await self._process(_objects_of(input), context, None)
@@ -192,17 +192,17 @@ class PlannedAgent(BaseRunnable[object]):
         self, objects: Sequence[object], context: RunContext, options: ProcessOptions | None
     ) -> RunResult[object]:
         process = self._begun(objects, context, options)
-        if context.frame is not None:
-            context.frame.progress = _Kept(process)
+        if context.checkpoint is not None:
+            context.checkpoint.progress = _Kept(process)
         await process.run()
         if process.status in (ProcessStatus.WAITING, ProcessStatus.PAUSED):
-            raise Paused(*(replace(one, id=_outer(context, one.id)) for one in process.pending))
+            raise Suspended(*(replace(one, id=_outer(context, one.id)) for one in process.pending))
         raise_unless_completed(process)
         return RunResult(process.result, tally=process.tally, process_id=process.id, run_id=process.id)
 
     def _begun(self, objects: Sequence[object], context: RunContext, options: ProcessOptions | None) -> AgentProcess:
         """Return a new process; after a pause the same one, with the responses that have come for it."""
-        saved = None if context.frame is None else context.frame.saved
+        saved = None if context.checkpoint is None else context.checkpoint.saved
         if not isinstance(saved, dict):
             return AgentProcess.create(self.spec, objects, context, options)
         same = replace(context, run_id=str(saved["id"]))
@@ -232,7 +232,7 @@ class _Kept:
 
 def _outer(context: RunContext, request_id: str) -> str:
     """Return the id of a process's request among those of the run that it is part of."""
-    return request_id if context.frame is None else f"{context.frame.path}/{request_id}"
+    return request_id if context.checkpoint is None else f"{context.checkpoint.path}/{request_id}"
 
 
 def is_planned(value: object) -> bool:

@@ -74,7 +74,7 @@ To a `"tool"`: what the tool gave, as text or any object that has a JSON form; a
 To a `"form"`: JSON in its shape, or the object itself; to a `"confirmation"`: `True` or `False`. To both, `reject`."""
 
 
-class Paused(BaseException):
+class Suspended(BaseException):
     """Ends a run that has to wait, on its way out to the outermost run, which saves it. Code of users never sees it:
     like a cancellation, it is not an `Exception`."""
 
@@ -83,23 +83,23 @@ class Paused(BaseException):
         self.pending = pending
 
 
-def pause_in(error: BaseException) -> Paused | None:
+def find_suspension(error: BaseException) -> Suspended | None:
     """The pause that an error is: itself, or a group of nothing but pauses, which is one for all that they wait for."""
-    if isinstance(error, Paused):
+    if isinstance(error, Suspended):
         return error
     if not isinstance(error, BaseExceptionGroup):
         return None
-    pauses = [pause_in(one) for one in error.exceptions]
+    pauses = [find_suspension(one) for one in error.exceptions]
     if None in pauses:
         return None
-    return Paused(*(request for pause in pauses if pause is not None for request in pause.pending))
+    return Suspended(*(request for pause in pauses if pause is not None for request in pause.pending))
 
 
-async def settle(*runs: Coroutine[object, object, T]) -> list[T]:
+async def gather_or_suspend(*runs: Coroutine[object, object, T]) -> list[T]:
     """Runs all at once. One that pauses lets the others finish first; one that fails cancels them.
 
     Raises:
-        Paused: when some have to wait, with what all of them wait for.
+        Suspended: when some have to wait, with what all of them wait for.
         Exception: the first that one of them raised.
     """
     try:
@@ -108,15 +108,15 @@ async def settle(*runs: Coroutine[object, object, T]) -> list[T]:
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from errors.exceptions[0].__cause__
     outcomes = [task.result() for task in tasks]
-    if pauses := [outcome for outcome in outcomes if isinstance(outcome, Paused)]:
-        raise Paused(*(request for pause in pauses for request in pause.pending))
-    return [outcome for outcome in outcomes if not isinstance(outcome, Paused)]
+    if pauses := [outcome for outcome in outcomes if isinstance(outcome, Suspended)]:
+        raise Suspended(*(request for pause in pauses for request in pause.pending))
+    return [outcome for outcome in outcomes if not isinstance(outcome, Suspended)]
 
 
-async def _pausing(run: Coroutine[object, object, T]) -> T | Paused:
+async def _pausing(run: Coroutine[object, object, T]) -> T | Suspended:
     try:
         return await run
     except BaseException as error:
-        if (paused := pause_in(error)) is None:
+        if (paused := find_suspension(error)) is None:
             raise
         return paused
