@@ -14,7 +14,7 @@ from tactician.process import (
     Blackboard,
     PlannedAgentSpec,
     Rejection,
-    SavedObject,
+    SavedEntry,
     UserInput,
     restore_blackboard,
     save_objects,
@@ -51,7 +51,7 @@ async def remember(store: DocumentStore, memory_id: str, process: AgentProcess) 
     result = process.result
     typed = UserInput | Rejection
     findings = [e for e in process.blackboard.entries if e.value is not result and not isinstance(e.value, typed)]
-    fresh = [one for one in save_objects(Blackboard.of(findings, {})) if not one["hidden"]]
+    fresh = [one for one in save_objects(Blackboard.of(findings, {}), process.agent) if not one["hidden"]]
     for attempt in range(_ATTEMPTS):
         stored = await store.load(_COLLECTION, memory_id)
         saved = _objects(stored)
@@ -76,10 +76,10 @@ def _result_types(agent: PlannedAgentSpec) -> Iterator[type]:
             yield from (kind for kind in goal.output_types if not any(issubclass(one, kind) for one in taken))
 
 
-def _objects(stored: StoredDocument | None) -> list[SavedObject]:
+def _objects(stored: StoredDocument | None) -> list[SavedEntry]:
     if stored is None:
         return []
     try:
-        return TypeAdapter(list[SavedObject]).validate_json(stored.text)
+        return TypeAdapter(list[SavedEntry]).validate_json(stored.text)
     except ValidationError as error:
         raise StoredStateError(f"The memory {stored.id!r} cannot be read: {error}") from error

@@ -38,14 +38,7 @@ from tactician.process.people import HINTS, allow_questions, ask_human, build_fo
 from tactician.process.persistence import DEFAULT_LEASE, ProcessPersister, kill_run
 from tactician.process.process import AgentProcess
 from tactician.process.saved_parts import check_options, restore_history
-from tactician.process.snapshot import (
-    SavedObject,
-    Snapshot,
-    check_objects,
-    read_snapshot,
-    restore_blackboard,
-    save_objects,
-)
+from tactician.process.snapshot import Snapshot, read_snapshot
 from tactician.process.spec import (
     ActionSpec,
     Look,
@@ -58,6 +51,7 @@ from tactician.process.spec import (
     check_tool_groups,
 )
 from tactician.process.state import TERMINAL, ActionRun, ChildRun, ProcessStatus
+from tactician.process.stored_objects import SavedEntry, check_objects, restore_blackboard, save_objects
 from tactician.process.stored_types import formerly, stored_names, type_name, upgrades
 
 __all__ = [
@@ -118,7 +112,7 @@ __all__ = [
     "Snapshot",
     "read_snapshot",
     "restore_history",
-    "SavedObject",
+    "SavedEntry",
     "save_objects",
     "restore_blackboard",
     "check_objects",

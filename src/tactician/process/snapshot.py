@@ -1,43 +1,27 @@
-"""Snapshots: a process as JSON, and back, so that it can continue on another machine.
-
-Objects are stored under the names of their types, and come back only as types that the agent knows: no class is
-imported because a stored name says so.
-"""
+"""Snapshots: a process as JSON, and back, so that it can continue on another machine."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Final, Literal, NotRequired, cast
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
-from pydantic.errors import PydanticSchemaGenerationError
-from pydantic_core import PydanticSerializationError, from_json, to_json, to_jsonable_python
+from pydantic_core import from_json, to_json, to_jsonable_python
 from typing_extensions import TypedDict
 
 from tactician.errors import StoredStateError
 from tactician.llm import Usage
-from tactician.process.blackboard import Blackboard, Entry, Rejection
 from tactician.process.options import ProcessOptions
 from tactician.process.saved_parts import SavedOptions, SavedRun, restore_history, save_history, save_options
 from tactician.process.spec import PlannedAgentSpec
 from tactician.process.state import Order, ProcessState, ProcessStatus, WaitingAction
-from tactician.process.stored_types import Saved, Upgrade, apply_upgrades, type_name, upgrade_object, version_of
+from tactician.process.stored_objects import SavedEntry, restore_blackboard, save_objects
+from tactician.process.stored_types import Saved, Upgrade, apply_upgrades
 from tactician.runs import BudgetMeter, PendingRequest, SavedCheckpoint
 from tactician.stores import translate_json_errors
 
 VERSION: Final = 2
-_PLAIN: Mapping[str, type] = {type_name(kind): kind for kind in (str, int, float, bool, list, dict, Rejection)}
-
-
-class SavedObject(TypedDict):
-    """Object of a blackboard. `version` is that of its type, 1 where it is missing."""
-
-    type: str
-    version: NotRequired[int]
-    value: JsonValue
-    binding: str
-    hidden: bool
 
 
 class _SavedWaiting(TypedDict):
@@ -51,7 +35,7 @@ class Snapshot(TypedDict):
     version: Literal[2]
     agent: str
     status: ProcessStatus
-    objects: list[SavedObject]
+    objects: list[SavedEntry]
     conditions: dict[str, bool]
     history: list[SavedRun]
     declined: str | None
@@ -79,12 +63,11 @@ def write_snapshot(
     Raises:
         StoredStateError: when an object on its blackboard has no JSON form, or could not be read again.
     """
-    _check_known(state.blackboard, agent)
     snapshot = Snapshot(
         version=VERSION,
         agent=agent.name,
         status=state.status,
-        objects=save_objects(state.blackboard),
+        objects=save_objects(state.blackboard, agent),
         conditions=dict(state.blackboard.conditions),
         history=save_history(state.history),
         declined=None if state.declined is None else state.declined.name,
@@ -120,37 +103,6 @@ def read_snapshot(text: str | bytes) -> Snapshot:
         return _adapter().validate_python(_upgrade_snapshot(raw) if isinstance(raw, dict) else raw)
     except (ValueError, ValidationError) as error:
         raise StoredStateError(f"The snapshot of the process cannot be read: {error}") from error
-
-
-def check_objects(board: Blackboard, agent: PlannedAgentSpec) -> None:
-    """Check that all objects of a blackboard can be saved, and read again for the agent.
-
-    Raises:
-        StoredStateError: when one cannot.
-    """
-    _check_known(board, agent)
-    save_objects(board)
-
-
-def save_objects(board: Blackboard) -> list[SavedObject]:
-    """Return all objects of a blackboard as JSON.
-
-    Raises:
-        StoredStateError: when one has no JSON form.
-    """
-    return [_save_object(entry) for entry in board.entries]
-
-
-def restore_blackboard(
-    objects: list[SavedObject], conditions: Mapping[str, bool], agent: PlannedAgentSpec
-) -> Blackboard:
-    """Restore a blackboard that was saved, for an agent that knows the types of its objects.
-
-    Raises:
-        StoredStateError: when the agent does not know a type, or an object is no longer valid.
-    """
-    entries = (Entry(_restore_object(one, agent), one["binding"], one["hidden"]) for one in objects)
-    return Blackboard.of(entries, conditions)
 
 
 def end_snapshot(text: str, status: ProcessStatus, failure: str) -> str:
@@ -212,57 +164,6 @@ def _upgrade_to_version_2(snapshot: Saved) -> Saved:
 
 
 _UPGRADES: Final[Mapping[int, Upgrade]] = {1: _upgrade_to_version_2}
-
-
-def _check_known(board: Blackboard, agent: PlannedAgentSpec) -> None:
-    for entry in board.entries:
-        kind = type(entry.value)
-        if agent.knows(entry.value) or kind in _PLAIN.values() or agent.refresh().knows(entry.value):
-            continue
-        raise StoredStateError(
-            f"{type_name(kind)} on the blackboard could not be read again from a store: nothing that {agent.name} "
-            "declares names this type. Name it as a parameter, or as what an action returns, or keep it off the "
-            "blackboard."
-        )
-
-
-def _save_object(entry: Entry) -> SavedObject:
-    kind = type(entry.value)
-    saved = SavedObject(type=type_name(kind), value=_dump(entry.value), binding=entry.binding, hidden=entry.hidden)
-    if (version := version_of(kind)) > 1:
-        saved["version"] = version
-    return saved
-
-
-def _dump(value: object) -> JsonValue:
-    try:
-        plain: JsonValue = _type_adapter(cast(Hashable, type(value))).dump_python(value, mode="json")
-    except (PydanticSchemaGenerationError, PydanticSerializationError, ValueError, TypeError, RecursionError) as error:
-        raise StoredStateError(
-            f"{type_name(type(value))} on the blackboard has no JSON form: make it a dataclass or a pydantic model, or "
-            f"keep it off the blackboard ({str(error).splitlines()[0]})"
-        ) from error
-    return plain
-
-
-def _restore_object(saved: SavedObject, agent: PlannedAgentSpec) -> object:
-    name, types = saved["type"], agent.types
-    if (kind := types.get(name) or _PLAIN.get(name)) is None:
-        known = ", ".join(sorted(types)) or "none"
-        raise StoredStateError(
-            f"The snapshot holds an object of the type {name!r}, which the agent does not know; it knows: {known}. "
-            "Import the module of the type first; when it was renamed or moved, say so with @formerly."
-        )
-    value = upgrade_object(kind, saved.get("version", 1), saved["value"])
-    try:
-        return _type_adapter(agent.generics.get(kind, kind)).validate_json(to_json(value))
-    except ValidationError as error:
-        raise StoredStateError(f"The snapshot holds a {name} that is not valid: {error}") from error
-
-
-@cache
-def _type_adapter(kind: Hashable) -> TypeAdapter[object]:
-    return TypeAdapter(kind)  # type: ignore[arg-type]  # a type, which is hashable
 
 
 @cache
