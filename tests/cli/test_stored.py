@@ -345,7 +345,8 @@ def test_a_record_that_cannot_be_read_does_not_hide_the_others(writer: Desk) -> 
     process = writer.waiting()
     writer("run", writer.file, "toads")
     with sqlite3.connect(writer.folder / "runs.db") as database:
-        database.execute("UPDATE tactician_documents SET body = '{}' WHERE id = ?", (process,))
+        number = database.execute("SELECT number FROM tactician_documents WHERE id = ?", (process,)).fetchone()
+        database.execute("UPDATE tactician_bodies SET body = '{}' WHERE document = ?", number)
     database.close()
 
     broken, other = writer.listed()

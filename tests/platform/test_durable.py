@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -120,8 +120,8 @@ async def test_a_worker_takes_over_what_another_one_left() -> None:
 
 def copy(store: MemoryStore) -> MemoryStore:
     other = MemoryStore(store._time)
-    other._documents = {name: dict(documents) for name, documents in store._documents.items()}
-    other._leases = dict(store._leases)
+    for name, entries in store._entries.items():
+        other._entries[name] = {key: replace(entry, steps=[*entry.steps]) for key, entry in entries.items()}
     return other
 
 

@@ -16,6 +16,7 @@ from tactician.stores import DocumentStore
 from tactician.testing import ScriptedModel, ToolCall
 from tests.conversation.talk import calls, exchange, result, says, user
 from tests.stores.conformance import HOUR, DocumentConformance
+from tests.stores.log_conformance import LogConformance, PruneConformance, StateConformance
 
 BROKEN = "half a frog \ud83d"
 
@@ -345,5 +346,13 @@ class MemoryConformance:
         assert await RunStore(store).find() == []
 
 
-class StoreConformance(DocumentConformance, RunConformance, ConversationConformance, MemoryConformance):
+class StoreConformance(
+    DocumentConformance,
+    StateConformance,
+    LogConformance,
+    PruneConformance,
+    RunConformance,
+    ConversationConformance,
+    MemoryConformance,
+):
     """All that a store has to do."""

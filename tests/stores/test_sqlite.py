@@ -39,7 +39,7 @@ async def test_the_name_of_a_file_may_be_any(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == [path.name]  # noqa: PTH208 - its other form is refused where this is asynchronous
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-        assert database.execute("SELECT version FROM tactician_schema").fetchall() == [(2,)]
+        assert database.execute("SELECT version FROM tactician_schema").fetchall() == [(3,)]
 
 
 def permissions(path: Path) -> dict[str, int]:
@@ -74,14 +74,14 @@ async def test_tables_of_another_version_are_left_alone(tmp_path: Path) -> None:
     async with SqliteStore(path) as store:
         await store.save(document())
     with closing(sqlite3.connect(path)) as database, database:
-        database.execute("UPDATE tactician_schema SET version = 3")
+        database.execute("UPDATE tactician_schema SET version = 2")
 
     for _ in range(2):
-        with pytest.raises(ConfigurationError, match="have version 3, and this Tactician knows 2"):
+        with pytest.raises(ConfigurationError, match="have version 2, and this Tactician knows 3"):
             await store.load("docs", "d")
 
     with closing(sqlite3.connect(path)) as database, database:
-        database.execute("UPDATE tactician_schema SET version = 2")
+        database.execute("UPDATE tactician_schema SET version = 3")
     assert await store.load("docs", "d") is not None
     await store.aclose()
 
@@ -173,7 +173,9 @@ class TestDamage:
 
 def tamper(path: Path, column: str, value: object) -> None:
     with closing(sqlite3.connect(path)) as database, database:
-        database.execute(f"UPDATE tactician_documents SET {column} = ? WHERE id = 'c'", (value,))
+        number = database.execute("SELECT number FROM tactician_documents WHERE id = 'c'").fetchone()
+        table, key = ("bodies", "document") if column == "body" else ("documents", "number")
+        database.execute(f"UPDATE tactician_{table} SET {column} = ? WHERE {key} = ?", (value, *number))
 
 
 def run_in_a_loop_that_is_just_closed(work: Coroutine[object, object, T]) -> T:

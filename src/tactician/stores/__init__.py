@@ -1,18 +1,15 @@
-"""Versioned document store with leases: in memory, SQLite and PostgreSQL. SQLAlchemy is loaded on first use."""
+"""Store of versioned documents with leases and logs of steps: in memory, SQLite and PostgreSQL.
+
+SQLAlchemy is loaded on first use.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tactician.stores.address import open_store, store_path
-from tactician.stores.document import (
-    AT_ONCE,
-    Body,
-    DocumentStore,
-    Lease,
-    StoredDocument,
-    SupportsJson,
-    translate_json_errors,
-)
+from tactician.stores.checks import translate_json_errors
+from tactician.stores.document import AT_ONCE, Body, Lease, StoredDocument, StoredStep, SupportsJson
+from tactician.stores.document_store import DocumentStore
 from tactician.stores.extras import require_extra
 from tactician.stores.lease_heartbeat import LEASE_HEARTBEAT, HeldLease
 from tactician.stores.memory import MemoryStore
@@ -23,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "StoredDocument",
+    "StoredStep",
     "Body",
     "SupportsJson",
     "AT_ONCE",

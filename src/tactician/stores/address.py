@@ -8,7 +8,7 @@ from typing import Final
 
 from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError
-from tactician.stores.document import DocumentStore
+from tactician.stores.document_store import DocumentStore
 from tactician.stores.extras import require_extra
 
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9.+-]+):(.*)", re.DOTALL)  # one letter is a drive of Windows

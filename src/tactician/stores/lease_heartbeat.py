@@ -9,7 +9,8 @@ from threading import Condition, Thread
 from time import monotonic
 from typing import Final
 
-from tactician.stores.document import DocumentStore, Lease
+from tactician.stores.document import Lease
+from tactician.stores.document_store import DocumentStore
 
 _PARTS: Final = 6
 _LATE: Final = 3  # of these parts; the event loop renews a lease after two

@@ -1,23 +1,41 @@
-"""StoredDocument store in the memory of this program."""
+"""Document store in the memory of this program."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from threading import Lock
 from time import time
 
-from tactician.stores.document import (
-    AT_ONCE,
-    DocumentStore,
-    Lease,
-    StoredDocument,
+from tactician.stores.checks import (
     check_document,
+    check_step,
     check_texts,
     document_conflict,
+    key_conflict,
     lease_lost,
+    step_conflict,
 )
+from tactician.stores.document import AT_ONCE, Body, Lease, StoredDocument, StoredStep
+from tactician.stores.document_store import DocumentStore
+
+
+@dataclass(slots=True)
+class _Entry:
+    """Document, whose body is kept beside it, with its lease and its log."""
+
+    document: StoredDocument
+    body: Body | None
+    lease: Lease | None = None
+    steps: list[StoredStep] = field(default_factory=list)
+
+    def is_leased(self, now: float) -> bool:
+        return self.lease is not None and self.lease.expires_at > now
+
+    def read(self, now: float, *, with_body: bool = True) -> StoredDocument:
+        body = self.body if with_body else None
+        return replace(self.document, body=body, is_leased=self.is_leased(now), steps=len(self.steps))
 
 
 class MemoryStore(DocumentStore):
@@ -28,38 +46,75 @@ class MemoryStore(DocumentStore):
     """
 
     def __init__(self, time: Callable[[], float] = time) -> None:
-        self._documents: dict[str, dict[str, StoredDocument]] = {}
-        self._leases: dict[tuple[str, str], Lease] = {}
+        self._entries: dict[str, dict[str, _Entry]] = {}
+        self._ids: dict[tuple[str, str], str] = {}  # by collection and key
         self._lock = Lock()  # leases are renewed from other threads
         self._time = time
 
     def __len__(self) -> int:
-        return sum(map(len, self._documents.values()))
+        return sum(map(len, self._entries.values()))
 
     async def load(self, collection: str, id: str) -> StoredDocument | None:
         """Return a document, or `None`."""
         check_texts(id=id)
-        return self._documents.get(collection, {}).get(id)
+        entry = self._find_entry(collection, id)
+        return None if entry is None else entry.read(self._time())
 
     async def save(self, document: StoredDocument, lease: Lease | None = None) -> StoredDocument:
         """Store a document; see `DocumentStore.save`."""
         with self._lock:
             if lease is not None:
-                self._check_lease(lease)
+                self._check_lease(lease, may_be_released=True)
             return self._save(document)
 
     async def add_and_claim(self, document: StoredDocument, owner: str, seconds: float) -> tuple[StoredDocument, Lease]:
         """Store a new document and claim it; see `DocumentStore.add_and_claim`."""
         check_texts(owner=owner)
         with self._lock:
-            return self._save(replace(document, version=0)), self._lease(document, owner, seconds)
+            saved = self._save(replace(document, version=0))
+            return saved, self._claim(self._entries[saved.collection][saved.id], owner, seconds)
 
     async def delete(self, collection: str, id: str) -> bool:
-        """Delete a document, and return whether it existed."""
+        """Delete a document with its steps, and return whether it existed."""
         check_texts(id=id)
         with self._lock:
-            self._leases.pop((collection, id), None)
-            return self._documents.get(collection, {}).pop(id, None) is not None
+            entry = self._find_entry(collection, id)
+            if entry is not None:
+                self._delete(entry)
+            return entry is not None
+
+    async def prune(self, collection: str, seconds: float, *, statuses: Collection[str] = (), limit: int = 1000) -> int:
+        """Delete the oldest closed documents; see `DocumentStore.prune`."""
+        with self._lock:
+            last = self._time() - seconds
+            old = (
+                entry
+                for entry in self._entries.get(collection, {}).values()
+                if entry.document.is_closed
+                and entry.document.updated_at <= last
+                and (not statuses or entry.document.status in statuses)
+            )
+            deleted = list(islice(old, limit))
+            for entry in deleted:
+                self._delete(entry)
+            return len(deleted)
+
+    async def append(self, lease: Lease, step: StoredStep) -> None:
+        """Append a step to the log of the leased document; see `DocumentStore.append`."""
+        check_step(step)
+        with self._lock:
+            entry = self._check_lease(lease, may_be_released=False)
+            if entry.document.is_closed or step.number != len(entry.steps) + 1:
+                raise step_conflict(lease, step, entry.document.is_closed)
+            entry.steps.append(replace(step, created_at=self._time()))
+
+    async def load_steps(
+        self, collection: str, id: str, *, after: int = 0, until: int | None = None
+    ) -> list[StoredStep]:
+        """Return the steps of a document in order; see `DocumentStore.load_steps`."""
+        check_texts(id=id)
+        entry = self._find_entry(collection, id)
+        return [] if entry is None else entry.steps[after:until]
 
     async def find(
         self,
@@ -68,21 +123,26 @@ class MemoryStore(DocumentStore):
         statuses: Collection[str] = (),
         names: Collection[str] = (),
         parent_id: str | None = None,
+        key: str | None = None,
         limit: int = 1000,
+        with_bodies: bool = True,
     ) -> list[StoredDocument]:
         """Return the documents that match every given filter, oldest first."""
-        found = (
-            document
-            for document in self._documents.get(collection, {}).values()
-            if (not statuses or document.status in statuses)
-            and (not names or document.name in names)
-            and parent_id in (None, document.parent_id)
-        )
-        return list(islice(found, limit))
+        with self._lock:
+            now = self._time()
+            found = (
+                entry.read(now, with_body=with_bodies)
+                for entry in self._entries.get(collection, {}).values()
+                if (not statuses or entry.document.status in statuses)
+                and (not names or entry.document.name in names)
+                and parent_id in (None, entry.document.parent_id)
+                and key in (None, entry.document.key)
+            )
+            return list(islice(found, limit))
 
     async def list_ids(self, collection: str) -> list[str]:
         """Return the ids of all documents of a collection, oldest first."""
-        return list(self._documents.get(collection, {}))
+        return list(self._entries.get(collection, {}))
 
     async def claim(
         self,
@@ -98,69 +158,100 @@ class MemoryStore(DocumentStore):
         check_texts(id=id, owner=owner)
         with self._lock:
             claimable = (
-                document
-                for document in self._claimable(collection, id)
-                if document.id not in excluded_ids and (not names or document.name in names)
+                entry
+                for entry in self._claimable(collection, id)
+                if entry.document.id not in excluded_ids and (not names or entry.document.name in names)
             )
-            document = min(claimable, key=lambda document: document.due_at or 0.0, default=None)
-            return None if document is None else (document, self._lease(document, owner, seconds))
+            entry = min(claimable, key=_rank, default=None)
+            if entry is None:
+                return None
+            lease = self._claim(entry, owner, seconds)
+            return entry.read(self._time()), lease
 
     async def renew(self, lease: Lease, seconds: float) -> Lease:
         """Extend a lease; see `DocumentStore.renew`."""
         with self._lock:
-            if not self._check_lease(lease).expires_at:
-                raise lease_lost(lease.collection, lease.id)
-            renewed = replace(lease, expires_at=self._time() + seconds)
-            self._leases[lease.collection, lease.id] = renewed
+            entry = self._check_lease(lease, may_be_released=False)
+            entry.lease = renewed = replace(lease, expires_at=self._time() + seconds)
             return renewed
 
     async def release(self, lease: Lease) -> None:
         """Release a lease, unless it is lost."""
-        key = lease.collection, lease.id
         with self._lock:
-            held = self._leases.get(key)
-            if held is not None and held.fence == lease.fence:
-                self._leases[key] = replace(held, expires_at=0.0)
+            entry = self._find_entry(lease.collection, lease.id)
+            if entry is not None and entry.lease is not None and entry.lease.fence == lease.fence:
+                entry.lease = replace(entry.lease, expires_at=0.0)
 
     async def aclose(self) -> None:
         """Do nothing: there are no connections."""
 
+    def _find_entry(self, collection: str, id: str) -> _Entry | None:
+        return self._entries.get(collection, {}).get(id)
+
     def _save(self, document: StoredDocument) -> StoredDocument:
-        collection = self._documents.setdefault(document.collection, {})
-        stored, now = collection.get(document.id), self._time()
-        if (0 if stored is None else stored.version) != document.version:
-            raise document_conflict(document.collection, document.id)
         check_document(document)
-        saved = collection[document.id] = replace(
+        entry, now = self._find_entry(document.collection, document.id), self._time()
+        stored = None if entry is None else entry.document
+        if (0 if stored is None else stored.version) != document.version:
+            raise document_conflict(document)
+        self._take_key(document, stored)
+        saved = replace(
             document,
             version=document.version + 1,
             due_at=_due_at(document, stored, now),
             created_at=now if stored is None else stored.created_at,
             updated_at=now,
         )
+        if entry is None:
+            entry = self._entries.setdefault(saved.collection, {})[saved.id] = _Entry(saved, None)
+        entry.document = replace(saved, body=None)
+        entry.body = entry.body if saved.body is None else saved.body
         return saved
 
-    def _lease(self, document: StoredDocument, owner: str, seconds: float) -> Lease:
-        key = document.collection, document.id
-        fence = self._leases[key].fence + 1 if key in self._leases else 1
-        lease = self._leases[key] = Lease(*key, owner, fence, self._time() + seconds)
+    def _take_key(self, document: StoredDocument, stored: StoredDocument | None) -> None:
+        """Give the document its key, unless another document has it."""
+        collection, key = document.collection, document.key
+        if key is not None and (holder := self._ids.get((collection, key), document.id)) != document.id:
+            raise key_conflict(document, holder)
+        if stored is not None and stored.key is not None:
+            del self._ids[collection, stored.key]
+        if key is not None:
+            self._ids[collection, key] = document.id
+
+    def _delete(self, entry: _Entry) -> None:
+        collection, key = entry.document.collection, entry.document.key
+        del self._entries[collection][entry.document.id]
+        if key is not None:
+            del self._ids[collection, key]
+
+    def _claim(self, entry: _Entry, owner: str, seconds: float) -> Lease:
+        fence = 1 if entry.lease is None else entry.lease.fence + 1
+        document = entry.document
+        entry.lease = lease = Lease(document.collection, document.id, owner, fence, self._time() + seconds)
         return lease
 
-    def _check_lease(self, lease: Lease) -> Lease:
-        held = self._leases.get((lease.collection, lease.id))
-        if held is None or held.fence != lease.fence:
+    def _check_lease(self, lease: Lease, *, may_be_released: bool) -> _Entry:
+        entry = self._find_entry(lease.collection, lease.id)
+        newest = None if entry is None else entry.lease
+        if entry is None or newest is None or newest.fence != lease.fence:
             raise lease_lost(lease.collection, lease.id)
-        return held
+        if not (may_be_released or newest.expires_at):
+            raise lease_lost(lease.collection, lease.id)
+        return entry
 
-    def _claimable(self, collection: str, id: str | None) -> Iterator[StoredDocument]:
+    def _claimable(self, collection: str, id: str | None) -> Iterator[_Entry]:
         """Yield the documents that nobody holds: the one with the id, or those that are due."""
-        documents, now = self._documents.get(collection, {}), self._time()
-        wanted = documents.values() if id is None else [documents[id]] if id in documents else ()
-        for document in wanted:
-            held = self._leases.get((collection, document.id))
-            is_due = id is not None or (document.due_at is not None and document.due_at <= now)
-            if is_due and not document.is_closed and (held is None or held.expires_at <= now):
-                yield document
+        entries, now = self._entries.get(collection, {}), self._time()
+        wanted = entries.values() if id is None else [entries[id]] if id in entries else ()
+        for entry in wanted:
+            due_at = entry.document.due_at
+            is_due = id is not None or (due_at is not None and due_at <= now)
+            if is_due and not entry.document.is_closed and not entry.is_leased(now):
+                yield entry
+
+
+def _rank(entry: _Entry) -> tuple[int, float]:
+    return -entry.document.priority, entry.document.due_at or 0.0
 
 
 def _due_at(document: StoredDocument, stored: StoredDocument | None, now: float) -> float | None:

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from tactician.errors import ConfigurationError
 from tactician.stores.extras import require_extra
 from tactician.stores.sql import SqlStore
-from tactician.stores.statements import create_tables
+from tactician.stores.tables import create_tables
 
 T = TypeVar("T")
 _DRIVER: Final = "postgresql+asyncpg"

@@ -6,20 +6,23 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
-from sqlalchemy import Connection, Executable, Row
+from sqlalchemy import Connection, Executable, Insert, Row, Update
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from tactician.errors import DocumentConflictError, LeaseLostError, StoredStateError, StoreError
 from tactician.stores import statements
-from tactician.stores.document import (
-    DocumentStore,
-    Lease,
-    StoredDocument,
+from tactician.stores.body_writes import write_document
+from tactician.stores.checks import (
     check_document,
+    check_step,
     check_texts,
     document_conflict,
+    key_conflict,
     lease_lost,
+    step_conflict,
 )
+from tactician.stores.document import Lease, StoredDocument, StoredStep
+from tactician.stores.document_store import DocumentStore
 
 T = TypeVar("T")
 
@@ -59,32 +62,49 @@ class SqlStore(DocumentStore):
 
     async def save(self, document: StoredDocument, lease: Lease | None = None) -> StoredDocument:
         """Store a document; see `DocumentStore.save`."""
-        values, key = _values(document), _key(document.collection, document.id)
-        if lease is None and not document.version:
-            rows = await self._execute(statements.ADD, values)
-        elif lease is None:
-            rows = await self._execute(statements.SAVE, values | key | {"of_version": document.version})
+        values = _values(document)
+        if lease is not None:
+            rows = await self._write(statements.SAVE_HELD, values | {"of_fence": lease.fence})
         else:
-            held = {"of_version": document.version, "of_fence": lease.fence}
-            rows = await self._execute(statements.SAVE_HELD, values | key | held)
+            rows = await self._write(statements.SAVE if document.version else statements.ADD, values)
         if not rows:
-            raise await self._refusal(document, lease)
+            raise await self._save_refusal(document, lease)
         return _saved(document, rows[0])
 
     async def add_and_claim(self, document: StoredDocument, owner: str, seconds: float) -> tuple[StoredDocument, Lease]:
         """Store a new document and claim it; see `DocumentStore.add_and_claim`."""
         check_texts(owner=owner)
-        claim = {"by": owner, "seconds": seconds}
-        rows = await self._execute(statements.ADD_AND_CLAIM, _values(document) | claim)
+        document = replace(document, version=0)
+        rows = await self._write(statements.ADD_AND_CLAIM, _values(document) | {"by": owner, "seconds": seconds})
         if not rows:
-            raise document_conflict(document.collection, document.id)
+            raise await self._save_refusal(document, None)
         lease = Lease(document.collection, document.id, owner, rows[0].fence, rows[0].expires_at)
-        return _saved(replace(document, version=0), rows[0]), lease
+        return _saved(document, rows[0]), lease
 
     async def delete(self, collection: str, id: str) -> bool:
         """Delete a document, and return whether it existed."""
         check_texts(id=id)
         return bool(await self._execute(statements.DELETE, _key(collection, id)))
+
+    async def prune(self, collection: str, seconds: float, *, statuses: Collection[str] = (), limit: int = 1000) -> int:
+        """Delete the oldest closed documents; see `DocumentStore.prune`."""
+        return len(await self._execute(statements.prune(collection, seconds, statuses, limit), {}))
+
+    async def append(self, lease: Lease, step: StoredStep) -> None:
+        """Append a step to the log of the leased document; see `DocumentStore.append`."""
+        check_step(step)
+        values = _held(lease) | {"new_number": step.number, "new_body": step.text}
+        if not await self._execute(statements.APPEND, values):
+            raise await self._append_refusal(lease, step)
+
+    async def load_steps(
+        self, collection: str, id: str, *, after: int = 0, until: int | None = None
+    ) -> list[StoredStep]:
+        """Return the steps of a document in order; see `DocumentStore.load_steps`."""
+        check_texts(id=id)
+        statement = statements.LOAD_STEPS if until is None else statements.LOAD_STEPS_UNTIL
+        rows = await self._execute(statement, _key(collection, id) | {"after": after, "until": until})
+        return [_step(f"{collection}/{id}", row) for row in rows]
 
     async def find(
         self,
@@ -93,11 +113,13 @@ class SqlStore(DocumentStore):
         statuses: Collection[str] = (),
         names: Collection[str] = (),
         parent_id: str | None = None,
+        key: str | None = None,
         limit: int = 1000,
+        with_bodies: bool = True,
     ) -> list[StoredDocument]:
         """Return the documents that match every given filter, oldest first."""
-        found = statements.find(collection, statuses, names, parent_id, limit)
-        return [_document(row) for row in await self._execute(found, {})]
+        found = statements.find(collection, statuses, names, parent_id, key, limit, with_bodies=with_bodies)
+        return [_document(row, with_bodies) for row in await self._execute(found, {})]
 
     async def list_ids(self, collection: str) -> list[str]:
         """Return the ids of all documents of a collection, oldest first."""
@@ -117,11 +139,13 @@ class SqlStore(DocumentStore):
         check_texts(id=id, owner=owner)
         statement = statements.claim(by_id=id is not None, by_name=bool(names), excludes=bool(excluded_ids))
         wanted = {"of_collection": collection, "of_id": id, "names": list(names), "excluded_ids": list(excluded_ids)}
-        rows = await self._execute(statement, wanted | {"by": owner, "seconds": seconds})
+        values = wanted | {"by": owner, "seconds": seconds}
+        rows = await self._run(lambda connection: _claim(connection, statement, values))
         if not rows:
             return None
-        claimed = rows[0]
-        return _document(claimed), Lease(collection, claimed.id, owner, claimed.fence, claimed.expires_at)
+        claimed, document = rows
+        lease = Lease(collection, claimed.of_id, owner, claimed.fence, claimed.expires_at)
+        return _document(document), lease
 
     async def renew(self, lease: Lease, seconds: float) -> Lease:
         """Extend a lease; see `DocumentStore.renew`."""
@@ -138,22 +162,51 @@ class SqlStore(DocumentStore):
         """Close the connections. The store opens new ones when it is used again."""
         await self._database.aclose()
 
-    async def _refusal(self, document: StoredDocument, lease: Lease | None) -> DocumentConflictError | LeaseLostError:
+    async def _save_refusal(
+        self, document: StoredDocument, lease: Lease | None
+    ) -> DocumentConflictError | LeaseLostError:
         if lease is not None:
             rows = await self._execute(statements.FENCE, _key(document.collection, document.id))
             if not rows or rows[0].fence != lease.fence:
                 return lease_lost(document.collection, document.id)
-        return document_conflict(document.collection, document.id)
+        if document.key is not None:
+            for other in await self.find(document.collection, key=document.key, with_bodies=False):
+                if other.id != document.id:
+                    return key_conflict(document, other.id)
+        return document_conflict(document)
+
+    async def _append_refusal(self, lease: Lease, step: StoredStep) -> DocumentConflictError | LeaseLostError:
+        rows = await self._execute(statements.FENCE, _key(lease.collection, lease.id))
+        if not rows or rows[0].fence != lease.fence or not rows[0].expires_at:
+            return lease_lost(lease.collection, lease.id)
+        return step_conflict(lease, step, rows[0].is_closed)
+
+    async def _write(self, statement: Insert | Update, values: Mapping[str, object]) -> Sequence[Row[Any]]:
+        return await self._run(lambda connection: write_document(connection, statement, values))
 
     async def _execute(self, statement: Executable, values: Mapping[str, object]) -> Sequence[Row[Any]]:
         """Execute a statement. It returns no rows when its document is not found, or exists already."""
+        return await self._run(lambda connection: connection.execute(statement, values).all())
+
+    async def _run(self, work: Callable[[Connection], Sequence[Row[Any]]]) -> Sequence[Row[Any]]:
+        """Run a function with a connection. It returns no rows when a document or a step exists already."""
         try:
-            return await self._database.run(lambda connection: connection.execute(statement, values).all())
+            return await self._database.run(work)
         except IntegrityError:
             return []
         except (SQLAlchemyError, OSError) as error:
             reason = _reason_of(error)
             raise StoreError(f"{self!r} does not answer: {reason}. What was to be saved may be kept or not.") from error
+
+
+def _claim(connection: Connection, claim: Update, values: Mapping[str, object]) -> Sequence[Row[Any]]:
+    """Claim a document and load it: two rows, or none."""
+    # PostgreSQL would read the body as it was before the claim waited for somebody who changed it.
+    claimed = connection.execute(claim, values).one_or_none()
+    if claimed is None:
+        return []
+    loaded = connection.execute(statements.LOAD, {**values, "of_id": claimed.of_id}).one_or_none()
+    return [] if loaded is None else [claimed, loaded]
 
 
 def _reason_of(error: BaseException) -> BaseException:
@@ -173,15 +226,20 @@ def _held(lease: Lease) -> dict[str, object]:
 def _values(document: StoredDocument) -> dict[str, object]:
     check_document(document)
     return {
-        "collection": document.collection,
-        "id": document.id,
-        "kind": document.kind,
-        "name": document.name,
-        "status": document.status,
-        "parent_id": document.parent_id,
+        **_key(document.collection, document.id),
+        "of_version": document.version,
+        "new_collection": document.collection,
+        "new_id": document.id,
+        "new_kind": document.kind,
+        "new_name": document.name,
+        "new_status": document.status,
+        "new_parent_id": document.parent_id,
+        "new_key": document.key,
+        "new_priority": document.priority,
         "new_due_at": document.due_at,
-        "is_closed": document.is_closed,
-        "body": document.text,
+        "new_is_closed": document.is_closed,
+        "new_header": document.header,
+        "new_body": None if document.body is None else document.text,
     }
 
 
@@ -190,8 +248,19 @@ def _saved(document: StoredDocument, row: Row[Any]) -> StoredDocument:
     return replace(document, version=document.version + 1, **times)
 
 
-def _document(row: Row[Any]) -> StoredDocument:
-    if not (isinstance(row.version, int) and row.version > 0 and isinstance(row.body, str)):
-        place = f"{row.collection}/{row.id}"
-        raise StoredStateError(f"{place} cannot be read: its row is damaged; delete it, or restore it.")
-    return StoredDocument(**{name: getattr(row, name) for name in statements.FIELDS})
+def _document(row: Row[Any], with_body: bool = True) -> StoredDocument:
+    body = row.body if with_body else ""
+    if not (isinstance(row.version, int) and row.version > 0 and isinstance(row.header, str) and isinstance(body, str)):
+        raise _damage(f"{row.collection}/{row.id}")
+    fields = {name: getattr(row, name) for name in statements.FIELDS}
+    return StoredDocument(**fields, body=body if with_body else None, is_leased=row.is_leased, steps=row.steps)
+
+
+def _step(place: str, row: Row[Any]) -> StoredStep:
+    if not isinstance(row.body, str):
+        raise _damage(f"Step {row.number} of {place}")
+    return StoredStep(row.number, row.body, row.created_at)
+
+
+def _damage(place: str) -> StoredStateError:
+    return StoredStateError(f"{place} cannot be read: its row is damaged; delete it, or restore it.")

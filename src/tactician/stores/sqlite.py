@@ -17,7 +17,7 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 
 from tactician.errors import ConfigurationError
 from tactician.stores.sql import SqlStore
-from tactician.stores.statements import create_tables
+from tactician.stores.tables import create_tables
 
 T = TypeVar("T")
 _BUSY_SECONDS: Final = 30.0
@@ -143,6 +143,7 @@ def _connect(path: str, is_uri: bool) -> sqlite3.Connection:
     connection = sqlite3.connect(path, _BUSY_SECONDS, check_same_thread=False, uri=is_uri)
     try:
         connection.execute("PRAGMA synchronous = NORMAL")  # do not wait for the disk
+        connection.execute("PRAGMA foreign_keys = ON")
     except BaseException:
         connection.close()
         raise

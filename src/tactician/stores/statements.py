@@ -1,6 +1,6 @@
-"""Tables of a store in a database, and all statements on them.
+"""Statements on the tables of a store.
 
-Each statement is atomic by itself, so there are no transactions. All times are those of the database.
+Each statement is atomic by itself. All times are those of the database.
 """
 
 from __future__ import annotations
@@ -10,29 +10,22 @@ from functools import cache
 from typing import Any, Final
 
 from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
     ColumnElement,
-    Connection,
     Double,
-    Index,
     Insert,
     Integer,
-    MetaData,
     Select,
     String,
-    Table,
-    Text,
-    UniqueConstraint,
     Update,
     and_,
     bindparam,
     case,
     delete,
     false,
+    func,
     insert,
     select,
+    true,
     update,
 )
 from sqlalchemy.ext.compiler import compiles
@@ -40,47 +33,8 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.dml import ReturningDelete
 from sqlalchemy.sql.functions import FunctionElement
 
-from tactician.errors import ConfigurationError
 from tactician.stores.document import AT_ONCE
-
-SCHEMA_VERSION: Final = 2
-
-metadata = MetaData()
-
-schema = Table("tactician_schema", metadata, Column("version", Integer, nullable=False))
-
-# The body is last, because SQLite reads a long row up to the columns that it needs.
-documents = Table(
-    "tactician_documents",
-    metadata,
-    Column("number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
-    Column("collection", Text, nullable=False),
-    Column("id", Text, nullable=False),
-    Column("version", Integer, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("status", Text, nullable=False),
-    Column("parent_id", Text),
-    Column("due_at", Double),
-    Column("is_closed", Boolean, nullable=False),
-    Column("created_at", Double, nullable=False),
-    Column("updated_at", Double, nullable=False),
-    Column("owner", Text, nullable=False, server_default=""),
-    Column("fence", Integer, nullable=False, server_default="0"),
-    Column("expires_at", Double, nullable=False, server_default="0"),
-    Column("body", Text, nullable=False),
-    UniqueConstraint("collection", "id"),
-)
-_IS_DUE_SOMETIME = documents.c.due_at.is_not(None)
-Index(
-    "tactician_documents_due",
-    documents.c.collection,
-    documents.c.due_at,
-    documents.c.number,
-    sqlite_where=_IS_DUE_SOMETIME,
-    postgresql_where=_IS_DUE_SOMETIME,
-)
-Index("tactician_documents_status", documents.c.collection, documents.c.status, documents.c.number)
+from tactician.stores.tables import bodies, documents, steps
 
 
 class _Now(FunctionElement[float]):
@@ -107,22 +61,47 @@ _DUE_AT = bindparam("new_due_at", type_=Double)
 _SECONDS = bindparam("seconds", type_=Double)
 _LEASE_END = _NOW + _SECONDS
 
-FIELDS: Final = (
-    *("collection", "id", "body", "version", "kind", "name", "status", "parent_id"),
-    *("due_at", "is_closed", "created_at", "updated_at"),
-)
-_DOCUMENT = tuple(documents.c[name] for name in FIELDS)
 _IS_IN_COLLECTION = documents.c.collection == bindparam("of_collection", type_=String)
 _IS_DOCUMENT = and_(_IS_IN_COLLECTION, documents.c.id == bindparam("of_id", type_=String))
-_IS_HELD = documents.c.fence == bindparam("of_fence", type_=Integer)
-_SAVED = (documents.c.due_at, documents.c.created_at, documents.c.updated_at)
+_IS_NEWEST = documents.c.fence == bindparam("of_fence", type_=Integer)
+_IS_NOT_RELEASED = documents.c.expires_at > 0
+_LAST_STEP = (
+    select(func.coalesce(func.max(steps.c.number), 0))
+    .where(steps.c.document == documents.c.number)
+    .correlate(documents)
+    .scalar_subquery()
+)
 
-LOAD: Final[Select[Any]] = select(*_DOCUMENT).where(_IS_DOCUMENT)
-FENCE: Final[Select[Any]] = select(documents.c.fence).where(_IS_DOCUMENT)
+FIELDS: Final = (
+    *("collection", "id", "version", "kind", "name", "status", "parent_id", "key", "priority"),
+    *("due_at", "is_closed", "created_at", "updated_at", "header"),
+)
+_CHANGED: Final = "kind", "name", "status", "parent_id", "key", "priority", "is_closed", "header"
+_FOUND: Final = (
+    *(documents.c[name] for name in FIELDS),
+    (documents.c.expires_at > _NOW).label("is_leased"),
+    _LAST_STEP.label("steps"),
+)
+_SAVED = (documents.c.number, documents.c.due_at, documents.c.created_at, documents.c.updated_at)
+
+
+def _new(*names: str) -> dict[str, ColumnElement[Any]]:
+    return {name: bindparam(f"new_{name}", type_=documents.c[name].type) for name in names}
+
+
+_WITH_BODY: Final = documents.outerjoin(bodies)
+LOAD: Final[Select[Any]] = select(*_FOUND, bodies.c.body).select_from(_WITH_BODY).where(_IS_DOCUMENT)
+FENCE: Final[Select[Any]] = select(documents.c.fence, documents.c.expires_at, documents.c.is_closed).where(_IS_DOCUMENT)
 LIST_IDS: Final[Select[Any]] = select(documents.c.id).where(_IS_IN_COLLECTION).order_by(documents.c.number)
 ADD: Final[Insert] = (
     insert(documents)
-    .values(version=1, due_at=case((_DUE_AT == AT_ONCE, _NOW), else_=_DUE_AT), created_at=_NOW, updated_at=_NOW)
+    .values(
+        **_new("collection", "id", *_CHANGED),
+        version=1,
+        due_at=case((_DUE_AT == AT_ONCE, _NOW), else_=_DUE_AT),
+        created_at=_NOW,
+        updated_at=_NOW,
+    )
     .returning(*_SAVED)
 )
 ADD_AND_CLAIM: Final[Insert] = ADD.values(owner=bindparam("by"), fence=1, expires_at=_LEASE_END).returning(
@@ -132,6 +111,7 @@ SAVE: Final[Update] = (
     update(documents)
     .where(_IS_DOCUMENT, documents.c.version == bindparam("of_version", type_=Integer))
     .values(
+        **_new(*_CHANGED),
         version=documents.c.version + 1,
         # A document that was due before keeps its place in the queue.
         due_at=case(
@@ -143,22 +123,40 @@ SAVE: Final[Update] = (
     )
     .returning(*_SAVED)
 )
-SAVE_HELD: Final[Update] = SAVE.where(_IS_HELD)
+SAVE_HELD: Final[Update] = SAVE.where(_IS_NEWEST)
 DELETE: Final[ReturningDelete[Any]] = delete(documents).where(_IS_DOCUMENT).returning(documents.c.number)
 RENEW: Final[Update] = (
     update(documents)
-    .where(_IS_DOCUMENT, _IS_HELD, documents.c.expires_at > 0)
+    .where(_IS_DOCUMENT, _IS_NEWEST, _IS_NOT_RELEASED)
     .values(expires_at=_LEASE_END)
     .returning(documents.c.expires_at)
 )
 RELEASE: Final[Update] = (
-    update(documents).where(_IS_DOCUMENT, _IS_HELD).values(expires_at=0.0).returning(documents.c.number)
+    update(documents).where(_IS_DOCUMENT, _IS_NEWEST).values(expires_at=0.0).returning(documents.c.number)
 )
+
+_STEP = bindparam("new_number", type_=Integer)
+# Who claims the document, or closes it, waits for the lock or is waited for: the row is then checked once more.
+_APPENDED_TO = (
+    select(documents.c.number, _STEP, _NOW, bindparam("new_body", type_=String))
+    .where(_IS_DOCUMENT, _IS_NEWEST, _IS_NOT_RELEASED, documents.c.is_closed == false(), _STEP == _LAST_STEP + 1)
+    .with_for_update(read=True, of=documents)
+)
+APPEND: Final[Insert] = (
+    insert(steps).from_select(["document", "number", "created_at", "body"], _APPENDED_TO).returning(steps.c.number)
+)
+LOAD_STEPS: Final[Select[Any]] = (
+    select(steps.c.number, steps.c.created_at, steps.c.body)
+    .join(documents)
+    .where(_IS_DOCUMENT, steps.c.number > bindparam("after", type_=Integer))
+    .order_by(steps.c.number)
+)
+LOAD_STEPS_UNTIL: Final[Select[Any]] = LOAD_STEPS.where(steps.c.number <= bindparam("until", type_=Integer))
 
 
 @cache
 def claim(*, by_id: bool, by_name: bool, excludes: bool) -> Update:
-    """Return the statement that claims one document: the one with the id, or the one that has been due for longest.
+    """Return the statement that claims one document: the one with the id, or the first one that is due.
 
     Args:
         by_id: only the document with a certain id.
@@ -180,7 +178,7 @@ def claim(*, by_id: bool, by_name: bool, excludes: bool) -> Update:
     one = (
         select(found.c.number)
         .where(*wanted)
-        .order_by(found.c.due_at, found.c.number)
+        .order_by(found.c.priority.desc(), found.c.due_at, found.c.number)
         .limit(1)
         .with_for_update(skip_locked=not by_id)
         .scalar_subquery()
@@ -189,41 +187,41 @@ def claim(*, by_id: bool, by_name: bool, excludes: bool) -> Update:
         update(documents)
         .where(documents.c.number == one)
         .values(owner=bindparam("by"), fence=documents.c.fence + 1, expires_at=_LEASE_END)
-        .returning(*_DOCUMENT, documents.c.fence, documents.c.expires_at)
+        .returning(documents.c.id.label("of_id"), documents.c.fence, documents.c.expires_at)
     )
 
 
 def find(
-    collection: str, statuses: Collection[str], names: Collection[str], parent_id: str | None, limit: int
+    collection: str,
+    statuses: Collection[str],
+    names: Collection[str],
+    parent_id: str | None,
+    key: str | None,
+    limit: int,
+    *,
+    with_bodies: bool,
 ) -> Select[Any]:
     """Return the statement that finds the documents that match every given filter, oldest first."""
-    found = select(*_DOCUMENT).where(documents.c.collection == collection).order_by(documents.c.number).limit(limit)
+    found = select(*_FOUND, bodies.c.body).select_from(_WITH_BODY) if with_bodies else select(*_FOUND)
+    found = found.where(documents.c.collection == collection).order_by(documents.c.number).limit(limit)
     if statuses:
         found = found.where(documents.c.status.in_(statuses))
     if names:
         found = found.where(documents.c.name.in_(names))
-    return found if parent_id is None else found.where(documents.c.parent_id == parent_id)
+    if parent_id is not None:
+        found = found.where(documents.c.parent_id == parent_id)
+    return found if key is None else found.where(documents.c.key == key)
 
 
-def create_tables(connection: Connection, *begin: str) -> None:
-    """Create the tables of a new database, or check that the tables are those of this version.
-
-    Args:
-        begin: statements that begin a transaction and keep others from doing the same meanwhile.
-
-    Raises:
-        ConfigurationError: when the tables have another version.
-    """
-    for statement in begin:
-        connection.exec_driver_sql(statement)
-    schema.create(connection, checkfirst=True)
-    version = connection.scalar(select(schema.c.version))
-    if version is None:
-        metadata.create_all(connection)
-        connection.execute(insert(schema).values(version=SCHEMA_VERSION))
-    elif version != SCHEMA_VERSION:
-        raise ConfigurationError(
-            f"The tables of the store have version {version}, and this Tactician knows {SCHEMA_VERSION}. "
-            "Use the Tactician that made them, or another database."
-        )
-    connection.exec_driver_sql("COMMIT")
+def prune(collection: str, seconds: float, statuses: Collection[str], limit: int) -> ReturningDelete[Any]:
+    """Return the statement that deletes the oldest closed documents."""
+    old = (
+        select(documents.c.number)
+        .where(documents.c.collection == collection, documents.c.is_closed == true())
+        .where(documents.c.updated_at <= _NOW - seconds)
+        .order_by(documents.c.number)
+        .limit(limit)
+    )
+    if statuses:
+        old = old.where(documents.c.status.in_(statuses))
+    return delete(documents).where(documents.c.number.in_(old)).returning(documents.c.number)

@@ -1,0 +1,102 @@
+"""Errors of stores, and checks of what every store can keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pydantic_core import PydanticSerializationError
+
+from tactician.errors import DocumentConflictError, LeaseLostError, StoredStateError
+from tactician.stores.document import Body, Lease, StoredDocument, StoredStep
+
+
+def document_conflict(document: StoredDocument) -> DocumentConflictError:
+    """Return the error of a save that came too late."""
+    return DocumentConflictError(
+        f"{document.collection}/{document.id} has been changed by somebody else: load it again."
+    )
+
+
+def key_conflict(document: StoredDocument, other_id: str) -> DocumentConflictError:
+    """Return the error of a document whose key another one has."""
+    return DocumentConflictError(
+        f"{document.collection}/{document.id} was not saved: {document.collection}/{other_id} has the same key."
+    )
+
+
+def step_conflict(lease: Lease, step: StoredStep, is_closed: bool) -> DocumentConflictError:
+    """Return the error of a step that does not fit."""
+    reason = "the document is closed" if is_closed else "it is not the next one"
+    return DocumentConflictError(
+        f"Step {step.number} was not appended to {lease.collection}/{lease.id}: {reason}. Load the document again."
+    )
+
+
+def lease_lost(collection: str, id: str) -> LeaseLostError:
+    """Return the error of a worker whose lease is no longer the newest one."""
+    return LeaseLostError(f"{collection}/{id} has been taken by another worker.")
+
+
+def check_document(document: StoredDocument) -> None:
+    """Check that every store can keep a document.
+
+    Raises:
+        StoredStateError: when it is new and has no body, or when `check_texts` refuses one of its texts.
+    """
+    if document.body is None and not document.version:
+        raise StoredStateError(f"{document.collection}/{document.id} cannot be stored: a new document needs a body.")
+    check_texts(
+        id=document.id,
+        name=document.name,
+        status=document.status,
+        parent_id=document.parent_id,
+        key=document.key,
+        header=document.header,
+        body=_text_of(document.body),
+    )
+
+
+def check_step(step: StoredStep) -> None:
+    """Check that every store can keep a step; see `check_texts`."""
+    check_texts(body=_text_of(step.body))
+
+
+def _text_of(body: Body | None) -> str | None:
+    return body if isinstance(body, str) else None
+
+
+def check_texts(**texts: str | None) -> None:
+    """Check that every store can keep some texts.
+
+    Raises:
+        StoredStateError: when one has a NUL character or half of a surrogate pair.
+    """
+    for name, text in texts.items():
+        if text is not None and (place := _find_invalid(text)) >= 0:
+            raise StoredStateError(
+                f"The {name} cannot be stored: its character {place} is not valid: U+{ord(text[place]):04X}. Remove it."
+            )
+
+
+@contextmanager
+def translate_json_errors(subject: str) -> Iterator[None]:
+    """Name what cannot be stored when the block fails to write it as JSON, such as half of a surrogate pair.
+
+    Raises:
+        StoredStateError: when it does.
+    """
+    try:
+        yield
+    except PydanticSerializationError as error:
+        raise StoredStateError(f"{subject} cannot be stored: {error}") from error
+
+
+def _find_invalid(text: str) -> int:
+    """Return the place of the first character that no database has, or -1."""
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            return error.start
+    return text.find("\0")

@@ -1,0 +1,141 @@
+"""Contract of a store of documents."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from types import TracebackType
+from typing import Protocol, Self
+
+from tactician.stores.document import Lease, StoredDocument, StoredStep
+
+
+class DocumentStore(Protocol):
+    """Store of versioned documents, each with a log of steps.
+
+    The clock of the store decides about leases and due times. Every method raises a `StoreError` when the store does
+    not answer, and a `StoredStateError` for a text that cannot be stored: one with a NUL character or half of a
+    surrogate pair.
+    """
+
+    async def load(self, collection: str, id: str) -> StoredDocument | None:
+        """Return a document, or `None`."""
+        ...
+
+    async def save(self, document: StoredDocument, lease: Lease | None = None) -> StoredDocument:
+        """Store a document whose version is still the stored one, and return it with its new version and times.
+
+        Raises:
+            DocumentConflictError: when the stored version is another one, or another document has the key.
+            LeaseLostError: when the lease is not the newest one of the document.
+        """
+        ...
+
+    async def add_and_claim(self, document: StoredDocument, owner: str, seconds: float) -> tuple[StoredDocument, Lease]:
+        """Store a new document and claim it in one step.
+
+        Raises:
+            DocumentConflictError: when the document exists, or another document has the key.
+        """
+        ...
+
+    async def delete(self, collection: str, id: str) -> bool:
+        """Delete a document with its steps, and return whether it existed."""
+        ...
+
+    async def prune(self, collection: str, seconds: float, *, statuses: Collection[str] = (), limit: int = 1000) -> int:
+        """Delete the oldest closed documents that were last saved so many seconds ago or earlier, with their steps.
+
+        Args:
+            seconds: age of the last save.
+            statuses: statuses that the documents may have; any by default.
+            limit: number of documents to delete at most.
+
+        Returns:
+            Number of documents that were deleted.
+        """
+        ...
+
+    async def append(self, lease: Lease, step: StoredStep) -> None:
+        """Append a step to the log of the leased document.
+
+        Raises:
+            LeaseLostError: when the lease was released, or another worker has claimed the document.
+            DocumentConflictError: when the document is closed, or the step is not the next one.
+        """
+        ...
+
+    async def load_steps(
+        self, collection: str, id: str, *, after: int = 0, until: int | None = None
+    ) -> list[StoredStep]:
+        """Return the steps of a document in order.
+
+        Args:
+            after: number of the step before the first one; from the beginning by default.
+            until: number of the last one; to the end by default.
+        """
+        ...
+
+    async def find(
+        self,
+        collection: str,
+        *,
+        statuses: Collection[str] = (),
+        names: Collection[str] = (),
+        parent_id: str | None = None,
+        key: str | None = None,
+        limit: int = 1000,
+        with_bodies: bool = True,
+    ) -> list[StoredDocument]:
+        """Return the documents that match every given filter, oldest first."""
+        ...
+
+    async def list_ids(self, collection: str) -> list[str]:
+        """Return the ids of all documents of a collection, oldest first."""
+        ...
+
+    async def claim(
+        self,
+        collection: str,
+        owner: str,
+        seconds: float,
+        *,
+        id: str | None = None,
+        names: Collection[str] = (),
+        excluded_ids: Collection[str] = (),
+    ) -> tuple[StoredDocument, Lease] | None:
+        """Claim a document whose lease nobody holds: the one with the id, or else the first one that is due.
+
+        Of those that are due, the first is the one with the highest priority that has been due for longest.
+
+        Args:
+            owner: name of the claimer.
+            seconds: duration of the lease.
+            id: id of the document; any document that is due, by default.
+            names: names that the document may have; any by default.
+            excluded_ids: ids of documents not to claim.
+        """
+        ...
+
+    async def renew(self, lease: Lease, seconds: float) -> Lease:
+        """Extend a lease. Event loops of several threads may call this at the same time.
+
+        Raises:
+            LeaseLostError: when the lease was released, or another worker has claimed the document.
+        """
+        ...
+
+    async def release(self, lease: Lease) -> None:
+        """Release a lease, unless it is lost."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close the connections. The store opens new ones when it is used again."""
+        ...
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()

@@ -1,0 +1,110 @@
+"""Tables of a store in a database."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Connection,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    insert,
+    select,
+)
+
+from tactician.errors import ConfigurationError
+
+SCHEMA_VERSION: Final = 3
+
+metadata = MetaData()
+
+schema = Table("tactician_schema", metadata, Column("version", Integer, nullable=False))
+
+_NUMBER: Final = BigInteger().with_variant(Integer, "sqlite")
+
+# SQLite rewrites a row as a whole. So what changes often is here, and what may be large is in tables of its own.
+documents = Table(
+    "tactician_documents",
+    metadata,
+    Column("number", _NUMBER, primary_key=True),
+    Column("collection", Text, nullable=False),
+    Column("id", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("parent_id", Text),
+    Column("key", Text),
+    Column("priority", Integer, nullable=False),
+    Column("due_at", Double),
+    Column("is_closed", Boolean, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("updated_at", Double, nullable=False),
+    Column("owner", Text, nullable=False, server_default=""),
+    Column("fence", Integer, nullable=False, server_default="0"),
+    Column("expires_at", Double, nullable=False, server_default="0"),
+    Column("header", Text, nullable=False),
+    UniqueConstraint("collection", "id"),
+    UniqueConstraint("collection", "key"),
+    # A row that somebody deletes by hand, without the rows that belong to it, must not hand them on to a new one.
+    sqlite_autoincrement=True,
+)
+bodies = Table(
+    "tactician_bodies",
+    metadata,
+    Column("document", ForeignKey(documents.c.number, ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("body", Text, nullable=False),
+)
+steps = Table(
+    "tactician_steps",
+    metadata,
+    Column("document", ForeignKey(documents.c.number, ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("created_at", Double, nullable=False),
+    Column("body", Text, nullable=False),
+)
+
+_IS_DUE_SOMETIME = documents.c.due_at.is_not(None)
+Index(
+    "tactician_documents_due",
+    documents.c.collection,
+    documents.c.priority.desc(),
+    documents.c.due_at,
+    documents.c.number,
+    sqlite_where=_IS_DUE_SOMETIME,
+    postgresql_where=_IS_DUE_SOMETIME,
+)
+Index("tactician_documents_status", documents.c.collection, documents.c.status, documents.c.number)
+
+
+def create_tables(connection: Connection, *begin: str) -> None:
+    """Create the tables of a new database, or check that the tables are those of this version.
+
+    Args:
+        begin: statements that begin a transaction and keep others from doing the same meanwhile.
+
+    Raises:
+        ConfigurationError: when the tables have another version.
+    """
+    for statement in begin:
+        connection.exec_driver_sql(statement)
+    schema.create(connection, checkfirst=True)
+    version = connection.scalar(select(schema.c.version))
+    if version is None:
+        metadata.create_all(connection)
+        connection.execute(insert(schema).values(version=SCHEMA_VERSION))
+    elif version != SCHEMA_VERSION:
+        raise ConfigurationError(
+            f"The tables of the store have version {version}, and this Tactician knows {SCHEMA_VERSION}. "
+            "Use the Tactician that made them, or another database."
+        )
+    connection.exec_driver_sql("COMMIT")
