@@ -265,7 +265,7 @@ class TestMistakes:
 
         assert process.status is ProcessStatus.FAILED
         assert str(process.failure).startswith("saving failed: StoredStateError: ")
-        assert "Opaque on the blackboard has no JSON form" in str(process.failure)
+        assert "`Opaque` cannot be stored: Opaque has no JSON form" in str(process.failure)
 
 
 class TestKilling:

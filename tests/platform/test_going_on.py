@@ -216,7 +216,7 @@ class TestStuck:
         platform = platform_over(store, Traveller())
         process = await platform.start("Traveller", "Rome")
 
-        with pytest.raises(StoredStateError, match=r"Undeclared on the blackboard could not be read again"):
+        with pytest.raises(StoredStateError, match="`Undeclared` cannot be stored: nothing that Traveller"):
             await platform.resume(process.id, Undeclared(1))
         assert process.status is ProcessStatus.STUCK
         assert process.last(Undeclared) is None
@@ -354,7 +354,7 @@ class TestUndeclared:
     @pytest.mark.parametrize("given", [Undeclared(1), (1, 2)])
     async def test_an_object_that_nobody_could_read_again_is_refused(self, store: MemoryStore, given: object) -> None:
         platform = platform_over(store, Asker())
-        refusal = f"{type(given).__name__} on the blackboard could not be read again .* Name it as a parameter"
+        refusal = f"`{type(given).__name__}` cannot be stored: nothing that Asker .* Name it as a parameter"
 
         with pytest.raises(StoredStateError, match=refusal):
             await platform.start("Asker", "Who?", given)
@@ -363,7 +363,7 @@ class TestUndeclared:
         assert await platform.processes() == []
 
     async def test_it_is_refused_before_it_is_enqueued(self, store: MemoryStore) -> None:
-        with pytest.raises(StoredStateError, match="nothing that Asker declares names this type"):
+        with pytest.raises(StoredStateError, match="nothing that Asker declares names the type"):
             await platform_over(store, Asker()).enqueue("Asker", "Who?", Undeclared(1))
         assert await RunStore(store).find() == []
 

@@ -6,19 +6,17 @@ imported because a stored name says so.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
-from functools import cache
-from typing import Final, NotRequired, cast
+from collections.abc import Iterable, Mapping
+from typing import Final, NotRequired
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
-from pydantic.errors import PydanticSchemaGenerationError
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic import JsonValue
 from typing_extensions import TypedDict
 
 from tactician.errors import StoredStateError
 from tactician.process.blackboard import Blackboard, Entry, Rejection
 from tactician.process.spec import PlannedAgentSpec
 from tactician.process.stored_types import type_name, upgrade_object, version_of
+from tactician.runs import decode_value, encode_value
 
 _PLAIN: Final[Mapping[str, type]] = {type_name(kind): kind for kind in (str, int, float, bool, list, dict, Rejection)}
 
@@ -39,14 +37,15 @@ class SavedEntry(SavedObject):
 
 
 def encode_object(value: object, agent: PlannedAgentSpec) -> SavedObject:
-    """Return an object as JSON that can be read again for the agent.
+    """Return an object as JSON that `decode_object` reads back, for the agent, as an equal object.
 
     Raises:
-        StoredStateError: when the object has no JSON form, or the agent does not know its type.
+        StoredStateError: when the object has no JSON form or would be read back as another one, or when the agent does
+            not know its type.
     """
     kind = type(value)
-    _check_known(value, agent)
-    saved = SavedObject(type=type_name(kind), value=_dump(value))
+    declared = _find_agent(kind, agent).generics.get(kind, kind)
+    saved = SavedObject(type=type_name(kind), value=encode_value(value, declared))
     if (version := version_of(kind)) > 1:
         saved["version"] = version
     return saved
@@ -58,18 +57,18 @@ def decode_object(saved: SavedObject, agent: PlannedAgentSpec) -> object:
     Raises:
         StoredStateError: when the agent does not know the type, or the object is no longer valid.
     """
-    name, types = saved["type"], agent.types
-    if (kind := types.get(name) or _PLAIN.get(name)) is None:
-        known = ", ".join(sorted(types)) or "none"
+    name = saved["type"]
+    if (kind := _find_kind(name, agent)) is None:
+        known = ", ".join(sorted(agent.types)) or "none"
         raise StoredStateError(
-            f"The snapshot holds an object of the type {name!r}, which the agent does not know; it knows: {known}. "
+            f"The store holds an object of the type {name!r}, which the agent does not know; it knows: {known}. "
             "Import the module of the type first; when it was renamed or moved, say so with @formerly."
         )
     value = upgrade_object(kind, saved.get("version", 1), saved["value"])
     try:
-        return _type_adapter(agent.generics.get(kind, kind)).validate_json(to_json(value))
-    except ValidationError as error:
-        raise StoredStateError(f"The snapshot holds a {name} that is not valid: {error}") from error
+        return decode_value(value, agent.generics.get(kind, kind))
+    except StoredStateError as error:
+        raise StoredStateError(f"The store holds a {name} that is not valid: {error}") from error
 
 
 def check_objects(board: Blackboard, agent: PlannedAgentSpec) -> None:
@@ -105,27 +104,22 @@ def restore_blackboard(
     return Blackboard.of(entries, conditions)
 
 
-def _check_known(value: object, agent: PlannedAgentSpec) -> None:
-    kind = type(value)
-    if not (agent.knows(value) or kind in _PLAIN.values() or agent.refresh().knows(value)):
-        raise StoredStateError(
-            f"{type_name(kind)} on the blackboard could not be read again from a store: nothing that {agent.name} "
-            "declares names this type. Name it as a parameter, or as what an action returns, or keep it off the "
-            "blackboard."
-        )
+def _find_kind(name: str, agent: PlannedAgentSpec) -> type | None:
+    return agent.types.get(name) or _PLAIN.get(name)
 
 
-def _dump(value: object) -> JsonValue:
-    try:
-        plain: JsonValue = _type_adapter(cast(Hashable, type(value))).dump_python(value, mode="json")
-    except (PydanticSchemaGenerationError, PydanticSerializationError, ValueError, TypeError, RecursionError) as error:
-        raise StoredStateError(
-            f"{type_name(type(value))} on the blackboard has no JSON form: make it a dataclass or a pydantic model, or "
-            f"keep it off the blackboard ({str(error).splitlines()[0]})"
-        ) from error
-    return plain
+def _find_agent(kind: type, agent: PlannedAgentSpec) -> PlannedAgentSpec:
+    """Return the agent that finds a type by its name: it may have to be read again, for classes loaded meanwhile.
 
-
-@cache
-def _type_adapter(kind: Hashable) -> TypeAdapter[object]:
-    return TypeAdapter(kind)  # type: ignore[arg-type]  # a type, which is hashable
+    Raises:
+        StoredStateError: when the agent does not know the type.
+    """
+    name = type_name(kind)
+    if _find_kind(name, agent) is kind:
+        return agent
+    if _find_kind(name, fresh := agent.refresh()) is kind:
+        return fresh
+    raise StoredStateError(
+        f"`{kind.__name__}` cannot be stored: nothing that {agent.name} declares names the type {name}, so it could "
+        "not be read again. Name it as a parameter, or as what an action returns, or keep it off the blackboard."
+    )

@@ -19,6 +19,7 @@ from tactician.runs.pace import Pace
 from tactician.runs.result import RunResult, RunStatus
 from tactician.runs.runnable import Input, Runnable, is_conversation, messages_of, run_blocking, stream_events
 from tactician.runs.store import RunRecord, RunStore, default_store
+from tactician.runs.stored_values import decode_value, encode_value
 from tactician.runs.suspension import (
     Approval,
     PendingKind,
@@ -57,6 +58,8 @@ __all__ = [
     "Checkpoint",
     "Progress",
     "SavedCheckpoint",
+    "encode_value",
+    "decode_value",
     "start_run",
     "resume_run",
     "pending_of",
