@@ -155,12 +155,16 @@ def _upgrade_snapshot(snapshot: Saved) -> Saved:
 
 
 def _upgrade_to_version_2(snapshot: Saved) -> Saved:
-    """Add the child processes and the number of their actions; the context of the options is called a memory."""
+    """Add the child processes and the number of their actions; frames are checkpoints, and the context is a memory."""
     history = [{**run, "children": []} for run in cast("list[Saved]", snapshot["history"])]
     options = dict(cast("Saved", snapshot["options"]))
     options["memory_id"] = options.pop("context_id")
+    waiting: Saved = {
+        name: {"checkpoint": waited["frame"], "pending": waited["pending"]}
+        for name, waited in cast("dict[str, Saved]", snapshot["waiting"]).items()
+    }
     changed: Saved = {"history": cast("list[JsonValue]", history), "actions": len(history), "options": options}
-    return {**snapshot, "version": 2, **changed}
+    return {**snapshot, "version": 2, "waiting": waiting, **changed}
 
 
 _UPGRADES: Final[Mapping[int, Upgrade]] = {1: _upgrade_to_version_2}

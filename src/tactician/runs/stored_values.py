@@ -30,7 +30,7 @@ _WRITING_ERRORS: Final = (
 )
 
 
-def encode_value(value: object, kind: Hashable | None = None) -> JsonValue:
+def encode_value(value: object, kind: object = None) -> JsonValue:
     """Return a value as JSON that `decode_value` reads back as an equal value, with equal types everywhere.
 
     Args:
@@ -42,7 +42,7 @@ def encode_value(value: object, kind: Hashable | None = None) -> JsonValue:
             place in the value, and what to do.
     """
     try:
-        adapter = _create_adapter(kind or type(value))
+        adapter = _create_adapter(type(value) if kind is None else kind)
         plain: JsonValue = adapter.dump_python(value, mode="json", by_alias=False, round_trip=True, warnings=False)
     except UnicodeEncodeError as error:  # of a key
         raise refuse_text(value) from error
@@ -61,7 +61,7 @@ def encode_value(value: object, kind: Hashable | None = None) -> JsonValue:
     return plain
 
 
-def decode_value(saved: JsonValue, kind: Hashable) -> object:
+def decode_value(saved: JsonValue, kind: object) -> object:
     """Return the value that `encode_value` wrote as JSON for a type.
 
     Raises:
