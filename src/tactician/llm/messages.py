@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -210,6 +210,21 @@ def messages_from_json(text: str | bytes) -> tuple[Message, ...]:
         pydantic.ValidationError: when the text is not a conversation.
     """
     return _adapter().validate_json(text)
+
+
+def messages_to_data(messages: Sequence[Message]) -> list[object]:
+    """Return a conversation as data that has a JSON form, which `messages_from_data` reads back."""
+    data: list[object] = _adapter().dump_python(tuple(messages), mode="json")
+    return data
+
+
+def messages_from_data(data: object) -> tuple[Message, ...]:
+    """Return the conversation in untrusted data, which was JSON.
+
+    Raises:
+        pydantic.ValidationError: when the data is not a conversation.
+    """
+    return _adapter().validate_json(to_json(data))
 
 
 def text_of(messages: Iterable[Message]) -> str:

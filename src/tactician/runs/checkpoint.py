@@ -1,90 +1,274 @@
-"""Progress of a run, as far as it is needed to resume the run after a suspension.
+"""Progress of a run, as a tree of data under stable keys.
 
-A run that waits is not a task that sleeps: it ends, and its checkpoints are saved. To resume it, the same Runnable runs
-again from the beginning, and each run inside it finds its checkpoint: one that had finished gives its result at once,
-one that waits goes on. So what is composed of runs needs no code for suspensions, as long as it runs the same things
+A run that waits, or whose worker has died, is not a task that sleeps: it is resumed by running the same Runnable again
+from the beginning. Each run inside it finds its checkpoint: one that had finished gives its result at once, others
+continue where they were. So what is composed of runs needs no code for suspensions, as long as it runs the same things
 in the same order.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping
+from typing import Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
-from pydantic import JsonValue
+from pydantic import ValidationError
+from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict
+
+from tactician.errors import StoredStateError
+
+T = TypeVar("T")
+Keys: TypeAlias = tuple[str, ...]
+Data: TypeAlias = dict[str, object]
+"""Values by keys: JSON, or `Live` objects anywhere in it."""
+
+
+class Live(Generic[T]):
+    """Object in the data of a checkpoint, which becomes JSON only when it leaves the program.
+
+    Args:
+        value: the object.
+        encode: function that returns its JSON form.
+    """
+
+    __slots__ = ("_encode", "value")
+
+    def __init__(self, value: T, encode: Callable[[T], object] = to_jsonable_python) -> None:
+        self.value = value
+        self._encode = encode
+
+    def encode(self) -> object:
+        """Return the JSON form."""
+        return self._encode(self.value)
+
+
+def revive(value: object, decode: Callable[[object], T]) -> T:
+    """Return the object that a value of a checkpoint stands for: the live one, or the one that its JSON form means.
+
+    Raises:
+        StoredStateError: when the JSON form is not valid.
+    """
+    if isinstance(value, Live):
+        return cast("T", value.value)
+    try:
+        return decode(value)
+    except ValidationError as error:
+        raise StoredStateError(f"The saved state of a run cannot be read: {error}") from error
+
+
+class Changes(NamedTuple):
+    """Changes of the data of a checkpoint: values to set, and items to append to lists."""
+
+    set: Data
+    extend: Mapping[str, list[object]] = {}
 
 
 class Progress(Protocol):
-    """Something that a run has done, which it can restore from JSON."""
+    """Live state of a run that keeps its checkpoint."""
 
-    def saved(self) -> JsonValue:
-        """It, as JSON."""
+    def to_data(self) -> Data:
+        """Return all of the state."""
+        ...
+
+    def take_changes(self) -> Changes:
+        """Return what has changed since the last call, or since the state was restored."""
         ...
 
 
-class SavedCheckpoint(TypedDict):
-    """A checkpoint as JSON."""
+class Operation(NamedTuple):
+    """Change of one checkpoint of a tree. To drop a checkpoint, `data` is empty."""
 
-    state: JsonValue
+    keys: Keys
+    kind: Literal["set", "extend", "drop"]
+    data: Data
+
+
+class SavedCheckpoint(TypedDict):
+    """A checkpoint, and all inside it, as JSON or with live objects."""
+
+    data: Data
     children: dict[str, SavedCheckpoint]
 
 
+class Journal(Protocol):
+    """Log that keeps the changes of a tree of checkpoints."""
+
+    def record_operation(self, operation: Operation) -> None:
+        """Note a change; the next step that is saved has it."""
+        ...
+
+    async def save(self, checkpoint: Checkpoint, kind: str, name: str = "", detail: str = "") -> None:
+        """Append a step with the changes noted so far, and those of a checkpoint."""
+        ...
+
+    async def check_lease(self) -> None:
+        """Make sure that the run is still this worker's."""
+        ...
+
+
 class Checkpoint:
-    """What one run has done, and the checkpoints of the runs inside it.
+    """Progress of one run, and the checkpoints of the runs inside it.
 
     Attributes:
-        path: where it is among all checkpoints of its outermost run, such as `Team/coder#2`.
-        progress: what it has done, as the run itself keeps it.
-        saved: what was saved of it at the last pause; `None` for a run that has just begun.
+        keys: place in the tree.
+        path: the same as text, with the name of the outermost run, such as `Team/coder#2`.
+        progress: live state that the run itself keeps; its data is not up to date meanwhile.
+        journal: log of the changes; `None` for a run that is not saved at each step.
     """
 
-    __slots__ = ("_begun", "_children", "path", "progress", "saved")
+    __slots__ = ("_begun", "_children", "_data", "_is_dropped", "_parent", "journal", "keys", "path", "progress")
 
-    def __init__(self, path: str, saved: JsonValue = None) -> None:
+    def __init__(self, path: str, parent: Checkpoint | None = None, key: str = "") -> None:
         self.path = path
+        self.keys: Keys = () if parent is None else (*parent.keys, key)
         self.progress: Progress | None = None
-        self.saved = saved
+        self.journal: Journal | None = None if parent is None else parent.journal
+        self._parent = parent
+        self._data: Data | None = None
         self._children: dict[str, Checkpoint] | None = None
         self._begun: dict[str, int] | None = None
+        self._is_dropped = False
+
+    @property
+    def names(self) -> Keys:
+        """The name of the outermost run, and the keys that lead here."""
+        root = self
+        while root._parent is not None:
+            root = root._parent
+        return (root.path, *self.keys)
+
+    @property
+    def data(self) -> Mapping[str, object]:
+        """The data as last set, or as restored."""
+        return self._data or {}
 
     def child(self, name: str) -> Checkpoint:
-        """The checkpoint of the next run of this name inside this run."""
+        """Return the checkpoint of the next run of this name inside this run."""
         if self._begun is None:
             self._begun = {}
         number = self._begun[name] = self._begun.get(name, 0) + 1
         return self.at(name if number == 1 else f"{name}#{number}")
 
     def at(self, key: str) -> Checkpoint:
-        """The checkpoint with this key, which is made when there is none."""
+        """Return the checkpoint with this key; create it if there is none."""
         if self._children is None:
             self._children = {}
         if (found := self._children.get(key)) is None:
-            found = self._children[key] = Checkpoint(f"{self.path}/{key}")
+            found = self._children[key] = Checkpoint(f"{self.path}/{key}", self, key)
         return found
 
-    def forget(self, key: str) -> None:
-        """Drops the checkpoint with this key: its result is known."""
-        if self._children is not None:
-            self._children.pop(key, None)
+    def set(self, **values: object) -> None:
+        """Set values of the data."""
+        self._apply("set", values)
+        self._record("set", values)
 
-    def begin_again(self, lasting: tuple[str, ...]) -> None:
-        """Clear all checkpoints for another attempt, but for those whose key begins with one of these."""
+    def attach(self, progress: Progress) -> None:
+        """Let a live state keep the data from now on."""
+        self.progress = progress
+        self._data = None
+
+    def take_changes(self) -> Iterator[Operation]:
+        """Yield what has changed in the live state since the last time."""
+        if self.progress is None or not self._is_attached:
+            return
+        changes = self.progress.take_changes()
+        if changes.set:
+            yield Operation(self.keys, "set", changes.set)
+        if changes.extend:
+            yield Operation(self.keys, "extend", dict(changes.extend))
+
+    def to_operation(self) -> Operation:
+        """Return the change that makes an empty checkpoint equal to this one. Its live state has no changes then."""
+        if self.progress is None:
+            return Operation(self.keys, "set", dict(self.data))
+        self.progress.take_changes()
+        return Operation(self.keys, "set", self.progress.to_data())
+
+    def drop(self, key: str) -> None:
+        """Remove the checkpoint with this key: its result is known."""
+        found = None if self._children is None else self._children.pop(key, None)
+        if found is not None:
+            found._is_dropped = True
+            if self.journal is not None and self._is_attached:
+                self.journal.record_operation(Operation(found.keys, "drop", {}))
+
+    def reset(self, lasting: tuple[str, ...] = ()) -> None:
+        """Forget all inside it, but for checkpoints whose key begins with one of these: another attempt begins."""
         self._begun = None
-        for key, child in ({} if self._children is None else self._children).items():
+        for key in list(self._children or ()):
             if not key.startswith(lasting):
-                child.progress = child.saved = None
-                child.begin_again(lasting)
+                self.drop(key)
 
-    def to_json(self) -> SavedCheckpoint:
-        """This and all checkpoints inside it."""
-        children = {} if self._children is None else self._children
-        saved = {key: child.to_json() for key, child in children.items()}
-        return SavedCheckpoint(state=self.saved if self.progress is None else self.progress.saved(), children=saved)
+    def detach(self) -> None:
+        """Take the data over from the live states in this tree, which is about to be restored from its data."""
+        self._begun = None
+        if self.progress is not None:
+            self._data, self.progress = self.progress.to_data(), None
+        for child in (self._children or {}).values():
+            child.detach()
+
+    def walk(self) -> Iterator[Checkpoint]:
+        """Iterate over this checkpoint and all inside it."""
+        yield self
+        for child in list((self._children or {}).values()):
+            yield from child.walk()
+
+    def connect(self, journal: Journal | None) -> None:
+        """Note all further changes of the tree in a log."""
+        for checkpoint in self.walk():
+            checkpoint.journal = journal
+
+    def to_saved(self) -> SavedCheckpoint:
+        """Return this and all checkpoints inside it, with live objects."""
+        data = dict(self.data) if self.progress is None else self.progress.to_data()
+        return SavedCheckpoint(data=data, children={k: c.to_saved() for k, c in (self._children or {}).items()})
 
     @classmethod
-    def from_json(cls, path: str, saved: SavedCheckpoint) -> Checkpoint:
-        """The checkpoints that were saved."""
-        checkpoint = cls(path, saved["state"])
-        if saved["children"]:
-            checkpoint._children = {key: cls.from_json(f"{path}/{key}", one) for key, one in saved["children"].items()}
-        return checkpoint
+    def restore(cls, path: str, saved: SavedCheckpoint) -> Checkpoint:
+        """Restore a tree that was saved."""
+        root = cls(path)
+        root._restore(saved)
+        return root
+
+    def apply(self, operation: Operation) -> None:
+        """Apply a change to the tree that this is the root of."""
+        place = self
+        if operation.kind == "drop":
+            for key in operation.keys[:-1]:
+                place = place.at(key)
+            if place._children is not None and operation.keys:
+                place._children.pop(operation.keys[-1], None)
+            return
+        for key in operation.keys:
+            place = place.at(key)
+        place._apply(operation.kind, operation.data)
+
+    def _apply(self, kind: Literal["set", "extend"], values: Mapping[str, object]) -> None:
+        if self._data is None:
+            self._data = {}
+        for key, value in values.items():
+            known = self._data.get(key)
+            if kind == "extend" and isinstance(known, list) and isinstance(value, list):
+                known.extend(value)
+            else:
+                self._data[key] = list(value) if isinstance(value, list) else value  # a list of its own grows
+
+    def _record(self, kind: Literal["set", "extend"], values: Data) -> None:
+        if self.journal is not None and self._is_attached:
+            self.journal.record_operation(Operation(self.keys, kind, values))
+
+    @property
+    def _is_attached(self) -> bool:
+        """False for a checkpoint that was dropped, with one around it perhaps: a task that lingers changes nothing."""
+        place: Checkpoint | None = self
+        while place is not None:
+            if place._is_dropped:
+                return False
+            place = place._parent
+        return True
+
+    def _restore(self, saved: SavedCheckpoint) -> None:
+        self._data = None
+        self._apply("set", saved["data"])
+        for key, child in saved["children"].items():
+            self.at(key)._restore(child)

@@ -32,9 +32,12 @@ class Services:
         clock: the time.
         bus: where events go.
         others: further services.
+
+    Attributes:
+        is_durable: true when a store was given: then every run is saved there after each step.
     """
 
-    __slots__ = ("_others", "bus", "clock", "models", "store")
+    __slots__ = ("_others", "bus", "clock", "is_durable", "models", "store")
 
     def __init__(
         self,
@@ -46,6 +49,7 @@ class Services:
     ) -> None:
         self.models = models
         self.store = store if store is not None else default_store()
+        self.is_durable = store is not None
         self.clock = clock
         self.bus = bus if bus is not None else EventBus()
         self._others: dict[type, object] = {type(one): one for one in others}
@@ -72,6 +76,7 @@ class Services:
     def with_bus(self, bus: EventBus) -> Services:
         """Return the same services with another bus."""
         changed = Services(self.models, self.store, self.clock, bus)
+        changed.is_durable = self.is_durable
         changed._others = self._others
         return changed
 
@@ -97,6 +102,7 @@ class RunContext:
         deadline: when the run has to end, waiting included, in seconds since the epoch; see `with_deadline`.
         pace: how fast tools may be called; as fast as they are, when `None`.
         trace: what the requests of the run belong to, where nobody inside it says otherwise.
+        root_id: the id of the outermost run.
         checkpoint: what the run has done so far; `None` outside of runs.
         responses: the answers to the requests of a run that is resumed, by the ids of these.
     """
@@ -112,6 +118,7 @@ class RunContext:
     deadline: float | None = None
     pace: Pace | None = None
     trace: TraceMetadata | None = None
+    root_id: str = ""
     checkpoint: Checkpoint | None = None
     responses: Mapping[str, Response] = field(default_factory=dict)
 
@@ -184,15 +191,47 @@ class RunContext:
 
     def child(self, name: str, budget: Budget | None = None) -> RunContext:
         """Return the context of a run inside this one, with a budget of its own if there is one."""
-        tally = UsageTally(self.tally)
+        tally, run_id = UsageTally(self.tally), new_id()
         return self._copy(
-            run_id=new_id(),
+            run_id=run_id,
+            root_id=self.root_id or run_id,
             parent_id=self.run_id,
             path=(*self.path, name),
             tally=tally,
             meter=self.meter if budget is None else BudgetMeter(budget, tally, self.clock, self.meter),
             checkpoint=Checkpoint(name) if self.checkpoint is None else self.checkpoint.child(name),
         )
+
+    async def save_step(self, kind: str, name: str = "", detail: str = "") -> None:
+        """Save the progress of the run as a step, with a durable store.
+
+        Args:
+            kind: kind of step, such as `"answer"`.
+            name: name of what was done.
+            detail: the result, as text for people.
+
+        Raises:
+            LeaseLostError: when another worker has claimed the run.
+            StoredStateError: when something has no JSON form.
+            StoreError: when the store does not answer.
+        """
+        if self.checkpoint is not None and self.checkpoint.journal is not None:
+            await self.checkpoint.journal.save(self.checkpoint, kind, name, detail)
+
+    async def begin_step(self) -> None:
+        """Make sure that the run is still this worker's, before a step begins.
+
+        Raises:
+            LeaseLostError: when another worker has claimed the run.
+        """
+        if self.checkpoint is not None and self.checkpoint.journal is not None:
+            await self.checkpoint.journal.check_lease()
+
+    @property
+    def idempotency_key(self) -> str:
+        """Key for services that take one: the same when this part of the run is run again, on another machine too."""
+        keys = () if self.checkpoint is None else self.checkpoint.keys
+        return "/".join((self.root_id, *keys))
 
     def step(self, name: str) -> RunContext:
         """Return the context of a part of the run that is no run itself: it is found again after a pause."""

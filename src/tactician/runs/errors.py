@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from tactician.errors import TacticianError
 from tactician.runs.result import RunResult
+from tactician.runs.status import RunStatus
 
 
 class RunError(TacticianError):
-    """A run failed. `result` is what it had done so far: messages, usage and the last reply."""
+    """A run failed. `result` is what it had done so far: messages, usage and the last reply.
+
+    Attributes:
+        status: status of the run in its record.
+    """
+
+    status: RunStatus = RunStatus.FAILED
 
     def __init__(self, message: str, result: RunResult[None]) -> None:
         super().__init__(message)
@@ -29,6 +36,8 @@ class OutputError(RunError):
 class BudgetError(RunError):
     """The budget of the run, or of a run around it, is used up."""
 
+    status = RunStatus.TERMINATED
+
 
 class HandoffError(RunError):
     """What the agent gave to which the work was handed is not of the type that the handoff promises."""
@@ -44,3 +53,9 @@ class NoConsensusError(RunError):
 
 class RepeatLimitError(RunError):
     """A step that is repeated never gave what it should. `result.related` are its attempts."""
+
+
+class RunKilledError(RunError):
+    """The run was killed, here or in its store."""
+
+    status = RunStatus.KILLED

@@ -1,177 +1,283 @@
-"""How a run begins, is saved when it has to wait, and goes on."""
+"""Start, suspension and resumption of runs."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import fields, replace
-from functools import cache
-from typing import Final, Literal, NotRequired, TypeAlias, TypeVar, cast
+from typing import Final, TypeAlias, TypeVar, cast
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
-from pydantic_core import from_json, to_json, to_jsonable_python
-from typing_extensions import TypedDict
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_jsonable_python
 
-from tactician.errors import RunNotFoundError, StoredStateError
-from tactician.llm import Usage, messages_from_json, messages_to_json
+from tactician.errors import ConfigurationError, LeaseLostError, RunConflictError, RunNotFoundError, StoredStateError
+from tactician.errors import StoreError
+from tactician.events import new_id
+from tactician.llm import Message, messages_from_data, messages_to_data
 from tactician.runs.budget import Budget, BudgetMeter
-from tactician.runs.checkpoint import Checkpoint, SavedCheckpoint
+from tactician.runs.checkpoint import Live, revive
 from tactician.runs.context import RunContext
+from tactician.runs.durable import DEFAULT_LEASE, DurableRun
+from tactician.runs.errors import RunError, RunKilledError
 from tactician.runs.events import RunSuspended
-from tactician.runs.result import RunResult, RunStatus
+from tactician.runs.result import RunResult
 from tactician.runs.runnable import Input, is_conversation, messages_of
-from tactician.runs.store import RunRecord, RunStore
-from tactician.runs.suspension import PendingRequest, Response, Suspended, find_suspension
-from tactician.stores import translate_json_errors
+from tactician.runs.status import RunStatus
+from tactician.runs.steps import NOTHING_SPENT, RunState, Snapshot, Start
+from tactician.runs.store import RunHeader, RunRecord, RunStore
+from tactician.runs.suspension import PendingRequest, ReportedError, Response, Suspended, find_suspension
+from tactician.stores import Lease
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[Input, RunContext], Awaitable[RunResult[T]]]
-_VERSION: Final = 1
-_LIMITS = tuple(limit.name for limit in fields(Budget))
-
-
-class _SavedRun(TypedDict):
-    """The state of an outermost run as JSON. `limits` are those of its budget, `turns`, `seconds` and
-    `actions` what it used."""
-
-    version: Literal[1]
-    input: JsonValue
-    kind: Literal["messages", "value"]
-    checkpoint: SavedCheckpoint
-    pending: list[PendingRequest]
-    usage: list[Usage]
-    limits: dict[str, float | None] | None
-    turns: int
-    seconds: float
-    actions: NotRequired[int]
+_LIMITS: Final = tuple(limit.name for limit in fields(Budget))
+_OWNER: Final = f"program-{new_id()}"
 
 
 async def start_run(
-    name: str, input: Input, context: RunContext | None, budget: Budget | None, work: Work[T]
+    name: str, input: Input, context: RunContext | None, budget: Budget | None, work: Work[T], *, kind: str = "run"
 ) -> RunResult[T]:
-    """Does the work as a run inside the context. A run inside no other is saved when it has to wait."""
+    """Do the work as a run inside the context.
+
+    A run inside no other has a record: with a durable store from its start on, and saved after each step; else once it
+    has to wait.
+    """
     outer = context or RunContext.default()
-    child = outer.child(name, budget)
-    try:
-        return await work(input, child)
-    except BaseException as error:
-        if (paused := find_suspension(error)) is None:
-            raise
-        if outer.checkpoint is not None:
-            raise paused from error
-        return await _wait(name, input, child, paused, None)
+    if outer.checkpoint is not None:
+        return await _run_inside(input, outer.child(name, budget), work)
+    if not outer.services.is_durable:
+        return await _run_in_memory(input, outer.child(name, budget), work, kind)
+    child = outer.child(name, budget or Budget())
+    run = create_durable_run(name, input, child, kind=kind)
+    async with run.hold():
+        await run.save_all("start")
+        return await _work(run, input, child, work, ())
 
 
 async def resume_run(
     name: str, run_id: str, responses: Mapping[str, Response], context: RunContext | None, work: Work[T]
 ) -> RunResult[T]:
-    """Goes on with a run that waits, told what it waited for. It may be told a part only, and waits for the rest.
+    """Resume a run that waits, with answers to some or all of its requests.
 
     Raises:
         RunNotFoundError: when no run of this name waits with the id.
-        RunConflictError: when somebody else has taken it up.
+        RunConflictError: when somebody else has resumed it.
         StoredStateError: when its record cannot be read.
     """
     outer = context or RunContext.default()
-    record = await _waiting(name, run_id, outer)
-    saved = _read(record)
-    _check(responses, record.run_id, saved["pending"])
-    store = RunStore(outer.store)
-    taken = await store.save(replace(record, status=RunStatus.RUNNING))
-    child = replace(_restored(name, saved, outer, run_id), responses=responses)
-    given = messages_from_json(to_json(saved["input"])) if saved["kind"] == "messages" else saved["input"]
+    _check_responses(responses, await _find_waiting(name, run_id, outer))
+    claimed = await RunStore(outer.store).claim(_OWNER, DEFAULT_LEASE, run_id=run_id)
+    if claimed is None:
+        raise RunConflictError(f"The run {run_id} of {name} is being continued by somebody else.")
+    return await continue_run(*claimed, outer, work, responses)
+
+
+async def continue_run(
+    record: RunRecord,
+    lease: Lease,
+    context: RunContext,
+    work: Work[T],
+    responses: Mapping[str, Response] | None = None,
+    seconds: float = DEFAULT_LEASE,
+) -> RunResult[T]:
+    """Continue a run that was claimed, as far as it can go. The lease is released at the end.
+
+    Raises:
+        StoredStateError: when its state cannot be read.
+        LeaseLostError: when another worker has claimed it meanwhile.
+        RunKilledError: when it was killed meanwhile.
+    """
     try:
-        result = await work(given, child)
-    except BaseException as error:  # it still waits, with what it has done since
-        if (paused := find_suspension(error)) is not None:
-            return await _wait(name, given, child, paused, taken)
-        state = _state_of(given, child, saved["pending"])
-        await store.save(replace(taken, status=RunStatus.WAITING, state=state))
+        state = await RunStore(context.store).load_state(record)
+        child = restore_context(record, state, context, responses or {})
+        given = read_input(state.start)
+        run = DurableRun(child, record, lease.owner, lease=lease, seconds=seconds, start=state.start)
+    except BaseException:
+        await context.store.release(lease)
         raise
-    await store.delete(run_id)
-    return result
+    async with run.hold():
+        await run.save_status(RunStatus.RUNNING)
+        await run.save_all("resume" if record.steps else "start", detail=", ".join(responses or ()))
+        return await _work(run, given, child, work, record.header.pending)
 
 
 async def pending_of(name: str, run_id: str, context: RunContext | None) -> tuple[PendingRequest, ...]:
-    """What a run waits for.
+    """Return what a run waits for.
 
     Raises:
         RunNotFoundError: when no run of this name waits with the id.
         StoredStateError: when its record cannot be read.
     """
-    return read_pending(await _waiting(name, run_id, context or RunContext.default()))
+    return (await _find_waiting(name, run_id, context or RunContext.default())).header.pending
 
 
-def read_pending(record: RunRecord) -> tuple[PendingRequest, ...]:
-    """Return what the run of a record waits for.
+def create_durable_run(name: str, input: Input, context: RunContext, *, kind: str = "run") -> DurableRun:
+    """Return the keeper of a new run, which is not in the store yet.
 
     Raises:
-        StoredStateError: when the record cannot be read.
+        StoredStateError: when its input, or what its checkpoint has already, has no JSON form.
     """
-    return tuple(_read(record)["pending"])
+    assert context.checkpoint is not None
+    meter = context.meter
+    limits = {} if meter is None else {limit: getattr(meter.budget, limit) for limit in _LIMITS}
+    start = _create_start(input, limits)
+    body = None
+    if context.services.is_durable:
+        snapshot = Snapshot(start=start, spent=NOTHING_SPENT, tree=context.checkpoint.to_saved())
+        body = RunStore(context.store).encode(snapshot)
+    record = RunRecord(
+        run_id=context.run_id,
+        name=name,
+        status=RunStatus.RUNNING,
+        kind=kind,
+        parent_id=context.parent_id,
+        header=RunHeader(started_at=context.clock.time(), deadline=context.deadline),
+        body=body,
+    )
+    return DurableRun(context, record, _OWNER, start=start)
 
 
-async def _waiting(name: str, run_id: str, context: RunContext) -> RunRecord:
-    record = await RunStore(context.store).load(run_id)
-    if record is not None and record.name == name and record.status == RunStatus.WAITING:
+def restore_context(
+    record: RunRecord, state: RunState, outer: RunContext, responses: Mapping[str, Response]
+) -> RunContext:
+    """Return the context in which a run continues."""
+    child = outer.child(record.name)
+    spent = state.spent
+    for used in spent["usage"]:
+        child.tally.add(used)
+    meter = BudgetMeter(_read_budget(record, state.start), child.tally, outer.clock, outer.meter)
+    meter.restore(spent["turns"], spent["seconds"], spent["actions"])
+    known = state.tree.at(RESPONSES)
+    known.set(**{name: Live(response, _encode_response) for name, response in responses.items()})
+    overdue = {
+        request.id: request.default
+        for request in record.header.pending
+        if request.deadline is not None and request.deadline <= outer.clock.time() and request.id not in known.data
+    }
+    restored = replace(
+        child,
+        run_id=record.run_id,
+        root_id=record.run_id,
+        parent_id=record.parent_id,
+        meter=meter,
+        checkpoint=state.tree,
+        responses={**overdue, **{name: revive(value, _decode_response) for name, value in known.data.items()}},
+    )
+    deadline = record.header.deadline
+    return restored if deadline is None else restored.with_deadline(deadline)
+
+
+def read_input(start: Start) -> Input:
+    """Return the input that a run was started with; JSON, where the store does not keep objects.
+
+    Raises:
+        StoredStateError: when it cannot be read.
+    """
+    if start["form"] == "value":
+        return revive(start["input"], lambda value: value)
+    return revive(start["input"], messages_from_data)
+
+
+RESPONSES: Final = "@responses"
+"""Key of the checkpoint that has the answers to a run, by the ids of their requests."""
+
+
+async def _run_inside(input: Input, child: RunContext, work: Work[T]) -> RunResult[T]:
+    try:
+        return await work(input, child)
+    except BaseException as error:
+        if (suspended := find_suspension(error)) is None or suspended is error:
+            raise
+        raise suspended from error
+
+
+async def _run_in_memory(input: Input, child: RunContext, work: Work[T], kind: str) -> RunResult[T]:
+    try:
+        return await work(input, child)
+    except BaseException as error:
+        if (suspended := find_suspension(error)) is None:
+            raise
+        run = create_durable_run(child.path[-1], input, child, kind=kind)
+        return await _suspend(run, child, suspended)
+
+
+async def _work(
+    run: DurableRun, input: Input, child: RunContext, work: Work[T], pending: tuple[PendingRequest, ...]
+) -> RunResult[T]:
+    """Do the work of a run whose lease is held, and save how it ends.
+
+    Args:
+        pending: what the run waited for before. If the work fails then, the run waits again.
+    """
+    try:
+        result = await work(input, child)
+    except (LeaseLostError, StoreError, RunKilledError):  # it continues elsewhere, or nowhere
+        raise
+    except BaseException as error:
+        if (suspended := find_suspension(error)) is not None:
+            return await _suspend(run, child, suspended)
+        if isinstance(error, Exception):  # else it is interrupted, and any worker may continue it
+            await _fail(run, error, pending)
+        raise
+    text = result.output if isinstance(result.output, str) else repr(result.output)
+    await run.save_all("completed", detail=text)
+    await run.save_status(RunStatus.COMPLETED, output=text)
+    return result
+
+
+async def _suspend(run: DurableRun, child: RunContext, suspended: Suspended) -> RunResult[T]:
+    pending = suspended.pending
+    await run.save_all("suspended", detail="; ".join(request.prompt for request in pending))
+    await run.save_status(RunStatus.WAITING, pending=pending)
+    child.emit(RunSuspended, pending=pending)
+    result = RunResult(None, RunStatus.WAITING, tally=child.tally, run_id=child.run_id, pending=pending)
+    return cast("RunResult[T]", result)  # it has no output yet
+
+
+async def _fail(run: DurableRun, error: Exception, pending: tuple[PendingRequest, ...]) -> None:
+    failure = f"{type(error).__name__}: {error}"
+    if not isinstance(error, StoredStateError):  # what cannot be saved is left out
+        await run.save_all("failed", detail=failure)
+    if pending:
+        await run.save_status(RunStatus.WAITING, pending=pending, failure=failure)
+    else:
+        await run.save_status(error.status if isinstance(error, RunError) else RunStatus.FAILED, failure=failure)
+
+
+async def _find_waiting(name: str, run_id: str, context: RunContext) -> RunRecord:
+    record = await RunStore(context.store).load(run_id, with_body=False)
+    if record is not None and record.name == name and record.status is RunStatus.WAITING:
         return record
     stands = "there is none" if record is None else f"it is a run of {record.name!r}, and {record.status}"
     raise RunNotFoundError(f"{name}: no run waits with the id {run_id!r}: {stands}")
 
 
-def _check(responses: Mapping[str, Response], run_id: str, pending: Sequence[PendingRequest]) -> None:
-    known = [request.id for request in pending]
+def _check_responses(responses: Mapping[str, Response], record: RunRecord) -> None:
+    known = [request.id for request in record.header.pending]
     if unknown := responses.keys() - set(known):
-        raise RunNotFoundError(f"The run {run_id} does not wait for {sorted(unknown)}; it waits for {known}")
+        raise RunNotFoundError(f"The run {record.run_id} does not wait for {sorted(unknown)}; it waits for {known}")
 
 
-async def _wait(name: str, input: Input, run: RunContext, paused: Suspended, record: RunRecord | None) -> RunResult[T]:
-    version = 0 if record is None else record.version
-    state = _state_of(input, run, paused.pending)
-    await RunStore(run.store).save(RunRecord(run.run_id, name, RunStatus.WAITING, state, version))
-    run.emit(RunSuspended, pending=paused.pending)
-    result = RunResult(None, RunStatus.WAITING, tally=run.tally, run_id=run.run_id, pending=paused.pending)
-    return cast("RunResult[T]", result)  # it has no output yet
+def _create_start(input: Input, limits: dict[str, float | None]) -> Start:
+    if isinstance(input, str) or is_conversation(input):
+        said: Live[tuple[Message, ...]] = Live(tuple(messages_of(input)), messages_to_data)
+        return Start(input=said, form="messages", limits=limits)
+    return Start(input=Live(input), form="value", limits=limits)
 
 
-def _state_of(input: Input, run: RunContext, pending: Sequence[PendingRequest]) -> str:
-    assert run.checkpoint is not None
-    is_said = isinstance(input, str) or is_conversation(input)
-    budget = None if (meter := run.meter) is None else meter.budget
-    with translate_json_errors(f"The run {run.run_id} of {run.path[-1]}"):
-        state = _SavedRun(
-            version=_VERSION,
-            input=from_json(messages_to_json(messages_of(input))) if is_said else to_jsonable_python(input),
-            kind="messages" if is_said else "value",
-            checkpoint=run.checkpoint.to_json(),
-            pending=list(pending),
-            usage=list(run.tally.by_model.values()),
-            limits=None if budget is None else {name: getattr(budget, name) for name in _LIMITS},
-            turns=0 if meter is None else meter.turns,
-            seconds=0.0 if meter is None else meter.seconds,
-            actions=0 if meter is None else meter.actions,
-        )
-        return to_json(state).decode()
-
-
-def _read(record: RunRecord) -> _SavedRun:
+def _read_budget(record: RunRecord, start: Start) -> Budget:
     try:
-        return _adapter().validate_json(record.state)
-    except ValidationError as error:
-        raise StoredStateError(f"The record of the run {record.run_id} cannot be read: {error}") from error
+        return TypeAdapter(Budget).validate_python(start["limits"])
+    except (ValidationError, ConfigurationError) as error:
+        raise StoredStateError(f"The budget of the run {record.run_id} cannot be read: {error}") from error
 
 
-def _restored(name: str, saved: _SavedRun, outer: RunContext, run_id: str) -> RunContext:
-    child = outer.child(name)
-    for used in saved["usage"]:
-        child.tally.add(used)
-    meter = outer.meter
-    if (limits := saved["limits"]) is not None:
-        budget = TypeAdapter(Budget).validate_python(limits)
-        meter = BudgetMeter(budget, child.tally, outer.clock, meter)
-        meter.restore(saved["turns"], saved["seconds"], saved.get("actions", 0))
-    return replace(child, run_id=run_id, meter=meter, checkpoint=Checkpoint.from_json(name, saved["checkpoint"]))
+def _encode_response(response: Response) -> object:
+    if isinstance(response, Exception):
+        return {"error": f"{type(response).__name__}: {response}"}
+    return {"value": to_jsonable_python(response)}
 
 
-@cache
-def _adapter() -> TypeAdapter[_SavedRun]:
-    return TypeAdapter(_SavedRun)
+def _decode_response(saved: object) -> Response:
+    if isinstance(saved, dict) and "error" in saved:
+        return ReportedError(str(saved["error"]))
+    return saved.get("value") if isinstance(saved, dict) else saved

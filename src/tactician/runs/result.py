@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Generic
 
 from typing_extensions import TypeVar
 
 from tactician.llm import Message, Usage, UsageTally
+from tactician.runs.status import RunStatus
 from tactician.runs.suspension import PendingRequest
 
 T_co = TypeVar("T_co", covariant=True, default=str)
-
-
-class RunStatus(StrEnum):
-    """How a run stands."""
-
-    COMPLETED = "completed"
-    FAILED = "failed"
-    WAITING = "waiting"
-    RUNNING = "running"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,60 +1,141 @@
-"""Records of runs and processes in a document store."""
+"""Records of runs in a document store."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Final, Literal, cast
+from typing import Final
 
-from tactician.errors import DocumentConflictError, RunConflictError
-from tactician.stores import AT_ONCE, DocumentStore, Lease, MemoryStore, StoredDocument
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_json
+
+from tactician.errors import DocumentConflictError, RunConflictError, StoredStateError
+from tactician.runs.status import RunStatus
+from tactician.runs.steps import NOTHING_SPENT, RunState, Snapshot, Spent, Step, fold, read_snapshot, read_step
+from tactician.runs.suspension import PendingRequest
+from tactician.stores import AT_ONCE, Body, DocumentStore, Lease, MemoryStore, StoredDocument, StoredStep
+from tactician.stores import translate_json_errors
 
 _COLLECTION: Final = "runs"
-_RUNNABLE: Final = frozenset({"running", "not started"})
-_ENDED: Final = frozenset({"completed", "failed", "terminated", "killed"})
+_RUNNABLE: Final = frozenset({RunStatus.RUNNING, RunStatus.NOT_STARTED})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunHeader:
+    """Part of a record that is read without the state of the run, and written whenever the status changes.
+
+    Attributes:
+        pending: requests that the run waits for.
+        failure: why the run failed, is stuck or was ended.
+        output: beginning of the result, as text.
+        started_at: seconds since the epoch.
+        spent: usage of the run when its status last changed.
+        deadline: seconds since the epoch by which the run has to end, waiting included.
+        trace_parent: W3C trace context of the program that started the run.
+        model: name of the model that takes the place of all others.
+        forked_from: id and step of the run that this one was forked from.
+    """
+
+    pending: tuple[PendingRequest, ...] = ()
+    failure: str | None = None
+    output: str = ""
+    started_at: float | None = None
+    spent: Spent = field(default_factory=lambda: NOTHING_SPENT)
+    deadline: float | None = None
+    trace_parent: str | None = None
+    model: str | None = None
+    forked_from: tuple[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
-    """Stored state of a run or a process.
+    """Stored state of a run that is inside no other.
 
     Attributes:
         run_id: id of the run.
         name: name of the Runnable.
-        status: status of the run, such as `"waiting"`.
-        state: progress of the run, as JSON.
+        status: status of the run; of a run whose worker died, and of one that was interrupted, still `RUNNING`.
+        kind: kind of Runnable, such as `"agent"` or `"process"`.
         version: number of saves; 0 for a new record.
-        kind: a run of an agent, or a process.
-        parent_id: id of the run that this one is part of.
+        steps: number of steps in the log of the run.
+        parent_id: id of the run that started this one.
+        priority: rank among the runs that workers may claim; the highest comes first.
+        idempotency_key: key that no other run has.
         wakes_at: seconds since the epoch, by the store's clock, from which a run that waits may be claimed.
+        updated_at: time of the last save, in seconds since the epoch.
+        is_leased: true when a worker held the run as the record was read.
+        header: the rest of what is known without the state.
+        problem: why the record cannot be read; then it has only what the store itself knows.
+        body: state up to some step; `None` when it was not loaded, or is not to be saved again.
     """
 
     run_id: str
     name: str
-    status: str
-    state: str
+    status: RunStatus
+    kind: str = "run"
     version: int = 0
-    kind: Literal["run", "process"] = "run"
+    steps: int = 0
     parent_id: str | None = None
+    priority: int = 0
+    idempotency_key: str | None = None
     wakes_at: float | None = None
+    updated_at: float = 0.0
+    is_leased: bool = field(default=False, compare=False)
+    header: RunHeader = field(default_factory=RunHeader)
+    problem: str | None = None
+    body: Body | None = field(default=None, repr=False, compare=False)
 
     @property
     def has_ended(self) -> bool:
         """True when the run cannot continue."""
-        return self.status in _ENDED
+        return self.status.is_terminal
+
+    @property
+    def was_interrupted(self) -> bool:
+        """True for a run that no worker holds although it is running: its worker died, or was interrupted."""
+        return self.status is RunStatus.RUNNING and not self.is_leased
 
 
 class RunStore:
-    """Runs and processes of a document store."""
+    """Runs of a document store."""
 
     def __init__(self, documents: DocumentStore) -> None:
         self._documents = documents
 
-    async def load(self, run_id: str) -> RunRecord | None:
-        """Return the record of a run, or `None`."""
-        document = await self._documents.load(_COLLECTION, run_id)
+    async def load(self, run_id: str, *, with_body: bool = True) -> RunRecord | None:
+        """Return the record of a run, or `None`.
+
+        Raises:
+            StoredStateError: when the record cannot be read.
+        """
+        document = await self._documents.load(_COLLECTION, run_id, with_body=with_body)
         return None if document is None else _record(document)
+
+    async def load_state(self, record: RunRecord, at: int | None = None) -> RunState:
+        """Return the state of a run after one of its steps.
+
+        Args:
+            record: record of the run, with its body.
+            at: number of the step; the last one by default.
+
+        Raises:
+            StoredStateError: when the state cannot be read.
+        """
+        snapshot = None if record.body is None else read_snapshot(record.body)
+        if at is not None and snapshot is not None and snapshot.step > at:
+            snapshot = None  # the steps alone have it too
+        after = 0 if snapshot is None else snapshot.step
+        stored = await self._documents.load_steps(_COLLECTION, record.run_id, after=after, until=at)
+        return fold(record.name, snapshot, map(read_step, stored))
+
+    async def load_steps(self, run_id: str) -> list[Step]:
+        """Return the steps of a run, oldest first.
+
+        Raises:
+            StoredStateError: when one cannot be read.
+        """
+        return [read_step(step) for step in await self._documents.load_steps(_COLLECTION, run_id)]
 
     async def save(self, record: RunRecord, lease: Lease | None = None) -> RunRecord:
         """Save a record whose version is still the stored one, and return it with its new version.
@@ -66,24 +147,51 @@ class RunStore:
         try:
             saved = await self._documents.save(_document(record), lease)
         except DocumentConflictError as error:
-            raise _conflict(record) from error
-        return replace(record, version=saved.version)
+            raise _conflict(record.run_id) from error
+        return replace(record, version=saved.version, body=None)
 
     async def add_and_claim(self, record: RunRecord, owner: str, seconds: float) -> tuple[RunRecord, Lease]:
         """Save a new record and claim its run in one step.
 
         Raises:
-            RunConflictError: when there is a record of the run.
+            RunConflictError: when there is a record of the run, or of another one with its idempotency key.
         """
         try:
             saved, lease = await self._documents.add_and_claim(_document(record), owner, seconds)
         except DocumentConflictError as error:
-            raise _conflict(record) from error
-        return replace(record, version=saved.version), lease
+            raise _conflict(record.run_id) from error
+        return replace(record, version=saved.version, body=None), lease
+
+    async def append(self, lease: Lease, number: int, step: Step) -> int:
+        """Append a step to the log of a run, and return its size, where the store keeps text.
+
+        Raises:
+            RunConflictError: when the run was ended meanwhile.
+            LeaseLostError: when the lease is not the newest one of the run.
+            StoredStateError: when a value has no JSON form.
+        """
+        body = step if self._documents.keeps_objects else step.to_json()
+        try:
+            await self._documents.append(lease, StoredStep(number, body))
+        except DocumentConflictError as error:
+            raise _conflict(lease.id) from error
+        return len(body) if isinstance(body, str) else 0
+
+    def encode(self, snapshot: Snapshot) -> Body:
+        """Return a snapshot as the store keeps it: as it is, or as text.
+
+        Raises:
+            StoredStateError: when a value has no JSON form.
+        """
+        return snapshot if self._documents.keeps_objects else snapshot.to_json()
 
     async def delete(self, run_id: str) -> None:
-        """Delete the record of a run, if there is one."""
+        """Delete a run, if there is one."""
         await self._documents.delete(_COLLECTION, run_id)
+
+    async def prune(self, seconds: float, limit: int = 1000) -> int:
+        """Delete runs that ended longer ago than so many seconds; return how many."""
+        return await self._documents.prune(_COLLECTION, seconds, limit=limit)
 
     async def find(
         self,
@@ -91,13 +199,23 @@ class RunStore:
         statuses: Collection[str] = (),
         names: Collection[str] = (),
         parent_id: str | None = None,
+        idempotency_key: str | None = None,
         limit: int = 1000,
     ) -> list[RunRecord]:
-        """Return the records with one of the statuses and names, inside a run, oldest first; all by default."""
+        """Return the records that match every given filter, oldest first, without their bodies.
+
+        One that cannot be read is in the list; its `problem` says why.
+        """
         found = await self._documents.find(
-            _COLLECTION, statuses=statuses, names=names, parent_id=parent_id, limit=limit
+            _COLLECTION,
+            statuses=statuses,
+            names=names,
+            parent_id=parent_id,
+            key=idempotency_key,
+            limit=limit,
+            with_bodies=False,
         )
-        return [_record(document) for document in found]
+        return [_record_or_problem(document) for document in found]
 
     async def claim(
         self,
@@ -108,7 +226,7 @@ class RunStore:
         names: Collection[str] = (),
         excluded_ids: Collection[str] = (),
     ) -> tuple[RunRecord, Lease] | None:
-        """Claim the run with the id, or else the one that has been ready or overdue for longest.
+        """Claim the run with the id, or else the most urgent one that has been ready or overdue for longest.
 
         Args:
             owner: name of the claimer.
@@ -120,7 +238,7 @@ class RunStore:
         claimed = await self._documents.claim(
             _COLLECTION, owner, seconds, id=run_id, names=names, excluded_ids=excluded_ids
         )
-        return None if claimed is None else (_record(claimed[0]), claimed[1])
+        return None if claimed is None else (_record_or_problem(claimed[0]), claimed[1])
 
 
 @cache
@@ -130,34 +248,66 @@ def default_store() -> MemoryStore:
 
 
 def _document(record: RunRecord) -> StoredDocument:
+    with translate_json_errors(f"The record of the run {record.run_id}"):
+        header = to_json(record.header).decode()
     return StoredDocument(
         collection=_COLLECTION,
         id=record.run_id,
-        body=record.state,
+        body=record.body,
+        header=header,
         version=record.version,
         kind=record.kind,
         name=record.name,
-        status=record.status,
+        status=record.status.value,
         parent_id=record.parent_id,
+        key=record.idempotency_key,
+        priority=record.priority,
         due_at=AT_ONCE if record.status in _RUNNABLE else None if record.has_ended else record.wakes_at,
         is_closed=record.has_ended,
     )
 
 
 def _record(document: StoredDocument) -> RunRecord:
+    try:
+        status, header = RunStatus(document.status), _adapter().validate_json(document.header)
+    except (ValueError, ValidationError) as error:
+        raise StoredStateError(f"The record of the run {document.id} cannot be read: {error}") from error
+    return _record_of(document, status, header)
+
+
+def _record_or_problem(document: StoredDocument) -> RunRecord:
+    """Return the record; of one that cannot be read, what the store itself knows."""
+    try:
+        return _record(document)
+    except StoredStateError as error:
+        known = [status for status in RunStatus if status == document.status]
+        status = known[0] if known else RunStatus.FAILED
+        return replace(_record_of(document, status, RunHeader()), problem=str(error))
+
+
+def _record_of(document: StoredDocument, status: RunStatus, header: RunHeader) -> RunRecord:
     return RunRecord(
-        document.id,
-        document.name,
-        document.status,
-        document.text,
-        document.version,
-        cast("Literal['run', 'process']", document.kind),
-        document.parent_id,
-        None if document.status in _RUNNABLE else document.due_at,
+        run_id=document.id,
+        name=document.name,
+        status=status,
+        kind=document.kind,
+        version=document.version,
+        steps=document.steps,
+        parent_id=document.parent_id,
+        priority=document.priority,
+        idempotency_key=document.key,
+        wakes_at=None if status in _RUNNABLE else document.due_at,
+        updated_at=document.updated_at,
+        is_leased=document.is_leased,
+        header=header,
+        body=document.body,
     )
 
 
-def _conflict(record: RunRecord) -> RunConflictError:
-    return RunConflictError(
-        f"The run {record.run_id} has been changed by somebody else: load it again to see how it stands."
-    )
+def _conflict(run_id: str) -> RunConflictError:
+    return RunConflictError(f"The run {run_id} has been changed by somebody else: load it again to see how it stands.")
+
+
+@cache
+def _adapter() -> TypeAdapter[RunHeader]:
+    return TypeAdapter(RunHeader)

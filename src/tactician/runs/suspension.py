@@ -74,6 +74,10 @@ To a `"tool"`: what the tool gave, as text or any object that has a JSON form; a
 To a `"form"`: JSON in its shape, or the object itself; to a `"confirmation"`: `True` or `False`. To both, `reject`."""
 
 
+class ReportedError(Exception):
+    """Error that a tool of the caller raised, as it was reported and stored: its type and message."""
+
+
 class Suspended(BaseException):
     """Ends a run that has to wait, on its way out to the outermost run, which saves it. Code of users never sees it:
     like a cancellation, it is not an `Exception`."""

@@ -49,6 +49,11 @@ class HeldLease:
         """True when the event loop has missed a renewal."""
         return monotonic() - self.renewed_at > self.seconds * _LATE / _PARTS
 
+    @property
+    def may_have_expired(self) -> bool:
+        """True when the lease was not renewed for its whole duration, as in a program that was frozen."""
+        return monotonic() - self.renewed_at >= self.seconds
+
     def renew_in_thread(self) -> None:
         """Renew the lease in a new event loop. The owner's own loop finds out whether the lease is lost."""
         if not self.has_warned:

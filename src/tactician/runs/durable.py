@@ -1,0 +1,364 @@
+"""Run that is kept in a store: saved after each step, under a lease that is renewed as long as the run goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from typing import Final
+
+from tactician.cancellation import run_to_completion
+from tactician.errors import LeaseLostError, RunConflictError, StoredStateError, StoreError
+from tactician.runs.checkpoint import Checkpoint, Operation
+from tactician.runs.context import RunContext
+from tactician.runs.errors import RunKilledError
+from tactician.runs.result import RunResult
+from tactician.runs.status import RunStatus
+from tactician.runs.steps import Snapshot, Spent, Start, Step, shorten
+from tactician.runs.store import RunRecord, RunStore
+from tactician.runs.suspension import PendingRequest
+from tactician.stores import LEASE_HEARTBEAT, Body, HeldLease, Lease
+
+DEFAULT_LEASE: Final = 30.0
+_HEARTBEATS: Final = 3
+_FOLD_AT_LEAST: Final = 256 * 1024
+
+
+class DurableRun:
+    """Keeper of one run in a store, for as long as its lease is held here.
+
+    It is the journal of the run's checkpoints: each step is appended to the log of the run with the changes that it
+    made. When the log has grown as large as the last snapshot, the record gets a new snapshot, so that a step costs the
+    same however long the run is.
+
+    Args:
+        context: context of the run, with its checkpoint.
+        record: record as loaded or claimed; version 0 for a new run.
+        owner: name of the owner of its leases.
+        lease: lease of a record that was claimed.
+        seconds: duration of a lease; it is renewed three times in that time.
+        start: beginning of a new run.
+
+    Attributes:
+        record: record as last loaded or saved.
+        on_kill: called with the reason when the run was killed in the store; by default, its task is cancelled.
+    """
+
+    def __init__(
+        self,
+        context: RunContext,
+        record: RunRecord,
+        owner: str,
+        *,
+        lease: Lease | None = None,
+        seconds: float = DEFAULT_LEASE,
+        start: Start | None = None,
+    ) -> None:
+        assert context.checkpoint is not None
+        self.record = record
+        self.on_kill: Callable[[str], Awaitable[None]] | None = None
+        self._context = context
+        self._tree = context.checkpoint
+        self._runs = RunStore(context.store)
+        self._owner = owner
+        self._seconds = seconds
+        self._start = start
+        self._lease = None if lease is None else self._watch(lease)
+        self._steps = record.steps
+        self._operations: list[Operation] = []
+        self._log_size = self._snapshot_size = 0
+        self._saving = asyncio.Lock()
+        self._holder: asyncio.Task[object] | None = None
+        self._killed: str | None = None
+        self._was_interrupted = False
+        self._failure: StoreError | None = None
+        self._is_durable = context.services.is_durable
+        self._tree.connect(self if self._is_durable else None)
+
+    @property
+    def was_interrupted(self) -> bool:
+        """True when the run was interrupted in the middle of a step: only its record can continue."""
+        return self._was_interrupted
+
+    @property
+    def is_held(self) -> bool:
+        """True while the run goes on here."""
+        return self._holder is not None
+
+    def adopt(self, record: RunRecord, lease: Lease, seconds: float) -> None:
+        """Use a lease that was claimed for the run."""
+        self.record, self._seconds = replace(record, body=None), seconds
+        self._lease = self._watch(lease)
+
+    def record_operation(self, operation: Operation) -> None:
+        """Note a change of a checkpoint; the next step that is saved has it."""
+        self._operations.append(operation)
+
+    async def save(self, checkpoint: Checkpoint, kind: str, name: str = "", detail: str = "") -> None:
+        """Append a step with all changes noted so far, and those of a checkpoint.
+
+        Raises:
+            LeaseLostError: when another worker has claimed the run.
+            RunKilledError: when the run was killed in the store.
+            StoredStateError: when something has no JSON form; the store has the state before this step.
+            StoreError: when the store does not answer, or once did not: then the run continues elsewhere, from its
+                last saved step, and its results here do not count.
+        """
+        async with self._saving:
+            operations = (*self._take_operations(), *checkpoint.take_changes())
+            await self._append(kind, name, detail, checkpoint.names, operations)
+
+    async def save_all(self, kind: str, name: str = "", detail: str = "") -> None:
+        """Append a step with the changes of all checkpoints; see `save`."""
+        if not self._is_durable:
+            return
+        async with self._saving:
+            if self._steps:
+                changes = [change for checkpoint in self._tree.walk() for change in checkpoint.take_changes()]
+            else:  # the first step has the whole state, so that the steps alone are enough to fork the run
+                changes = [checkpoint.to_operation() for checkpoint in self._tree.walk()]
+            await self._append(kind, name, detail, self._tree.names, (*self._take_operations(), *changes))
+
+    async def save_status(
+        self,
+        status: RunStatus,
+        *,
+        pending: tuple[PendingRequest, ...] = (),
+        failure: str | None = None,
+        output: str = "",
+    ) -> None:
+        """Save the status of the run, and what it waits for.
+
+        Without a durable store, a run that waits is saved as a whole, and one that has ended is forgotten.
+
+        Raises:
+            LeaseLostError: when another worker has claimed the run.
+            RunKilledError: when the run was killed in the store.
+            StoreError: when the store does not answer.
+        """
+        deadlines = [request.deadline for request in pending if request.deadline is not None]
+        header = replace(
+            self.record.header, pending=pending, failure=failure, output=shorten(output), spent=self._spent()
+        )
+        wakes_at = min(deadlines, default=None) if status is RunStatus.WAITING else None
+        changed = replace(self.record, status=status, header=header, wakes_at=wakes_at)
+        async with self._saving:
+            if self._is_durable:
+                await self._save_record(changed)
+            elif status.is_terminal:
+                await self._runs.delete(self.record.run_id)
+            else:
+                await self._save_record(replace(changed, body=self._take_snapshot()))
+
+    async def check_lease(self) -> None:
+        """Make sure that the run is still this worker's, before a step begins: it may have been frozen meanwhile.
+
+        Raises:
+            LeaseLostError: when another worker has claimed the run.
+        """
+        if self._lease is not None and self._lease.may_have_expired:
+            await self._lease.renew()
+
+    @asynccontextmanager
+    async def hold(self) -> AsyncIterator[None]:
+        """Hold the lease of the run: claim it unless it is held already, renew it, and release it at the end.
+
+        A new run is added to the store. What runs is interrupted when the lease is lost, or the run is killed.
+
+        Raises:
+            RunConflictError: when somebody else continues the run, or has done so since it was loaded.
+            LeaseLostError: when the lease was lost.
+            RunKilledError: when the run was killed in the store.
+        """
+        if self._holder is not None and self._holder is asyncio.current_task():
+            yield
+            return
+        await self._acquire()
+        try:
+            async with self._renewing():
+                yield
+        except BaseException:
+            self._was_interrupted = self.record.status is RunStatus.RUNNING
+            raise
+        finally:
+            self._holder = None
+            await self._release()
+
+    def _take_operations(self) -> list[Operation]:
+        taken, self._operations = self._operations, []
+        return taken
+
+    async def _append(
+        self, kind: str, name: str, detail: str, path: tuple[str, ...], operations: tuple[Operation, ...]
+    ) -> None:
+        if self._failure is not None:
+            raise self._failure
+        if self._killed is not None:
+            raise self._killed_error()
+        step = Step(
+            kind=kind,
+            name=name,
+            detail=shorten(detail),
+            path=path,
+            at=self._context.clock.time(),
+            spent=self._spent(),
+            operations=operations,
+            start=self._start if not self._steps else None,
+        )
+        await run_to_completion(self._translate(self._write_step(step)))
+        if self._log_size > max(_FOLD_AT_LEAST, self._snapshot_size):
+            await run_to_completion(self._translate(self._fold()))
+
+    async def _write_step(self, step: Step) -> None:
+        assert self._lease is not None
+        self._log_size += await self._runs.append(self._lease.lease, self._steps + 1, step)
+        self._steps += 1
+
+    async def _fold(self) -> None:
+        """Save a snapshot of all steps so far."""
+        record = await self._runs.load(self.record.run_id)
+        if record is not None:
+            state = await self._runs.load_state(record, at=self._steps)
+            tree = state.tree.to_saved()
+            body = self._runs.encode(Snapshot(step=self._steps, start=state.start, spent=state.spent, tree=tree))
+            self._log_size, self._snapshot_size = 0, len(body) if isinstance(body, str) else 0
+            await self._write_record(replace(self.record, body=body))
+
+    async def _save_record(self, record: RunRecord) -> None:
+        if self._failure is not None:
+            raise self._failure
+        await run_to_completion(self._translate(self._write_record(record)))
+
+    async def _write_record(self, record: RunRecord) -> None:
+        self.record = await self._runs.save(record, None if self._lease is None else self._lease.lease)
+
+    async def _translate(self, writing: Awaitable[None]) -> None:
+        """Write, and find out why that is refused."""
+        try:
+            await writing
+        except RunConflictError:
+            if (reason := await self._find_kill()) is None:
+                raise LeaseLostError(
+                    f"The run {self.record.run_id} was changed by somebody else while it was running here."
+                ) from None
+            await self._kill(reason)
+            raise self._killed_error() from None
+        except StoreError as error:
+            self._failure = error
+            raise
+
+    def _take_snapshot(self) -> Body:
+        assert self._start is not None
+        self._tree.detach()
+        return self._runs.encode(Snapshot(start=self._start, spent=self._spent(), tree=self._tree.to_saved()))
+
+    def _spent(self) -> Spent:
+        meter = self._context.meter
+        return Spent(
+            usage=list(self._context.tally.by_model.values()),
+            turns=0 if meter is None else meter.turns,
+            seconds=0.0 if meter is None else meter.seconds,
+            actions=0 if meter is None else meter.actions,
+        )
+
+    async def _acquire(self) -> None:
+        run_id = self.record.run_id
+        if self._holder is not None:
+            raise RunConflictError(f"The run {run_id} is being continued already.")
+        if self._was_interrupted:
+            raise RunConflictError(
+                f"The run {run_id} was interrupted: `await platform.resume({run_id!r})` continues what is kept of it."
+            )
+        self._holder = asyncio.current_task()
+        try:
+            if self._lease is not None:
+                LEASE_HEARTBEAT.add(self._lease)
+            elif self.record.version:
+                await self._claim()
+            else:
+                self.record, lease = await self._runs.add_and_claim(self.record, self._owner, self._seconds)
+                self._lease = self._watch(lease)
+                LEASE_HEARTBEAT.add(self._lease)
+        except BaseException:
+            self._holder = None
+            raise
+
+    async def _claim(self) -> None:
+        claimed = await self._runs.claim(self._owner, self._seconds, run_id=self.record.run_id)
+        if claimed is None:
+            raise RunConflictError(f"The run {self.record.run_id} has ended, or somebody else is continuing it.")
+        record, lease = claimed
+        self._lease = self._watch(lease)
+        LEASE_HEARTBEAT.add(self._lease)
+        if record.version != self.record.version or record.steps != self._steps:
+            await self._release()
+            raise RunConflictError(
+                f"The run {record.run_id} has continued elsewhere since it was loaded: load it again."
+            )
+
+    def _watch(self, lease: Lease) -> HeldLease:
+        return HeldLease(self._context.store, lease, f"the run {lease.id} of {self.record.name}", self._seconds)
+
+    async def _release(self) -> None:
+        held, self._lease = self._lease, None
+        if held is not None:
+            LEASE_HEARTBEAT.discard(held)
+            with suppress(StoreError):  # the lease expires
+                await self._context.store.release(held.lease)
+
+    @asynccontextmanager
+    async def _renewing(self) -> AsyncIterator[None]:
+        lost: list[LeaseLostError] = []
+        task = asyncio.current_task()
+        renewal = asyncio.create_task(self._renew(task, lost))
+        try:
+            yield
+        except asyncio.CancelledError:
+            if task is None or not (lost or (self._killed is not None and self.on_kill is None)):
+                raise
+            task.uncancel()
+            raise (lost[0] if lost else self._killed_error()) from None
+        finally:
+            renewal.cancel()
+            with suppress(asyncio.CancelledError):
+                await renewal
+
+    async def _renew(self, task: asyncio.Task[object] | None, lost: list[LeaseLostError]) -> None:
+        while True:
+            await asyncio.sleep(self._seconds / _HEARTBEATS)
+            if self._lease is None:
+                continue
+            try:
+                await self._lease.renew()
+                reason = await self._find_kill()
+            except StoreError:  # the lease lasts for two more renewals
+                continue
+            except LeaseLostError as error:
+                lost.append(error)
+                if task is not None:
+                    task.cancel()
+                return
+            if reason is not None:
+                await self._kill(reason)
+                if self.on_kill is None and task is not None:
+                    task.cancel()
+                return
+
+    async def _find_kill(self) -> str | None:
+        """Return why the run was killed in the store, if it was."""
+        with suppress(StoredStateError):
+            record = await self._runs.load(self.record.run_id, with_body=False)
+            if record is not None and record.status is RunStatus.KILLED:
+                return record.header.failure or "killed"
+        return None
+
+    async def _kill(self, reason: str) -> None:
+        self._killed = reason
+        if self.on_kill is not None:
+            await self.on_kill(reason)
+
+    def _killed_error(self) -> RunKilledError:
+        context = self._context
+        result = RunResult(None, RunStatus.KILLED, tally=context.tally, run_id=context.run_id)
+        return RunKilledError(f"{self.record.name}: the run was killed: {self._killed}", result)

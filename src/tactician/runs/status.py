@@ -1,0 +1,43 @@
+"""Status of a run."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+
+class RunStatus(StrEnum):
+    """Status of a run. `COMPLETED`, `FAILED`, `TERMINATED` and `KILLED` are final.
+
+    A run is `WAITING` for answers, `PAUSED` because somebody asked for it, `STUCK` without a plan, and `TERMINATED`
+    by a limit.
+    """
+
+    NOT_STARTED = "not started"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    TERMINATED = "terminated"
+    KILLED = "killed"
+    STUCK = "stuck"
+    WAITING = "waiting"
+    PAUSED = "paused"
+
+    @property
+    def is_terminal(self) -> bool:
+        """True when the run can never continue."""
+        return self in TERMINAL
+
+    def may_become(self, other: RunStatus) -> bool:
+        """Return whether a run with this status may get the other one."""
+        return other in _TRANSITIONS.get(self, frozenset())
+
+
+_S = RunStatus
+TERMINAL: Final = frozenset({_S.COMPLETED, _S.FAILED, _S.TERMINATED, _S.KILLED})
+_RESTING = frozenset({_S.STUCK, _S.WAITING, _S.PAUSED})
+_TRANSITIONS: dict[RunStatus, frozenset[RunStatus]] = {
+    _S.NOT_STARTED: frozenset({_S.RUNNING, _S.KILLED}),
+    _S.RUNNING: TERMINAL | _RESTING,
+    **{resting: frozenset({_S.RUNNING, _S.KILLED, _S.TERMINATED}) for resting in _RESTING},
+}

@@ -1,0 +1,201 @@
+"""Steps of a run: what each one did, as it is appended to the log of the run, and snapshots of the log up to a step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final, Literal
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_json
+from typing_extensions import TypedDict
+
+from tactician.errors import StoredStateError
+from tactician.llm import Usage
+from tactician.runs.checkpoint import Checkpoint, Live, Operation, SavedCheckpoint
+from tactician.stores import Body, StoredStep, translate_json_errors
+
+_DETAIL_LENGTH: Final = 500
+
+
+class Spent(TypedDict):
+    """Usage of a run so far: by model, and as its budget counts it."""
+
+    usage: list[Usage]
+    turns: int
+    seconds: float
+    actions: int
+
+
+class Start(TypedDict):
+    """Beginning of a run: its input, as messages or as another value, and the limits of its budget."""
+
+    input: object
+    form: Literal["messages", "value"]
+    limits: dict[str, float | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """Step of a run: a model's answer, a tool's result, an action, an answer of a person ...
+
+    Attributes:
+        kind: kind of step, such as `"answer"`, `"tool"` or `"action"`.
+        name: name of what was done, such as that of a tool.
+        detail: beginning of the result as text, for people.
+        path: names of the runs inside each other that lead to the step, outermost first.
+        at: seconds since the epoch.
+        spent: usage of the run, this step included.
+        start: beginning of the run; only the first step has it.
+        operations: changes of the checkpoints.
+    """
+
+    kind: str
+    name: str = ""
+    detail: str = ""
+    path: tuple[str, ...] = ()
+    at: float
+    spent: Spent
+    start: Start | None = field(default=None, repr=False)
+    operations: tuple[Operation, ...] = field(default=(), repr=False)
+
+    def to_json(self) -> str:
+        """Return the step as JSON.
+
+        Raises:
+            StoredStateError: when a value has no JSON form.
+        """
+        with translate_json_errors(f"The step {self.kind} {self.name}".rstrip()):
+            return to_json(_fields(self), fallback=_encode).decode()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """State of a run after a step, as the body of its record."""
+
+    step: int = 0
+    start: Start
+    spent: Spent
+    tree: SavedCheckpoint
+
+    def to_json(self) -> str:
+        """Return the snapshot as JSON.
+
+        Raises:
+            StoredStateError: when a value has no JSON form.
+        """
+        with translate_json_errors("The state of the run"):
+            return to_json(_fields(self), fallback=_encode).decode()
+
+
+class _SavedStep(TypedDict):
+    kind: str
+    name: str
+    detail: str
+    path: tuple[str, ...]
+    at: float
+    spent: Spent
+    start: Start | None
+    operations: list[tuple[tuple[str, ...], Literal["set", "extend", "drop"], dict[str, object]]]
+
+
+class _SavedSnapshot(TypedDict):
+    step: int
+    start: Start
+    spent: Spent
+    tree: SavedCheckpoint
+
+
+def shorten(text: str) -> str:
+    """Return the beginning of a text, as the detail of a step."""
+    return text if len(text) <= _DETAIL_LENGTH else f"{text[: _DETAIL_LENGTH - 1]}…"
+
+
+def read_step(stored: StoredStep) -> Step:
+    """Read a stored step: from untrusted text, or the object itself from a store in memory.
+
+    Raises:
+        StoredStateError: when the text is not a step.
+    """
+    if isinstance(stored.body, Step):
+        return stored.body
+    try:
+        saved = _step_adapter().validate_json(_text_of(stored.body))
+    except ValidationError as error:
+        raise StoredStateError(f"The step {stored.number} of the run cannot be read: {error}") from error
+    operations = tuple(Operation(*operation) for operation in saved.pop("operations"))
+    return Step(**saved, operations=operations)
+
+
+def read_snapshot(body: Body) -> Snapshot:
+    """Read the body of a record: from untrusted text, or the object itself from a store in memory.
+
+    Raises:
+        StoredStateError: when the text is not a snapshot.
+    """
+    if isinstance(body, Snapshot):
+        return body
+    try:
+        return Snapshot(**_snapshot_adapter().validate_json(_text_of(body)))
+    except ValidationError as error:
+        raise StoredStateError(f"The state of the run cannot be read: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """State of a run after one of its steps."""
+
+    tree: Checkpoint
+    spent: Spent
+    start: Start
+
+
+def fold(name: str, snapshot: Snapshot | None, steps: Iterable[Step]) -> RunState:
+    """Return the state of a run after some steps.
+
+    Args:
+        name: name of the run.
+        snapshot: state from which the steps continue; by default, the first of them starts the run.
+        steps: steps, oldest first.
+
+    Raises:
+        StoredStateError: when nothing has the beginning of the run.
+    """
+    tree = Checkpoint(name) if snapshot is None else Checkpoint.restore(name, snapshot.tree)
+    start = None if snapshot is None else snapshot.start
+    spent = NOTHING_SPENT if snapshot is None else snapshot.spent
+    for step in steps:
+        spent, start = step.spent, start or step.start
+        for operation in step.operations:
+            tree.apply(operation)
+    if start is None:
+        raise StoredStateError(f"The state of the run of {name} cannot be read: its first step is missing.")
+    return RunState(tree, spent, start)
+
+
+NOTHING_SPENT: Final = Spent(usage=[], turns=0, seconds=0.0, actions=0)
+
+
+def _fields(value: Step | Snapshot) -> dict[str, object]:
+    return {name: getattr(value, name) for name in value.__slots__}
+
+
+def _encode(value: object) -> object:
+    if isinstance(value, Live):
+        return value.encode()
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def _text_of(body: Body) -> str:
+    return body if isinstance(body, str) else body.to_json()
+
+
+@cache
+def _step_adapter() -> TypeAdapter[_SavedStep]:
+    return TypeAdapter(_SavedStep)
+
+
+@cache
+def _snapshot_adapter() -> TypeAdapter[_SavedSnapshot]:
+    return TypeAdapter(_SavedSnapshot)
