@@ -7,11 +7,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 from typing import cast
 
-from pydantic import JsonValue
-from pydantic_core import to_jsonable_python
 from typing_extensions import TypeVar
 
 from tactician.agents.base import BaseRunnable
+from tactician.agents.outputs import find_output, keep_output
 from tactician.loop import output_type
 from tactician.runs import Input, RunContext, RunResult
 from tactician.tools import caller_namespace, resolved_hints
@@ -46,13 +45,12 @@ class FunctionRunnable(BaseRunnable[T_co]):
         return FunctionRunnable(function, name or own_name, label, resolved_hints(function, namespace))
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
-        checkpoint = context.checkpoint
-        assert checkpoint is not None
-        if isinstance(saved := checkpoint.saved, dict) and "output" in saved:
-            output = cast("T_co", _as(self._hints.get("return"), saved["output"]))
+        wanted = self._hints.get("return")
+        if (kept := find_output(context)) is not None:
+            output = cast("T_co", _as(wanted, kept.value))
         else:
             output = await self.__wrapped__(*self._arguments(input, context))
-        checkpoint.progress = _Returned(output)
+            await keep_output(context, output, wanted)
         return RunResult(output, tally=context.tally, run_id=context.run_id)
 
     def _arguments(self, input: Input, context: RunContext) -> tuple[object, ...]:
@@ -65,18 +63,9 @@ class FunctionRunnable(BaseRunnable[T_co]):
 
 def _as(hint: object, value: object) -> object:
     """Return a saved value as the type that the function declares."""
-    return value if hint is None else output_type(cast("type[object]", hint)).accept(value)
-
-
-class _Returned:
-    """Checkpoint of a function: its output, so that the function need not be called again."""
-
-    def __init__(self, output: object) -> None:
-        self._output = output
-
-    def saved(self) -> JsonValue:
-        """Return the output as JSON."""
-        return {"output": to_jsonable_python(self._output)}
+    if hint is None or (isinstance(hint, type) and isinstance(value, hint)):
+        return value
+    return output_type(cast("type[object]", hint)).accept(value)
 
 
 def runnable(

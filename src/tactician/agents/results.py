@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from pydantic import JsonValue
-
 from tactician.llm import text_of
 from tactician.runs import BudgetError, Input, RunContext, RunError, Runnable, RunResult, RunStatus, messages_of
 from tactician.tools import as_text
@@ -40,23 +38,22 @@ def briefing(input: Input, contributions: Iterable[str]) -> str:
 
 
 class Attempts:
-    """The runs inside a run that may fail. After a pause those that failed are not run again: it is known why.
+    """Runs inside a run that may fail. Once the run is resumed, those that failed are not run again.
 
     Args:
         context: that of the run they are in.
 
     Attributes:
-        last_error: what the last one raised that failed; `None` when none has since the last pause.
+        last_error: what the last one raised that failed; `None` when none has since the run was resumed.
     """
 
     def __init__(self, context: RunContext) -> None:
         assert context.checkpoint is not None
         self.last_error: Exception | None = None
         self._context = context
-        self._frame = context.checkpoint
-        known = self._frame.saved if isinstance(self._frame.saved, dict) else {}
-        self._reasons = {key: str(reason) for key, reason in known.items()}
-        self._frame.progress = self
+        self._checkpoint = context.checkpoint
+        known = self._checkpoint.data.get("failed")
+        self._reasons = {key: str(reason) for key, reason in known.items()} if isinstance(known, dict) else {}
 
     async def run(self, key: str, runnable: Runnable, input: Input) -> RunResult[object]:
         """Return the result of a run; where it fails, one with the status `FAILED` whose output is `[ERROR: ...]`.
@@ -72,6 +69,7 @@ class Attempts:
                     raise
                 self.last_error = error
                 self._fail(key, f"{type(error).__name__}: {error}")
+                await self._context.save_step("failure", runnable.name, self._reasons[key])
         return RunResult(f"[ERROR: {self._reasons[key]}]", RunStatus.FAILED)
 
     def give_up(self, keys: Iterable[str], reason: str) -> None:
@@ -85,13 +83,10 @@ class Attempts:
         why = "; ".join(contributions)
         return RunError(f"{name}: nobody succeeded: {why}", failure(input, self._context))
 
-    def saved(self) -> JsonValue:
-        """Why those failed that did, as JSON."""
-        return {**self._reasons}
-
     def _fail(self, key: str, reason: str) -> None:
         self._reasons[key] = reason
-        self._frame.forget(key)
+        self._checkpoint.drop(key)
+        self._checkpoint.set(failed=dict(self._reasons))
 
     def _budget_is_used_up(self) -> bool:
         return self._context.find_limit() is not None

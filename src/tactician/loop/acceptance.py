@@ -55,12 +55,15 @@ class Acceptance(Generic[T]):
             OutputError: when they do not, and it was the last attempt.
             Refused: when one of them stops the run.
         """
-        guards = self._policy.guards.output
+        guards = () if self._state.is_accepted else self._policy.guards.output
         if guards and (objection := await first_objection(guards, CheckedOutput(text, value), self._context)):
             if not objection.wants_retry:
                 raise Refused(objection)
             self.reject(text, objection.reason)
             return None
+        if self._context.is_saved and not self._state.is_accepted:
+            self._state.is_accepted = True
+            await self._context.save_step("output", self._name, text)
         messages = tuple(self._state.conversation.messages)
         return RunResult(value, messages=messages, tally=self._context.tally, run_id=self._context.run_id)
 

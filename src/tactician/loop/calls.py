@@ -20,6 +20,7 @@ from tactician.runs import (
     Approval,
     PendingKind,
     PendingRequest,
+    ReportedError,
     RunContext,
     Suspended,
     find_suspension,
@@ -96,6 +97,10 @@ class ToolRunner:
         if isinstance(result, ToolCall):
             result = await self._called(result, found, tools)
         self._state.answers[call.id] = result
+        if (checkpoint := self._context.checkpoint) is not None:
+            checkpoint.drop(call.id)
+            if self._context.is_saved:
+                await self._context.save_step("tool", call.name, result.content)
 
     def _decided(self, call: ToolCall, found: Tool | None) -> ToolCall | ToolResult:
         """The call as it is to be run, or its result when somebody else has run it or forbids it.
@@ -120,10 +125,13 @@ class ToolRunner:
         if isinstance(response, Approval) and asks:
             return _approved(call, response)
         if isinstance(response, Exception):
-            return ToolResult(call.id, call.name, f"{type(response).__name__}: {response}", is_error=True)
+            reported = isinstance(response, ReportedError)
+            text = str(response) if reported else f"{type(response).__name__}: {response}"
+            return ToolResult(call.id, call.name, text, is_error=True)
         return ToolResult(call.id, call.name, as_text(response))
 
     async def _called(self, call: ToolCall, found: Tool | None, tools: Toolbox) -> ToolResult:
+        await self._context.begin_step()
         self._context.emit(ToolCalled, call=call)
         started = perf_counter()
         result = await self._outcome(call, found, tools)
@@ -190,8 +198,6 @@ class ToolRunner:
             if (paused := find_suspension(group)) is None:
                 raise
             raise paused from group
-        if context.checkpoint is not None:
-            context.checkpoint.forget(call.id)
         return result
 
     def _trimmed(self, result: ToolResult) -> ToolResult:

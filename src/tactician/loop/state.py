@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
-from pydantic_core import to_json
+from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from tactician.conversation import Conversation
 from tactician.errors import StoredStateError
-from tactician.llm import AssistantMessage, Message, ToolCall, ToolResult
-from tactician.runs import RunContext, RunResult, RunStatus
+from tactician.llm import AssistantMessage, Message, ToolCall, ToolResult, messages_from_data, messages_to_data
+from tactician.runs import Changes, Data, Live, RunContext, RunResult, RunStatus, revive
 
 
-class _SavedState(TypedDict):
-    conversation: str
+class _Counts(TypedDict):
+    """What a run has counted, beside its messages.
+
+    `kept` is the number of messages of the caller's conversation that come before those that are saved.
+    """
+
+    kept: int
     begin: int
     turn: int
     calls: int
@@ -25,8 +29,9 @@ class _SavedState(TypedDict):
     restarts: int
     repeats: int
     last_call: str
-    answers: dict[str, ToolResult]
     admitted: list[str]
+    cut_off: bool
+    is_accepted: bool
 
 
 class TurnState:
@@ -43,20 +48,24 @@ class TurnState:
         answers: the results of those open calls that have one, by the calls' ids.
         admitted: the ids of those open calls that may be run, and are not counted again after a pause.
         cut_off: whether the model's last message broke off, because it was too long.
+        is_accepted: whether the last answer passed the output guardrails: a run that is resumed asks them no more.
     """
 
     __slots__ = (
-        "_last_call", "_repeats", "admitted", "answers", "begin", "calls", "conversation", "cut_off", "refusals",
-        "rejections", "restarts", "turn",
+        "_kept", "_last_call", "_repeats", "_revision", "_saved", "admitted", "answers", "begin", "calls",
+        "conversation", "cut_off", "is_accepted", "refusals", "rejections", "restarts", "turn",
     )  # fmt: skip
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: Conversation, *, is_kept: bool = False) -> None:
         self.conversation = conversation
+        self._kept = len(conversation) if is_kept else 0
+        self._saved = self._kept
+        self._revision = conversation.revision
         self.begin = len(conversation.messages)
         self.turn = self.calls = self.rejections = self.refusals = self.restarts = 0
         self.answers: dict[str, ToolResult] = {}
         self.admitted: set[str] = set()
-        self.cut_off = False
+        self.cut_off = self.is_accepted = False
         self._last_call = ""
         self._repeats = 0
 
@@ -113,13 +122,36 @@ class TurnState:
         self.turn = self.calls = self.rejections = self.refusals = 0
         self.answers.clear()
         self.admitted.clear()
+        self.is_accepted = False
         self._last_call, self._repeats = "", 0
         self.restarts += 1
 
-    def saved(self) -> JsonValue:
-        """All of it, as JSON."""
-        saved = _SavedState(
-            conversation=self.conversation.to_json(),
+    def to_data(self) -> Data:
+        """Return all of it, as data of a checkpoint."""
+        messages = self.conversation.messages[self._kept :]
+        return {"messages": list(map(_keep, messages)), "answers": self._answers, "counts": self._counts}
+
+    def take_changes(self) -> Changes:
+        """Return what has changed since the last call: messages that were added, and all else that is small."""
+        conversation = self.conversation
+        same = conversation.changed_since(self._revision)
+        self._revision = conversation.revision
+        changed: Data = {"answers": self._answers, "counts": self._counts}
+        if same < self._saved:  # messages were removed
+            self._saved = len(conversation)
+            return Changes(changed | {"messages": list(map(_keep, conversation.messages[self._kept :]))})
+        new = conversation.messages[self._saved :]
+        self._saved = len(conversation)
+        return Changes(changed, {"messages": list(map(_keep, new))} if new else {})
+
+    @property
+    def _answers(self) -> list[object]:
+        return [_keep(answer) for answer in self.answers.values()]
+
+    @property
+    def _counts(self) -> _Counts:
+        return _Counts(
+            kept=self._kept,
             begin=self.begin,
             turn=self.turn,
             calls=self.calls,
@@ -128,31 +160,65 @@ class TurnState:
             restarts=self.restarts,
             repeats=self._repeats,
             last_call=self._last_call,
-            answers=self.answers,
             admitted=sorted(self.admitted),
+            cut_off=self.cut_off,
+            is_accepted=self.is_accepted,
         )
-        value: JsonValue = _adapter().dump_python(saved, mode="json")
-        return value
 
     @classmethod
-    def restored(cls, saved: JsonValue, conversation: Conversation | None = None) -> TurnState:
-        """What was saved, with the caller's conversation as it was left then, if he has one.
+    def restore(cls, data: Mapping[str, object], conversation: Conversation | None = None) -> TurnState:
+        """Restore the state from the data of a checkpoint.
+
+        Args:
+            data: the data.
+            conversation: conversation of the caller, if the run has one: as it was before the run, or as the run left
+                it. It gets the messages that it lacks.
 
         Raises:
-            StoredStateError: when it is not the state of a conversation.
+            StoredStateError: when the data is not the state of a conversation, or lacks its beginning.
         """
-        try:
-            read = _adapter().validate_json(to_json(saved))
-        except ValidationError as error:
-            raise StoredStateError(f"The saved state of a conversation cannot be read: {error}") from error
-        state = cls(Conversation.from_json(read["conversation"]) if conversation is None else conversation)
-        state.begin, state.turn, state.calls = read["begin"], read["turn"], read["calls"]
-        state.rejections, state.refusals, state.restarts = read["rejections"], read["refusals"], read["restarts"]
-        state.answers, state.admitted = read["answers"], set(read["admitted"])
-        state._last_call, state._repeats = read["last_call"], read["repeats"]
+        counts = revive(data.get("counts"), _counts_adapter().validate_python)
+        kept, known = counts["kept"], conversation or Conversation()
+        if kept > len(known):
+            raise StoredStateError(
+                f"The run continues a conversation of {kept} messages: pass it, as in resume(..., conversation=...)."
+            )
+        saved = _read_messages(data.get("messages"))
+        same = next((n for n, pair in enumerate(zip(known.messages[kept:], saved)) if pair[0] != pair[1]), len(saved))
+        same = min(same, len(known) - kept)
+        if same < len(saved):
+            known.rewind(kept + same)
+            known.extend(saved[same:])
+        state = cls(known)
+        state._kept, state._saved = kept, kept + len(saved)
+        state.begin, state.turn, state.calls = counts["begin"], counts["turn"], counts["calls"]
+        state.rejections, state.refusals = counts["rejections"], counts["refusals"]
+        state.restarts, state.admitted = counts["restarts"], set(counts["admitted"])
+        state._last_call, state._repeats = counts["last_call"], counts["repeats"]
+        state.cut_off, state.is_accepted = counts["cut_off"], counts["is_accepted"]
+        answers = _read_messages(data.get("answers"))
+        state.answers = {answer.call_id: answer for answer in answers if isinstance(answer, ToolResult)}
         return state
 
 
+def _keep(message: Message) -> Live[Message]:
+    return Live(message, _write_message)
+
+
+def _write_message(message: Message) -> object:
+    return messages_to_data((message,))[0]
+
+
+def _read_messages(value: object) -> list[Message]:
+    """Return the messages in a list of live ones, or of JSON."""
+    items = value if isinstance(value, list) else []
+    if all(isinstance(item, Live) for item in items):
+        return [item.value for item in items]
+    if not any(isinstance(item, Live) for item in items):
+        return list(revive(items, messages_from_data))
+    return [message for item in items for message in _read_messages([item])]
+
+
 @cache
-def _adapter() -> TypeAdapter[_SavedState]:
-    return TypeAdapter(_SavedState)
+def _counts_adapter() -> TypeAdapter[_Counts]:
+    return TypeAdapter(_Counts)

@@ -116,13 +116,14 @@ class TurnLoop(Generic[T]):
 
     def _begin(self, messages: Sequence[Message], conversation: Conversation | None) -> None:
         checkpoint = self._context.checkpoint
-        if checkpoint is not None and checkpoint.saved is not None:
-            self._state = TurnState.restored(checkpoint.saved, conversation)
+        if checkpoint is not None and "counts" in checkpoint.data:
+            self._state = TurnState.restore(checkpoint.data, conversation)
         else:
-            self._state = TurnState(Conversation() if conversation is None else conversation)
+            is_kept = conversation is not None and self._context.parent_id is not None
+            self._state = TurnState(Conversation() if conversation is None else conversation, is_kept=is_kept)
             self._state.begin_with(messages)
         if checkpoint is not None:
-            checkpoint.progress = self._state
+            checkpoint.attach(self._state)
         self._runner = ToolRunner(self._context, self._policy, self._state)
         self._acceptance = Acceptance(self._name, self._output, self._context, self._policy, self._state)
 
@@ -189,6 +190,7 @@ class TurnLoop(Generic[T]):
 
     async def _asked(self, is_over: bool) -> AssistantMessage:
         await self._throttle()
+        await self._context.begin_step()
         context, state = self._context, self._state
         if (reason := context.find_limit()) is not None:
             raise BudgetError(f"{self._name}: {reason}", self._state.failed(self._context))
@@ -199,6 +201,8 @@ class TurnLoop(Generic[T]):
         response = await ask(self._model, request, context, state.turn, self._output.partial)
         state.cut_off = response.finish_reason == "length"
         state.conversation.append(response.message)
+        if context.is_saved:
+            await context.save_step("answer", self._model.name, response.message.text)
         return response.message
 
     async def _request(self, is_over: bool) -> ModelRequest:

@@ -244,8 +244,8 @@ async def _ask(
             return _accept_answer(asked, kind, wanted, prompt, run.responses[asked.path])
         except InvalidOutput as error:
             problem = str(error)
-    elif isinstance(saved := asked.saved, dict) and saved.keys() & {"answer", "rejected"}:
-        response = reject(str(saved["rejected"])) if "rejected" in saved else saved["answer"]
+    elif (saved := asked.data).keys() & {"answer", "rejected"}:
+        response = reject(str(saved["rejected"])) if "rejected" in saved else revive(saved["answer"], _same)
         return _accept_answer(asked, kind, wanted, prompt, response)
     request = _create_request(asked, kind, run, prompt, schema, deadline, default, problem)
     asking.open.append(request)
@@ -265,10 +265,10 @@ def _accept_answer(asked: Checkpoint, kind: PendingKind, wanted: type[T], prompt
     elif decision is not None and decision.granted:
         raise InvalidOutput("it is approved, but what is asked for is missing")
     elif decision is not None:
-        asked.progress = _Progress({"rejected": decision.reason})
+        asked.set(rejected=decision.reason)
         raise Rejected(prompt, decision.reason)
     answer = parse_answer(wanted, response)
-    asked.progress = _Progress({"answer": to_jsonable_python(answer)})
+    asked.set(answer=Live(answer))
     return answer
 
 
@@ -309,9 +309,9 @@ def _create_request(
 ) -> PendingRequest:
     until: float | None = None
     if deadline is not None:
-        known = asked.saved.get("deadline") if isinstance(asked.saved, dict) else None
+        known = asked.data.get("deadline")
         until = float(known) if isinstance(known, int | float) else run.clock.time() + deadline.total_seconds()
-        asked.progress = _Progress({"deadline": until})  # it stays when the action is run again
+        asked.set(deadline=until)  # it stays when the action is run again
     answer: JsonValue = None if default is _NO_DEFAULT else to_jsonable_python(default)
     return PendingRequest(asked.path, kind, prompt, None, run.path, schema, until, answer, problem)
 
@@ -322,12 +322,5 @@ def _format_subject(subject: object) -> str:
     return str(to_jsonable_python(subject, fallback=str))
 
 
-class _Progress:
-    """Progress of a question: its answer, rejection or deadline."""
-
-    def __init__(self, known: dict[str, JsonValue]) -> None:
-        self._known = known
-
-    def saved(self) -> JsonValue:
-        """Return the progress as JSON."""
-        return self._known
+def _same(value: object) -> object:
+    return value

@@ -1,8 +1,9 @@
-"""What is common to everything that runs: the contract, its context, its result, its budget, and how it waits."""
+"""What is common to everything that runs: the contract, its context, its result, its budget, and the durable run."""
 
 from tactician.runs.budget import Budget, BudgetMeter
-from tactician.runs.checkpoint import Checkpoint, Progress, SavedCheckpoint
+from tactician.runs.checkpoint import Changes, Checkpoint, Data, Live, Operation, Progress, revive
 from tactician.runs.context import RunContext, Services
+from tactician.runs.durable import DEFAULT_LEASE, DurableRun
 from tactician.runs.errors import (
     BudgetError,
     HandoffError,
@@ -11,19 +12,31 @@ from tactician.runs.errors import (
     RepeatLimitError,
     RoutingError,
     RunError,
+    RunKilledError,
     TurnLimitError,
 )
 from tactician.runs.events import RunCompleted, RunSuspended
-from tactician.runs.execution import pending_of, read_pending, resume_run, start_run
+from tactician.runs.execution import (
+    continue_run,
+    create_durable_run,
+    pending_of,
+    read_input,
+    restore_context,
+    resume_run,
+    start_run,
+)
 from tactician.runs.pace import Pace
-from tactician.runs.result import RunResult, RunStatus
+from tactician.runs.result import RunResult
 from tactician.runs.runnable import Input, Runnable, is_conversation, messages_of, run_blocking, stream_events
-from tactician.runs.store import RunRecord, RunStore, default_store
+from tactician.runs.status import TERMINAL, RunStatus
+from tactician.runs.steps import RunState, Snapshot, Spent, Start, Step
+from tactician.runs.store import RunHeader, RunRecord, RunStore, default_store
 from tactician.runs.stored_values import decode_value, encode_value
 from tactician.runs.suspension import (
     Approval,
     PendingKind,
     PendingRequest,
+    ReportedError,
     Response,
     Suspended,
     approve,
@@ -40,6 +53,7 @@ __all__ = [
     "Services",
     "RunResult",
     "RunStatus",
+    "TERMINAL",
     "Budget",
     "BudgetMeter",
     "Pace",
@@ -49,21 +63,37 @@ __all__ = [
     "PendingRequest",
     "PendingKind",
     "Response",
+    "ReportedError",
     "Suspended",
     "find_suspension",
     "gather_or_suspend",
     "RunStore",
     "RunRecord",
+    "RunHeader",
+    "RunState",
+    "Step",
+    "Snapshot",
+    "Spent",
+    "Start",
     "default_store",
     "Checkpoint",
     "Progress",
-    "SavedCheckpoint",
     "encode_value",
     "decode_value",
+    "Changes",
+    "Data",
+    "Live",
+    "Operation",
+    "revive",
+    "DurableRun",
+    "DEFAULT_LEASE",
     "start_run",
     "resume_run",
+    "continue_run",
+    "create_durable_run",
+    "restore_context",
+    "read_input",
     "pending_of",
-    "read_pending",
     "is_conversation",
     "messages_of",
     "run_blocking",
@@ -72,6 +102,7 @@ __all__ = [
     "RunSuspended",
     "RunCompleted",
     "RunError",
+    "RunKilledError",
     "TurnLimitError",
     "OutputError",
     "BudgetError",

@@ -202,6 +202,11 @@ class RunContext:
             checkpoint=Checkpoint(name) if self.checkpoint is None else self.checkpoint.child(name),
         )
 
+    @property
+    def is_saved(self) -> bool:
+        """True when each step of the run is saved."""
+        return self.checkpoint is not None and self.checkpoint.journal is not None
+
     async def save_step(self, kind: str, name: str = "", detail: str = "") -> None:
         """Save the progress of the run as a step, with a durable store.
 

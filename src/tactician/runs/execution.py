@@ -9,8 +9,14 @@ from typing import Final, TypeAlias, TypeVar, cast
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
-from tactician.errors import ConfigurationError, LeaseLostError, RunConflictError, RunNotFoundError, StoredStateError
-from tactician.errors import StoreError
+from tactician.errors import (
+    ConfigurationError,
+    LeaseLostError,
+    RunConflictError,
+    RunNotFoundError,
+    StoredStateError,
+    StoreError,
+)
 from tactician.events import new_id
 from tactician.llm import Message, messages_from_data, messages_to_data
 from tactician.runs.budget import Budget, BudgetMeter

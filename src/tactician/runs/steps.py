@@ -89,24 +89,6 @@ class Snapshot:
             return to_json(_fields(self), fallback=_encode).decode()
 
 
-class _SavedStep(TypedDict):
-    kind: str
-    name: str
-    detail: str
-    path: tuple[str, ...]
-    at: float
-    spent: Spent
-    start: Start | None
-    operations: list[tuple[tuple[str, ...], Literal["set", "extend", "drop"], dict[str, object]]]
-
-
-class _SavedSnapshot(TypedDict):
-    step: int
-    start: Start
-    spent: Spent
-    tree: SavedCheckpoint
-
-
 def shorten(text: str) -> str:
     """Return the beginning of a text, as the detail of a step."""
     return text if len(text) <= _DETAIL_LENGTH else f"{text[: _DETAIL_LENGTH - 1]}…"
@@ -121,11 +103,9 @@ def read_step(stored: StoredStep) -> Step:
     if isinstance(stored.body, Step):
         return stored.body
     try:
-        saved = _step_adapter().validate_json(_text_of(stored.body))
+        return _step_adapter().validate_json(_text_of(stored.body))
     except ValidationError as error:
         raise StoredStateError(f"The step {stored.number} of the run cannot be read: {error}") from error
-    operations = tuple(Operation(*operation) for operation in saved.pop("operations"))
-    return Step(**saved, operations=operations)
 
 
 def read_snapshot(body: Body) -> Snapshot:
@@ -137,7 +117,7 @@ def read_snapshot(body: Body) -> Snapshot:
     if isinstance(body, Snapshot):
         return body
     try:
-        return Snapshot(**_snapshot_adapter().validate_json(_text_of(body)))
+        return _snapshot_adapter().validate_json(_text_of(body))
     except ValidationError as error:
         raise StoredStateError(f"The state of the run cannot be read: {error}") from error
 
@@ -192,10 +172,10 @@ def _text_of(body: Body) -> str:
 
 
 @cache
-def _step_adapter() -> TypeAdapter[_SavedStep]:
-    return TypeAdapter(_SavedStep)
+def _step_adapter() -> TypeAdapter[Step]:
+    return TypeAdapter(Step)
 
 
 @cache
-def _snapshot_adapter() -> TypeAdapter[_SavedSnapshot]:
-    return TypeAdapter(_SavedSnapshot)
+def _snapshot_adapter() -> TypeAdapter[Snapshot]:
+    return TypeAdapter(Snapshot)

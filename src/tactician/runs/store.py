@@ -14,8 +14,16 @@ from tactician.errors import DocumentConflictError, RunConflictError, StoredStat
 from tactician.runs.status import RunStatus
 from tactician.runs.steps import NOTHING_SPENT, RunState, Snapshot, Spent, Step, fold, read_snapshot, read_step
 from tactician.runs.suspension import PendingRequest
-from tactician.stores import AT_ONCE, Body, DocumentStore, Lease, MemoryStore, StoredDocument, StoredStep
-from tactician.stores import translate_json_errors
+from tactician.stores import (
+    AT_ONCE,
+    Body,
+    DocumentStore,
+    Lease,
+    MemoryStore,
+    StoredDocument,
+    StoredStep,
+    translate_json_errors,
+)
 
 _COLLECTION: Final = "runs"
 _RUNNABLE: Final = frozenset({RunStatus.RUNNING, RunStatus.NOT_STARTED})

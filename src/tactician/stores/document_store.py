@@ -17,8 +17,11 @@ class DocumentStore(Protocol):
     surrogate pair.
     """
 
-    async def load(self, collection: str, id: str) -> StoredDocument | None:
-        """Return a document, or `None`."""
+    keeps_objects: bool
+    """True for a store that keeps bodies as the objects that they are; others keep their text."""
+
+    async def load(self, collection: str, id: str, *, with_body: bool = True) -> StoredDocument | None:
+        """Return a document, or `None`. Without its body, a long one is read as fast as a short one."""
         ...
 
     async def save(self, document: StoredDocument, lease: Lease | None = None) -> StoredDocument:

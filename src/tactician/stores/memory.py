@@ -45,6 +45,8 @@ class MemoryStore(DocumentStore):
         time: clock of the store, in seconds since the epoch.
     """
 
+    keeps_objects = True
+
     def __init__(self, time: Callable[[], float] = time) -> None:
         self._entries: dict[str, dict[str, _Entry]] = {}
         self._ids: dict[tuple[str, str], str] = {}  # by collection and key
@@ -54,7 +56,7 @@ class MemoryStore(DocumentStore):
     def __len__(self) -> int:
         return sum(map(len, self._entries.values()))
 
-    async def load(self, collection: str, id: str) -> StoredDocument | None:
+    async def load(self, collection: str, id: str, *, with_body: bool = True) -> StoredDocument | None:
         """Return a document, or `None`."""
         check_texts(id=id)
         entry = self._find_entry(collection, id)

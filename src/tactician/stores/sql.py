@@ -47,6 +47,8 @@ class SqlStore(DocumentStore):
         address: address of the database, without a password, for messages.
     """
 
+    keeps_objects = False
+
     def __init__(self, database: Database, address: str) -> None:
         self._database = database
         self._address = address
@@ -54,11 +56,11 @@ class SqlStore(DocumentStore):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._address!r})"
 
-    async def load(self, collection: str, id: str) -> StoredDocument | None:
+    async def load(self, collection: str, id: str, *, with_body: bool = True) -> StoredDocument | None:
         """Return a document, or `None`."""
         check_texts(id=id)
-        rows = await self._execute(statements.LOAD, _key(collection, id))
-        return _document(rows[0]) if rows else None
+        rows = await self._execute(statements.LOAD if with_body else statements.LOAD_BODILESS, _key(collection, id))
+        return _document(rows[0], with_body) if rows else None
 
     async def save(self, document: StoredDocument, lease: Lease | None = None) -> StoredDocument:
         """Store a document; see `DocumentStore.save`."""

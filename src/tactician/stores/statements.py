@@ -91,6 +91,7 @@ def _new(*names: str) -> dict[str, ColumnElement[Any]]:
 
 _WITH_BODY: Final = documents.outerjoin(bodies)
 LOAD: Final[Select[Any]] = select(*_FOUND, bodies.c.body).select_from(_WITH_BODY).where(_IS_DOCUMENT)
+LOAD_BODILESS: Final[Select[Any]] = select(*_FOUND).where(_IS_DOCUMENT)
 FENCE: Final[Select[Any]] = select(documents.c.fence, documents.c.expires_at, documents.c.is_closed).where(_IS_DOCUMENT)
 LIST_IDS: Final[Select[Any]] = select(documents.c.id).where(_IS_IN_COLLECTION).order_by(documents.c.number)
 ADD: Final[Insert] = (

@@ -7,11 +7,10 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeAlias, TypeVar, cast, get_origin
 
-from pydantic import JsonValue
 from pydantic.errors import PydanticUserError
-from pydantic_core import to_jsonable_python
 
 from tactician.agents.base import BaseRunnable, Returns
+from tactician.agents.outputs import find_output, keep_output
 from tactician.ai import Ai
 from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.llm import Text, UserMessage, text_of
@@ -63,19 +62,6 @@ def simplify_input(input: Input) -> Input:
     only = messages[0] if len(messages) == 1 else None
     is_text = isinstance(only, UserMessage) and all(isinstance(part, Text) for part in only.parts)
     return text_of(messages_of(only)) if is_text else input
-
-
-class StepOutput:
-    """Checkpoint of a step: its output, so that the step need not run again."""
-
-    def __init__(self, output: object, wanted: object) -> None:
-        self._output = output
-        self._wanted = wanted
-
-    def saved(self) -> JsonValue:
-        """Return the output as JSON; nothing, where its type is not known: then the step runs again."""
-        saved: JsonValue = to_jsonable_python(self._output)
-        return {"output": saved} if self._wanted is not None or saved == self._output else {}
 
 
 T = TypeVar("T")
@@ -137,15 +123,13 @@ class FunctionStep(BaseRunnable[T], Generic[T]):
         self._parameters = tuple(_parameters(function, hints, name, most))
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
-        checkpoint = context.checkpoint
-        assert checkpoint is not None
         assert isinstance(input, Given)
-        if isinstance(saved := checkpoint.saved, dict) and "output" in saved:
-            output = self._checked(saved["output"], context)
+        if (kept := find_output(context)) is not None:
+            output = self._checked(kept.value, context)
         else:
             with allow_questions(context):
                 output = self._checked(await self._called(input, context), context)
-        checkpoint.progress = StepOutput(output, self._wanted)
+            await keep_output(context, output, self._wanted)
         return RunResult(output, tally=context.tally, run_id=context.run_id)
 
     async def _called(self, given: Given, context: RunContext) -> object:
