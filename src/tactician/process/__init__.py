@@ -18,7 +18,6 @@ from tactician.process.blackboard import (
 )
 from tactician.process.decision import find_rejection, lookup_price
 from tactician.process.diagram import draw_agent
-from tactician.process.driver import Persister
 from tactician.process.errors import ProcessError, ProcessFailedError, ProcessStuckError, ProcessWaitingError
 from tactician.process.events import (
     ActionCompleted,
@@ -35,10 +34,17 @@ from tactician.process.handle import ProcessHandle
 from tactician.process.operation import TOWARDS, OperationContext, get_ai, get_operation
 from tactician.process.options import DEFAULT_BUDGET, ActionRetryPolicy, ProcessOptions, Verbosity, create_blackboard
 from tactician.process.people import HINTS, allow_questions, ask_human, build_form, build_label, confirm, parse_answer
-from tactician.process.persistence import DEFAULT_LEASE, ProcessPersister, kill_run
 from tactician.process.process import AgentProcess
-from tactician.process.saved_parts import check_options, restore_history
-from tactician.process.snapshot import Snapshot, read_snapshot
+from tactician.process.progress import (
+    ProcessOrigin,
+    SavedState,
+    is_process,
+    read_board,
+    read_history,
+    read_origin,
+    read_state,
+)
+from tactician.process.saved_parts import check_options
 from tactician.process.spec import (
     ActionSpec,
     Look,
@@ -105,13 +111,13 @@ __all__ = [
     "HINTS",
     "find_rejection",
     "draw_agent",
-    "Persister",
-    "ProcessPersister",
-    "DEFAULT_LEASE",
-    "kill_run",
-    "Snapshot",
-    "read_snapshot",
-    "restore_history",
+    "ProcessOrigin",
+    "SavedState",
+    "is_process",
+    "read_origin",
+    "read_state",
+    "read_history",
+    "read_board",
     "SavedEntry",
     "save_objects",
     "restore_blackboard",

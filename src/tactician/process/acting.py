@@ -97,6 +97,7 @@ class Actor:
             outcome = await perform(operation, action, action.retry or execution.options.retry)
         if outcome.waiting is not None:
             raise Suspended(*outcome.waiting.pending)
+        self._forget_progress(outcome)
         error = outcome.replan or outcome.error
         outputs, error = self._try_record_output(outcome) if error is None else ((), error)
         run = outcome.to_run(outputs, error)
@@ -115,7 +116,7 @@ class Actor:
         if waited is None:
             execution.context.emit(ActionStarted, action=action.name, description=action.description)
         started_at, started = execution.context.clock.time(), perf_counter()
-        operation = create_operation(execution.process, action, execution.context, waited, self._state.responses)
+        operation = create_operation(execution.process, action, execution.context, self._state.responses)
         try:
             return await perform(operation, action, action.retry or execution.options.retry)
         except CancelledError:
@@ -130,6 +131,7 @@ class Actor:
             state.wait(action.name, outcome.waiting)
             return
         state.forget_waiting(action.name)
+        self._forget_progress(outcome)
         outputs: tuple[str, ...] = ()
         before = state.blackboard.size
         state.count(outcome.replan)
@@ -148,6 +150,12 @@ class Actor:
         if error is not None and not isinstance(error, Rejected | OutputError):
             self.fail(action, error)
         self._append(outcome.to_run(outputs, error))
+
+    def _forget_progress(self, outcome: Outcome) -> None:
+        """Drop the checkpoint of an action that has ended."""
+        around, own = self._execution.context.checkpoint, outcome.operation.checkpoint
+        if around is not None and own is not None:
+            around.drop(own.keys[-1])
 
     def _try_record_output(self, outcome: Outcome) -> tuple[tuple[str, ...], Exception | None]:
         """Record the output of an action; return the names of its types, or why it cannot be recorded."""

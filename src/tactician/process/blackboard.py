@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import UTC, datetime
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel
 
@@ -122,6 +122,25 @@ GAVE_NOTHING: Final = "the last action gave nothing"
 class _Entry:
     value: object
     binding: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class BoardChange:
+    """Change of a blackboard.
+
+    Attributes:
+        kind: `"add"` an object, `"move"` the last entries, `"hide"` or `"show"` an object, `"clear"` all, or set a
+            `"condition"`.
+        numbers: numbers of the entries; for a move, the place of the first one, and its new place.
+        value: the object that was added, or the value of the condition; `None` for one that is no longer set.
+        name: name that the object is bound to, or that of the condition.
+    """
+
+    kind: Literal["add", "move", "hide", "show", "clear", "condition"]
+    numbers: tuple[int, ...] = ()
+    value: object = None
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +163,8 @@ class Blackboard:
         self._hidden: dict[int, object] = {}
         self._conditions: dict[str, bool] = {}
         self._newest: dict[type, object | None] = {}
+        self._added = 0
+        self._changes: list[BoardChange] | None = None
         for value in objects:
             self.add(value)
 
@@ -157,14 +178,18 @@ class Blackboard:
             raise ConfigurationError("None is no object for a blackboard: add what there is, or nothing.")
         if id(value) in self._hidden:
             self.show(value)
-        self._entries.append(_Entry(value, binding))
-        self._conditions.pop(GAVE_NOTHING, None)
+        self._entries.append(_Entry(value, binding, self._added))
+        self._note("add", (self._added,), value, binding)
+        self._added += 1
+        if self._conditions.pop(GAVE_NOTHING, None) is not None:
+            self._note("condition", (), None, GAVE_NOTHING)
         self._newest.update((kind, value) for kind in self._newest if isinstance(value, kind))
 
     def move(self, start: int, place: int) -> None:
         """Move the entries from a number on to an earlier place, as if they had been added there."""
         if place < start < len(self._entries):
             self._entries[place:] = self._entries[start:] + self._entries[place:start]
+            self._note("move", (start, place))
             self._newest.clear()
 
     def __setitem__(self, binding: str, value: object) -> None:
@@ -238,28 +263,90 @@ class Blackboard:
             board.set_condition(name, value)
         return board
 
+    def take_changes(self) -> list[BoardChange]:
+        """Return the changes since the last call; the first time, those that make an empty blackboard equal."""
+        if self._changes is None:
+            taken = self.to_changes()
+        else:
+            taken = self._changes
+        self._changes = []
+        return taken
+
+    def to_changes(self) -> list[BoardChange]:
+        """Return the changes that make an empty blackboard equal to this one."""
+        added = [BoardChange("add", (e.number,), e.value, e.binding) for e in self._entries]
+        hidden = tuple(e.number for e in self._entries if id(e.value) in self._hidden)
+        conditions = [BoardChange("condition", (), value, name) for name, value in self._conditions.items()]
+        return [*added, *([BoardChange("hide", hidden)] if hidden else ()), *conditions]
+
+    @classmethod
+    def replay(cls, changes: Iterable[BoardChange]) -> Blackboard:
+        """Create the blackboard that changes have made."""
+        board = cls()
+        for change in changes:
+            board._replay(change)
+        board._changes = []
+        return board
+
+    def _replay(self, change: BoardChange) -> None:
+        match change.kind:
+            case "add":
+                self._added = change.numbers[0]
+                self.add(change.value, change.name)
+            case "move":
+                self.move(*change.numbers)
+            case "clear":
+                self.clear()
+            case "condition" if change.value is None:
+                self._conditions.pop(change.name, None)
+            case "condition":
+                self._conditions[change.name] = bool(change.value)
+            case "hide" | "show":
+                act = self.hide if change.kind == "hide" else self.show
+                for entry in [entry for entry in self._entries if entry.number in change.numbers]:
+                    act(entry.value)
+
+    def _numbers_of(self, value: object) -> tuple[int, ...]:
+        return tuple(entry.number for entry in self._entries if entry.value is value)
+
+    def _note(
+        self,
+        kind: Literal["add", "move", "hide", "show", "clear", "condition"],
+        numbers: tuple[int, ...] = (),
+        value: object = None,
+        name: str = "",
+    ) -> None:
+        if self._changes is not None:
+            self._changes.append(BoardChange(kind, numbers, value, name))
+
     def hide(self, value: object) -> None:
         """Hide this very object from all look-ups, until it is shown or added again.
 
         An object that is not there, though an equal one may be, is not hidden.
         """
-        if any(entry.value is value for entry in self._entries):
+        if numbers := self._numbers_of(value):
             self._hidden[id(value)] = value
             self._newest.clear()
+            self._note("hide", numbers)
 
     def show(self, value: object) -> None:
         """Show this very object again."""
-        self._hidden.pop(id(value), None)
-        self._newest.clear()
+        if self._hidden.pop(id(value), None) is not None:
+            self._newest.clear()
+            self._note("show", self._numbers_of(value))
 
     def clear(self) -> None:
         """Remove all objects, and all conditions that were set."""
         for memory in (self._entries, self._hidden, self._newest, self._conditions):
             memory.clear()
+        self._note("clear")
 
     def set_condition(self, name: str, value: bool) -> None:
         """Set a condition that no `@condition` method computes."""
-        self._conditions[name] = holds = bool(value)
+        holds = bool(value)
+        if self._conditions.get(name) is not holds:
+            self._conditions[name] = holds
+            self._note("condition", (), holds, name)
         board, noted = _noting.get()
         if board is self:
             noted[name] = holds

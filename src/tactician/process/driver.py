@@ -2,58 +2,34 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
-from typing import Final, Protocol
+from typing import Final
 
 from tactician.errors import LeaseLostError
 from tactician.planning import Plan, WorldState
 from tactician.process.acting import Actor, Execution
 from tactician.process.decision import Decision, decide, explain_stuck, observe, select_startable
 from tactician.process.events import PlanMade
-from tactician.process.handle import ProcessHandle
 from tactician.process.operation import OperationContext
 from tactician.process.performing import to_failure
 from tactician.process.state import ActionRun, ProcessStatus
-from tactician.runs import BudgetError, RunContext, RunResult, RunStatus
+from tactician.runs import BudgetError, DurableRun, RunContext, RunKilledError, RunResult, RunStatus
 
 _MOST_UNSTICKINGS: Final = 10
 _PLANNING: Final = "planning failed:"
 
 
-class Persister(Protocol):
-    """Saver of a process, so that it can continue elsewhere."""
-
-    async def save(self, process: ProcessHandle) -> None:
-        """Save the process as it is now.
-
-        Raises:
-            LeaseLostError: when another worker has claimed the process.
-        """
-        ...
-
-    def hold_lease(self, process: ProcessHandle) -> AbstractAsyncContextManager[None]:
-        """Hold the lease of the process.
-
-        Raises:
-            RunConflictError: when somebody else runs the process already.
-            LeaseLostError: when another worker has claimed the process.
-        """
-        ...
-
-
 class Driver:
     """Driver of one process, step by step."""
 
-    __slots__ = ("_activity", "_actor", "_execution", "_is_to_pause", "_persister", "_saving", "_state")
+    __slots__ = ("_activity", "_actor", "_execution", "_is_to_pause", "_run", "_state")
 
-    def __init__(self, execution: Execution, persister: Persister | None) -> None:
+    def __init__(self, execution: Execution, run: DurableRun | None) -> None:
         self._execution = execution
         self._state = execution.state
         self._actor = Actor(execution)
-        self._persister = persister
-        self._saving = asyncio.Lock()
+        self._run = run
         self._is_to_pause = False
         self._activity = _PLANNING
 
@@ -65,7 +41,12 @@ class Driver:
     @property
     def is_persisted(self) -> bool:
         """True when the process is saved, so that it can continue elsewhere."""
-        return self._persister is not None
+        return self._execution.context.is_saved
+
+    @property
+    def killed(self) -> str | None:
+        """Why the process was killed in its store; `None` when it was not."""
+        return None if self._run is None else self._run.killed
 
     def pause(self) -> None:
         """Stop the process after this step."""
@@ -73,7 +54,7 @@ class Driver:
 
     def hold_lease(self) -> AbstractAsyncContextManager[None]:
         """Hold the lease of the process, if the process is persisted."""
-        return nullcontext() if self._persister is None else self._persister.hold_lease(self._execution.process)
+        return nullcontext() if self._run is None else self._run.hold()
 
     async def run(self) -> None:
         """Make one step after the other, as long as the process is running."""
@@ -92,7 +73,7 @@ class Driver:
                 self._state.end(ProcessStatus.PAUSED)
             with self._doing("saving failed:"):
                 await self.save()
-        except LeaseLostError:
+        except (LeaseLostError, RunKilledError):
             raise
         except BaseException as error:  # a condition, a cost or a handler that raises, a search that is too large
             failure = self._actor.error = to_failure(error)
@@ -107,8 +88,7 @@ class Driver:
             outer = execution.context
             raise BudgetError(limit, RunResult(None, RunStatus.FAILED, tally=outer.tally, run_id=outer.run_id))
         done = await self._actor.act_inside(execution.agent.action(name), context)
-        async with self._saving:  # several may be run at once
-            await self.save()
+        await self.save()
         return done
 
     async def observe(self) -> WorldState:
@@ -119,10 +99,20 @@ class Driver:
         """Choose the plan that the next step follows."""
         return await decide(self._execution.agent, self._state, self._operation)
 
-    async def save(self) -> None:
-        """Save the process as it is now, if it is persisted."""
-        if self._persister is not None:
-            await self._persister.save(self._execution.process)
+    async def save(self, kind: str = "action") -> None:
+        """Save the process as it is now, if it is persisted: as a step, and a change of its status too."""
+        state, context = self._state, self._execution.context
+        if not context.is_saved:
+            return
+        last = state.history[-1] if state.history else None
+        name, outputs = ("", "") if last is None else (last.action, ", ".join(last.outputs))
+        if kind == "action":
+            await context.save_step(kind, name, outputs if last is None or last.error is None else last.error)
+        elif self._run is not None:
+            await self._run.save_all(kind)
+        if self._run is not None and self._run.record.status is not state.status:
+            output = "" if (result := self._execution.process.result) is None else str(result)
+            await self._run.save_status(state.status, pending=state.pending, failure=state.failure, output=output)
 
     @property
     def _operation(self) -> OperationContext:

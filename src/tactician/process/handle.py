@@ -143,14 +143,6 @@ class ProcessHandle(ABC):
         return ChildRun(self.id, self.name, self.status, self.failure, self.history)
 
     @abstractmethod
-    def snapshot(self) -> str:
-        """Return all of the process as JSON text.
-
-        Raises:
-            StoredStateError: when an object on the blackboard has no JSON form.
-        """
-
-    @abstractmethod
     async def observe(self) -> WorldState:
         """Evaluate every condition once."""
 

@@ -9,8 +9,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar, cast
 
-from pydantic import JsonValue
-
 from tactician.ai import Ai
 from tactician.errors import ConfigurationError
 from tactician.llm import AssistantMessage, Text
@@ -21,7 +19,17 @@ from tactician.process.handle import ProcessHandle
 from tactician.process.options import ProcessOptions
 from tactician.process.people import allow_questions
 from tactician.process.state import ChildRun
-from tactician.runs import BudgetMeter, OutputError, Pace, RunContext, Runnable, RunResult, RunStatus, gather_or_suspend
+from tactician.runs import (
+    BudgetMeter,
+    Checkpoint,
+    OutputError,
+    Pace,
+    RunContext,
+    Runnable,
+    RunResult,
+    RunStatus,
+    gather_or_suspend,
+)
 from tactician.tools import as_text
 
 T = TypeVar("T")
@@ -46,6 +54,11 @@ class OperationContext:
     def run(self) -> RunContext:
         """The context to pass to a run inside the action: `await agent.run(..., context=context.run)`."""
         return _current_run(self._run)
+
+    @property
+    def checkpoint(self) -> Checkpoint | None:
+        """The checkpoint of the action."""
+        return self._run.checkpoint
 
     @property
     def blackboard(self) -> Blackboard:
@@ -217,31 +230,21 @@ def _aim(agent: object, wanted: object) -> Runnable:
 
 def _send(run: RunContext, message: str | AssistantMessage) -> None:
     """Send a message to those who listen, unless it was sent before the run had to wait."""
-    checkpoint = None if run.checkpoint is None else run.checkpoint.child("sent")
-    is_new = checkpoint is None or (checkpoint.saved is None and checkpoint.progress is None)
-    if checkpoint is not None:
-        checkpoint.progress = _Sent()
-    if is_new:
-        run.emit(MessageSent, message=AssistantMessage((Text(message),)) if isinstance(message, str) else message)
-
-
-class _Sent:
-    """Note that a message was sent."""
-
-    def saved(self) -> JsonValue:
-        """Return the note as JSON."""
-        return True
+    sent = None if run.checkpoint is None else run.checkpoint.child("sent")
+    if sent is not None and sent.data:
+        return
+    if sent is not None:
+        sent.set(sent=True)
+    run.emit(MessageSent, message=AssistantMessage((Text(message),)) if isinstance(message, str) else message)
 
 
 def create_process_context(context: RunContext, options: ProcessOptions, meter: BudgetMeter) -> RunContext:
     """Return the context of a process, with the budget, the listeners and the pace of its options."""
     log = None if options.verbosity is None else create_log_sink(options.verbosity)
     pace = Pace(options.tool_delay, context.clock) if options.tool_delay else context.pace
-    # Actions are planned anew, not run again in the same order: no checkpoint of theirs would be found again.
     return replace(
         context,
         meter=meter,
-        checkpoint=None,
         services=context.services.with_bus(context.bus.child(options.on_event, log)),
         pace=pace,
         parent_id=context.process_id,

@@ -10,7 +10,7 @@ from time import perf_counter
 from types import MappingProxyType
 from typing import Final
 
-from tactician.errors import PermanentError, Rejected, Replan
+from tactician.errors import LeaseLostError, PermanentError, Rejected, Replan
 from tactician.process.errors import ProcessStuckError
 from tactician.process.handle import ProcessHandle
 from tactician.process.operation import OperationContext, enter_operation
@@ -18,10 +18,10 @@ from tactician.process.options import ActionRetryPolicy, run_with_retries
 from tactician.process.people import allow_questions
 from tactician.process.spec import ActionSpec
 from tactician.process.state import ActionRun, WaitingAction
-from tactician.runs import BudgetError, Checkpoint, OutputError, RunContext, Suspended, find_suspension
+from tactician.runs import BudgetError, OutputError, RunKilledError, RunContext, Suspended, find_suspension
 
 _FOR_PEOPLE: Final = ("asked", "sent")
-"""Beginnings of the keys of checkpoints that hold the answers of people, and the messages to them."""
+"""Beginnings of the keys of checkpoints that have the answers of people, and the messages to them."""
 
 
 @dataclass(slots=True)
@@ -60,21 +60,21 @@ def create_operation(
     process: ProcessHandle,
     action: ActionSpec,
     context: RunContext,
-    waited: WaitingAction | None = None,
     responses: Mapping[str, object] = MappingProxyType({}),
 ) -> OperationContext:
-    """Create the context of one run of an action.
+    """Create the context of one run of an action. It finds what it has done before it was suspended or interrupted.
 
     Args:
         process: the process that the action is part of.
         action: the action.
         context: context of the process.
-        waited: what the action has done, when it has waited.
         responses: the answers to its requests.
     """
-    run = _run_context(context, action, waited, responses)
-    key = f"{process.id}/{action.name}/{process.times_run(action.name) + 1}"
-    return OperationContext(process, run, key, action.tool_groups)
+    number = process.times_run(action.name) + 1
+    run = context.child(action.name, key=action.name if number == 1 else f"{action.name}#{number}")
+    if responses:
+        run = replace(run, responses={**run.responses, **responses})
+    return OperationContext(process, run, f"{process.id}/{action.name}/{number}", action.tool_groups)
 
 
 async def perform(operation: OperationContext, action: ActionSpec, policy: ActionRetryPolicy) -> Outcome:
@@ -91,13 +91,16 @@ async def perform(operation: OperationContext, action: ActionSpec, policy: Actio
             outcome.output = await run_with_retries(partial(_attempt, outcome), policy, run.clock)
     except Replan as replan:
         outcome.replan = replan
+    except (LeaseLostError, RunKilledError):  # this is no failure of the action
+        raise
     except BaseException as error:
         if (paused := find_suspension(error)) is None:
             outcome.error = to_failure(error)
         else:
             assert run.checkpoint is not None
             pending = {request.id: request for request in (*asked, *paused.pending)}  # of `gather`, one is raised
-            outcome.waiting = WaitingAction(run.checkpoint.to_json(), tuple(pending.values()))
+            run.checkpoint.detach()
+            outcome.waiting = WaitingAction(tuple(pending.values()))
     outcome.seconds = perf_counter() - started
     return outcome
 
@@ -106,7 +109,7 @@ async def _attempt(outcome: Outcome, number: int) -> object:
     """Run the action. Another attempt does all anew, but neither asks nor tells people the same once more."""
     outcome.attempts, operation = number, outcome.operation
     if number > 1 and (checkpoint := operation.run.checkpoint) is not None:
-        checkpoint.begin_again(_FOR_PEOPLE)
+        checkpoint.reset(_FOR_PEOPLE)
     try:
         return await outcome.action.perform(operation)
     except (BaseExceptionGroup, ProcessStuckError) as raised:
@@ -128,15 +131,6 @@ def to_failure(error: BaseException) -> Exception:
     failure = PermanentError(f"{type(error).__name__}: {error}")
     failure.__cause__ = error
     return failure
-
-
-def _run_context(
-    context: RunContext, action: ActionSpec, waited: WaitingAction | None, responses: Mapping[str, object]
-) -> RunContext:
-    run = context.child(action.name)
-    if waited is None:
-        return run
-    return replace(run, checkpoint=Checkpoint.from_json(action.name, waited.checkpoint), responses=responses)
 
 
 _OF_ONE_MEANING: Final = (Replan, Rejected, OutputError, BudgetError)

@@ -15,17 +15,16 @@ from tactician.process.acting import Execution
 from tactician.process.blackboard import Blackboard
 from tactician.process.decision import explain_stuck
 from tactician.process.diagram import draw_process
-from tactician.process.driver import Driver, Persister
+from tactician.process.driver import Driver
 from tactician.process.events import ProcessEnded, ProcessStarted
 from tactician.process.goals import GoalSpec
 from tactician.process.handle import ProcessHandle
 from tactician.process.operation import create_process_context, find_operation
 from tactician.process.options import ProcessOptions, create_blackboard
-from tactician.process.saved_parts import restore_options
-from tactician.process.snapshot import read_snapshot, restore_state, write_snapshot
+from tactician.process.progress import ProcessProgress, restore_process
 from tactician.process.spec import PlannedAgentSpec, add_inputs, check_tool_groups
 from tactician.process.state import ActionRun, ProcessState, ProcessStatus
-from tactician.runs import BudgetMeter, Response, RunContext
+from tactician.runs import BudgetMeter, DurableRun, Response, RunContext, RunKilledError
 
 
 class AgentProcess(ProcessHandle):
@@ -42,7 +41,7 @@ class AgentProcess(ProcessHandle):
         blackboard: Blackboard,
         context: RunContext,
         options: ProcessOptions | None = None,
-        persister: Persister | None = None,
+        run: DurableRun | None = None,
         state: ProcessState | None = None,
     ) -> None:
         self.options = options or _inherit_options(context) or ProcessOptions()
@@ -51,13 +50,16 @@ class AgentProcess(ProcessHandle):
         super().__init__(state or ProcessState(blackboard, began_at=context.clock.time()), inside)
         self._meter = meter
         self._execution = Execution(self, agent, self._state, self.options, inside, meter)
-        self._driver = Driver(self._execution, persister)
+        self._driver = Driver(self._execution, run)
         self._task: asyncio.Task[object] | None = None
         self._seconds = self._began = 0.0
         self._is_idle = asyncio.Event()
         if self.status not in (ProcessStatus.NOT_STARTED, ProcessStatus.RUNNING):
             self._is_idle.set()
         self.spawned: asyncio.Task[AgentProcess] | None = None
+        if inside.checkpoint is not None:
+            saved_runs = None if state is None else len(state.history)
+            inside.checkpoint.attach(ProcessProgress(self._execution, saved_runs))
 
     @classmethod
     def create(
@@ -66,7 +68,7 @@ class AgentProcess(ProcessHandle):
         objects: Sequence[object],
         context: RunContext,
         options: ProcessOptions | None = None,
-        persister: Persister | None = None,
+        run: DurableRun | None = None,
         blackboard: Blackboard | None = None,
     ) -> AgentProcess:
         """Create a process that has not started, with objects on its blackboard.
@@ -76,40 +78,39 @@ class AgentProcess(ProcessHandle):
             objects: objects to begin with: see `add_inputs`.
             context: context with the id of the process.
             options: settings; by default, those of the process around it, if any.
-            persister: saver of the process, for a process that is kept in a store.
+            run: keeper of the process, for one that is kept in a store and inside no other.
             blackboard: what is there first; by default, the objects in the options.
         """
         board = create_blackboard(options) if blackboard is None else blackboard
         add_inputs(board, objects, agent)
-        return cls(agent, board, context, options, persister)
+        return cls(agent, board, context, options, run)
 
     @classmethod
     def restore(
         cls,
         agent: PlannedAgentSpec,
-        text: str,
         context: RunContext,
         options: ProcessOptions | None = None,
-        persister: Persister | None = None,
+        run: DurableRun | None = None,
         *,
         is_counted: bool = False,
     ) -> AgentProcess:
-        """Restore the process of a snapshot, in a context with its id. An action that was running will be run again.
+        """Restore the process of the checkpoint of a context. An action that was running will be run again.
 
         Args:
             agent: description of the agent.
-            text: the snapshot.
-            context: context with the id of the process.
+            context: context with the id and the checkpoint of the process.
             options: settings; by default, those that it was saved with.
-            persister: saver, for a process that is kept in a store.
+            run: keeper of the process, for one that is kept in a store and inside no other.
             is_counted: True when the run around it has counted its usage already.
 
         Raises:
             StoredStateError: when it cannot be read, or holds what the agent does not know.
         """
-        saved = read_snapshot(text)
-        state = restore_state(saved, agent)
-        process = cls(agent, state.blackboard, context, options or restore_options(saved["options"]), persister, state)
+        checkpoint = context.checkpoint
+        restored = restore_process({} if checkpoint is None else checkpoint.data, agent, options)
+        state, saved = restored.state, restored.saved
+        process = cls(agent, state.blackboard, context, restored.options, run, state)
         process._meter.restore(saved["turns"], saved["seconds"], saved["actions"])
         process._seconds = saved["seconds"]
         if not is_counted:
@@ -162,11 +163,6 @@ class AgentProcess(ProcessHandle):
     @override
     def has_run(self, action: str) -> bool:
         return self.blackboard.condition(self.agent.action(action).condition_ran)
-
-    @override
-    def snapshot(self) -> str:
-        usage = list(self.tally.by_model.values())
-        return write_snapshot(self._state, self.agent, self.options, usage, self._meter)
 
     @override
     async def observe(self) -> WorldState:
@@ -269,7 +265,9 @@ class AgentProcess(ProcessHandle):
             task.cancel()
             await asyncio.wait([task])
         try:
-            await self._driver.save()
+            await self._driver.save("killed")
+        except RunKilledError:  # in the store, before
+            return
         except LeaseLostError as error:
             if task is None:
                 self._state.status, self._state.failure = status, failure
@@ -307,13 +305,16 @@ class AgentProcess(ProcessHandle):
                 await self._begin()
             await work()
             is_over = self.status is not ProcessStatus.RUNNING
-        except CancelledError:
+        except (CancelledError, RunKilledError) as error:
+            if self._driver.killed is not None:
+                self._state.end(ProcessStatus.KILLED, self._driver.killed)
             was_killed = self.status is ProcessStatus.KILLED
             if not self._driver.is_persisted:  # one that is saved is only interrupted
                 self._state.end(ProcessStatus.KILLED, "the run was cancelled")
             if not was_killed or self._task is None:
                 raise
-            self._task.uncancel()
+            if isinstance(error, CancelledError):
+                self._task.uncancel()
         finally:
             self._task = None
             self._seconds = self._meter.seconds
@@ -327,7 +328,7 @@ class AgentProcess(ProcessHandle):
         self._is_idle.clear()
         self._context.emit(ProcessStarted, agent=self.name, goals=tuple(goal.name for goal in self.goals))
         try:
-            await self._driver.save()
+            await self._driver.save("resume" if self._state.history or self._state.waiting else "start")
         except StoredStateError as error:  # of what it was given: the store has it as it was before, if at all
             self._state.end(ProcessStatus.FAILED, str(error))
             raise

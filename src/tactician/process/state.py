@@ -4,47 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 
 from tactician.errors import Replan
 from tactician.llm import Usage, UsageTally
 from tactician.planning import Action, Plan, WorldState
 from tactician.process.blackboard import Blackboard
 from tactician.process.goals import GoalSpec
-from tactician.runs import PendingRequest, Response, SavedCheckpoint
+from tactician.runs import PendingRequest, Response, RunStatus
 
 
-class ProcessStatus(StrEnum):
-    """Status of a process. `COMPLETED`, `FAILED`, `TERMINATED` and `KILLED` are final."""
-
-    NOT_STARTED = "not started"
-    RUNNING = "running"
-    COMPLETED = "completed"
-    FAILED = "failed"
-    TERMINATED = "terminated"
-    KILLED = "killed"
-    STUCK = "stuck"
-    WAITING = "waiting"
-    PAUSED = "paused"
-
-    @property
-    def is_terminal(self) -> bool:
-        """True when the process can never run again."""
-        return self in TERMINAL
-
-    def may_become(self, other: ProcessStatus) -> bool:
-        """Return whether a process with this status may get the other one."""
-        return other in _TRANSITIONS.get(self, frozenset())
-
-
-_S = ProcessStatus
-TERMINAL = frozenset({_S.COMPLETED, _S.FAILED, _S.TERMINATED, _S.KILLED})
-_RESTING = frozenset({_S.STUCK, _S.WAITING, _S.PAUSED})
-_TRANSITIONS: dict[ProcessStatus, frozenset[ProcessStatus]] = {
-    _S.NOT_STARTED: frozenset({_S.RUNNING, _S.KILLED}),
-    _S.RUNNING: TERMINAL | _RESTING,
-    **{resting: frozenset({_S.RUNNING, _S.KILLED, _S.TERMINATED}) for resting in _RESTING},
-}
+ProcessStatus = RunStatus
+"""Status of a process: that of any run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +123,8 @@ def _reordered(plan: Plan, order: Sequence[str], world: WorldState) -> Plan:
 
 @dataclass(frozen=True, slots=True)
 class WaitingAction:
-    """Action that waits: what it has done, and the requests it waits for."""
+    """Action that waits, and the requests it waits for. Its checkpoint has what it has done."""
 
-    checkpoint: SavedCheckpoint
     pending: tuple[PendingRequest, ...]
 
 

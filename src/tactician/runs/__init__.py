@@ -3,7 +3,7 @@
 from tactician.runs.budget import Budget, BudgetMeter
 from tactician.runs.checkpoint import Changes, Checkpoint, Data, Live, Operation, Progress, revive
 from tactician.runs.context import RunContext, Services
-from tactician.runs.durable import DEFAULT_LEASE, DurableRun
+from tactician.runs.durable import DEFAULT_LEASE, DurableRun, kill_run
 from tactician.runs.errors import (
     BudgetError,
     HandoffError,
@@ -87,6 +87,7 @@ __all__ = [
     "revive",
     "DurableRun",
     "DEFAULT_LEASE",
+    "kill_run",
     "start_run",
     "resume_run",
     "continue_run",

@@ -189,8 +189,14 @@ class RunContext:
             own = {"run_id": self.run_id, "parent_id": self.parent_id, "path": self.path}
             bus.emit(build(*args, **own, time=services.clock.time(), **fields))
 
-    def child(self, name: str, budget: Budget | None = None) -> RunContext:
-        """Return the context of a run inside this one, with a budget of its own if there is one."""
+    def child(self, name: str, budget: Budget | None = None, *, key: str | None = None) -> RunContext:
+        """Return the context of a run inside this one.
+
+        Args:
+            name: name of the run.
+            budget: budget of its own.
+            key: key of its checkpoint; by default, the name and the number of the runs of that name so far.
+        """
         tally, run_id = UsageTally(self.tally), new_id()
         return self._copy(
             run_id=run_id,
@@ -199,7 +205,7 @@ class RunContext:
             path=(*self.path, name),
             tally=tally,
             meter=self.meter if budget is None else BudgetMeter(budget, tally, self.clock, self.meter),
-            checkpoint=Checkpoint(name) if self.checkpoint is None else self.checkpoint.child(name),
+            checkpoint=self._child_checkpoint(name, key),
         )
 
     @property
@@ -278,6 +284,11 @@ class RunContext:
         """
         services = self.services.with_bus(self.bus.child(*listeners))
         return self._copy(services=services, streaming=self.streaming if streaming is None else streaming)
+
+    def _child_checkpoint(self, name: str, key: str | None) -> Checkpoint:
+        if self.checkpoint is None:
+            return Checkpoint(name)
+        return self.checkpoint.child(name) if key is None else self.checkpoint.at(key)
 
     def _copy(self, **changes: object) -> RunContext:
         # `dataclasses.replace` takes ten times as long, and this is done for every run and every tool call.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Final
 
 from tactician.cancellation import run_to_completion
-from tactician.errors import LeaseLostError, RunConflictError, StoredStateError, StoreError
+from tactician.errors import LeaseLostError, RunConflictError, RunNotFoundError, StoredStateError, StoreError
 from tactician.runs.checkpoint import Checkpoint, Operation
 from tactician.runs.context import RunContext
 from tactician.runs.errors import RunKilledError
@@ -18,10 +18,11 @@ from tactician.runs.status import RunStatus
 from tactician.runs.steps import Snapshot, Spent, Start, Step, shorten
 from tactician.runs.store import RunRecord, RunStore
 from tactician.runs.suspension import PendingRequest
-from tactician.stores import LEASE_HEARTBEAT, Body, HeldLease, Lease
+from tactician.stores import LEASE_HEARTBEAT, Body, DocumentStore, HeldLease, Lease
 
 DEFAULT_LEASE: Final = 30.0
 _HEARTBEATS: Final = 3
+_KILL_ATTEMPTS: Final = 20
 _FOLD_AT_LEAST: Final = 256 * 1024
 
 
@@ -42,7 +43,7 @@ class DurableRun:
 
     Attributes:
         record: record as last loaded or saved.
-        on_kill: called with the reason when the run was killed in the store; by default, its task is cancelled.
+        killed: why the run was killed in the store; `None` when it was not.
     """
 
     def __init__(
@@ -57,7 +58,7 @@ class DurableRun:
     ) -> None:
         assert context.checkpoint is not None
         self.record = record
-        self.on_kill: Callable[[str], Awaitable[None]] | None = None
+        self.killed: str | None = None
         self._context = context
         self._tree = context.checkpoint
         self._runs = RunStore(context.store)
@@ -70,9 +71,8 @@ class DurableRun:
         self._log_size = self._snapshot_size = 0
         self._saving = asyncio.Lock()
         self._holder: asyncio.Task[object] | None = None
-        self._killed: str | None = None
-        self._was_interrupted = False
-        self._failure: StoreError | None = None
+        self._was_interrupted = self._has_interrupted = False
+        self._failure: Exception | None = None
         self._is_durable = context.services.is_durable
         self._tree.connect(self if self._is_durable else None)
 
@@ -105,6 +105,7 @@ class DurableRun:
             StoreError: when the store does not answer, or once did not: then the run continues elsewhere, from its
                 last saved step, and its results here do not count.
         """
+        self._check()
         async with self._saving:
             operations = (*self._take_operations(), *checkpoint.take_changes())
             await self._append(kind, name, detail, checkpoint.names, operations)
@@ -113,6 +114,7 @@ class DurableRun:
         """Append a step with the changes of all checkpoints; see `save`."""
         if not self._is_durable:
             return
+        self._check()
         async with self._saving:
             if self._steps:
                 changes = [change for checkpoint in self._tree.walk() for change in checkpoint.take_changes()]
@@ -156,7 +158,10 @@ class DurableRun:
 
         Raises:
             LeaseLostError: when another worker has claimed the run.
+            RunKilledError: when the run was killed in the store.
+            Exception: what kept an earlier step from being saved.
         """
+        self._check()
         if self._lease is not None and self._lease.may_have_expired:
             await self._lease.renew()
 
@@ -192,10 +197,6 @@ class DurableRun:
     async def _append(
         self, kind: str, name: str, detail: str, path: tuple[str, ...], operations: tuple[Operation, ...]
     ) -> None:
-        if self._failure is not None:
-            raise self._failure
-        if self._killed is not None:
-            raise self._killed_error()
         step = Step(
             kind=kind,
             name=name,
@@ -206,9 +207,9 @@ class DurableRun:
             operations=operations,
             start=self._start if not self._steps else None,
         )
-        await run_to_completion(self._translate(self._write_step(step)))
+        await self._translate(self._write_step(step))
         if self._log_size > max(_FOLD_AT_LEAST, self._snapshot_size):
-            await run_to_completion(self._translate(self._fold()))
+            await self._translate(self._fold())
 
     async def _write_step(self, step: Step) -> None:
         assert self._lease is not None
@@ -226,25 +227,30 @@ class DurableRun:
             await self._write_record(replace(self.record, body=body))
 
     async def _save_record(self, record: RunRecord) -> None:
+        if self._failure is not None and not isinstance(self._failure, StoredStateError):
+            raise self._failure
+        await self._translate(self._write_record(record))
+
+    def _check(self) -> None:
+        """Raise again what kept an earlier step from being saved: whoever has caught it cannot go on."""
         if self._failure is not None:
             raise self._failure
-        await run_to_completion(self._translate(self._write_record(record)))
 
     async def _write_record(self, record: RunRecord) -> None:
         self.record = await self._runs.save(record, None if self._lease is None else self._lease.lease)
 
-    async def _translate(self, writing: Awaitable[None]) -> None:
-        """Write, and find out why that is refused."""
+    async def _translate(self, writing: Coroutine[object, object, None]) -> None:
+        """Write to the store, whatever is cancelled meanwhile; remember what keeps that from being done."""
         try:
-            await writing
+            await run_to_completion(writing)
         except RunConflictError:
-            if (reason := await self._find_kill()) is None:
-                raise LeaseLostError(
-                    f"The run {self.record.run_id} was changed by somebody else while it was running here."
-                ) from None
-            await self._kill(reason)
-            raise self._killed_error() from None
-        except StoreError as error:
+            if (reason := await self._find_kill()) is not None:
+                raise self._set_killed(reason) from None
+            self._failure = LeaseLostError(
+                f"The run {self.record.run_id} was changed by somebody else while it was running here."
+            )
+            raise self._failure from None
+        except Exception as error:
             self._failure = error
             raise
 
@@ -309,41 +315,37 @@ class DurableRun:
 
     @asynccontextmanager
     async def _renewing(self) -> AsyncIterator[None]:
-        lost: list[LeaseLostError] = []
         task = asyncio.current_task()
-        renewal = asyncio.create_task(self._renew(task, lost))
+        renewal = asyncio.create_task(self._renew(task))
         try:
             yield
         except asyncio.CancelledError:
-            if task is None or not (lost or (self._killed is not None and self.on_kill is None)):
+            if task is None or self._failure is None or not self._has_interrupted:
                 raise
             task.uncancel()
-            raise (lost[0] if lost else self._killed_error()) from None
+            raise self._failure from None
         finally:
             renewal.cancel()
             with suppress(asyncio.CancelledError):
                 await renewal
 
-    async def _renew(self, task: asyncio.Task[object] | None, lost: list[LeaseLostError]) -> None:
-        while True:
+    async def _renew(self, task: asyncio.Task[object] | None) -> None:
+        """Renew the lease again and again. Interrupt the run when it is lost, or the run was killed."""
+        while self._failure is None:
             await asyncio.sleep(self._seconds / _HEARTBEATS)
             if self._lease is None:
                 continue
             try:
                 await self._lease.renew()
-                reason = await self._find_kill()
+                if (reason := await self._find_kill()) is not None:
+                    self._set_killed(reason)
+            except LeaseLostError as error:
+                self._failure = error
             except StoreError:  # the lease lasts for two more renewals
                 continue
-            except LeaseLostError as error:
-                lost.append(error)
-                if task is not None:
-                    task.cancel()
-                return
-            if reason is not None:
-                await self._kill(reason)
-                if self.on_kill is None and task is not None:
-                    task.cancel()
-                return
+        if task is not None:
+            self._has_interrupted = True
+            task.cancel()
 
     async def _find_kill(self) -> str | None:
         """Return why the run was killed in the store, if it was."""
@@ -353,12 +355,33 @@ class DurableRun:
                 return record.header.failure or "killed"
         return None
 
-    async def _kill(self, reason: str) -> None:
-        self._killed = reason
-        if self.on_kill is not None:
-            await self.on_kill(reason)
-
-    def _killed_error(self) -> RunKilledError:
+    def _set_killed(self, reason: str) -> RunKilledError:
+        self.killed = reason
         context = self._context
         result = RunResult(None, RunStatus.KILLED, tally=context.tally, run_id=context.run_id)
-        return RunKilledError(f"{self.record.name}: the run was killed: {self._killed}", result)
+        self._failure = error = RunKilledError(f"{self.record.name}: the run was killed: {reason}", result)
+        return error
+
+
+async def kill_run(store: DocumentStore, run_id: str, reason: str) -> bool:
+    """Mark a run in a store as killed, whatever its state is; its worker notices and ends it.
+
+    Returns:
+        False when the run had ended before.
+
+    Raises:
+        RunNotFoundError: when the store has no run with this id.
+        RunConflictError: when the run changes too fast.
+    """
+    runs = RunStore(store)
+    for _ in range(_KILL_ATTEMPTS):
+        record = await runs.load_readable(run_id)
+        if record is None:
+            raise RunNotFoundError(f"There is no run with the id {run_id!r} in the store")
+        if record.has_ended:
+            return False
+        header = replace(record.header, pending=(), failure=reason)
+        with suppress(RunConflictError):
+            await runs.save(replace(record, status=RunStatus.KILLED, header=header, wakes_at=None))
+            return True
+    raise RunConflictError(f"{run_id} changes too fast to be killed: try again")

@@ -120,6 +120,11 @@ class RunStore:
         document = await self._documents.load(_COLLECTION, run_id, with_body=with_body)
         return None if document is None else _record(document)
 
+    async def load_readable(self, run_id: str) -> RunRecord | None:
+        """Return the record of a run without its body, or `None`; with a `problem`, when it cannot be read."""
+        document = await self._documents.load(_COLLECTION, run_id, with_body=False)
+        return None if document is None else _record_or_problem(document)
+
     async def load_state(self, record: RunRecord, at: int | None = None) -> RunState:
         """Return the state of a run after one of its steps.
 

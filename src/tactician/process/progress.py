@@ -1,0 +1,318 @@
+"""Progress of a process in its checkpoint: what it has done, step by step, as data that has a JSON form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Final, Literal
+
+from pydantic import JsonValue, TypeAdapter
+from typing_extensions import TypedDict
+
+from tactician.errors import StoredStateError
+from tactician.llm import Usage
+from tactician.process.acting import Execution
+from tactician.process.blackboard import Blackboard, BoardChange
+from tactician.process.options import ProcessOptions
+from tactician.process.saved_parts import SavedOptions, SavedRun, restore_history, restore_options, save_history, save_options
+from tactician.process.spec import PlannedAgentSpec
+from tactician.process.state import ActionRun, Order, ProcessState, ProcessStatus, WaitingAction
+from tactician.process.stored_objects import SavedObject, decode_object, encode_object
+from tactician.runs import Changes, Data, Live, PendingRequest, revive
+
+VERSION: Final = 3
+
+
+class Origin(TypedDict):
+    """Beginning of a process: what never changes."""
+
+    version: Literal[3]
+    id: str
+    agent: str
+    began_at: float
+    options: SavedOptions
+    recipe: dict[str, JsonValue] | None
+
+
+class SavedState(TypedDict):
+    """Everything of a process that is small enough to be saved with each step."""
+
+    status: ProcessStatus
+    goal: str | None
+    failure: str | None
+    declined: str | None
+    waiting: dict[str, tuple[PendingRequest, ...]]
+    responses: dict[str, object]
+    unstickings: int
+    replans: int
+    order: Order
+    usage: list[Usage]
+    turns: int
+    seconds: float
+    actions: int
+
+
+class SavedChange(TypedDict):
+    """Change of a blackboard."""
+
+    kind: Literal["add", "move", "hide", "show", "clear", "condition"]
+    numbers: tuple[int, ...]
+    name: str
+    value: object
+
+
+class ProcessProgress:
+    """Live state of a process, as its checkpoint keeps it.
+
+    Args:
+        execution: everything that the steps of the process work with.
+        saved_runs: number of entries of the history that the checkpoint has already.
+    """
+
+    __slots__ = ("_execution", "_has_origin", "_saved_runs")
+
+    def __init__(self, execution: Execution, saved_runs: int | None = None) -> None:
+        self._execution = execution
+        self._has_origin = saved_runs is not None
+        self._saved_runs = saved_runs or 0
+
+    def to_data(self) -> Data:
+        """Return all of it."""
+        state = self._execution.state
+        return {
+            "origin": self._origin,
+            "state": self._state,
+            "board": [self._save_change(change) for change in state.blackboard.to_changes()],
+            "history": [Live(run, _save_run) for run in state.history],
+        }
+
+    def take_changes(self) -> Changes:
+        """Return what has changed since the last call."""
+        state = self._execution.state
+        new = state.history[self._saved_runs :]
+        self._saved_runs = len(state.history)
+        board = [self._save_change(change) for change in state.blackboard.take_changes()]
+        extend: dict[str, list[object]] = {}
+        if board:
+            extend["board"] = board
+        if new:
+            extend["history"] = [Live(run, _save_run) for run in new]
+        changed: Data = {"state": self._state}
+        if not self._has_origin:
+            self._has_origin, changed["origin"] = True, self._origin
+        return Changes(changed, extend)
+
+    @property
+    def _origin(self) -> object:
+        execution = self._execution
+        return Live(execution, _save_origin)
+
+    @property
+    def _state(self) -> object:
+        execution, state = self._execution, self._execution.state
+        meter = execution.meter
+        return SavedState(
+            status=state.status,
+            goal=None if state.goal is None else state.goal.name,
+            failure=state.failure,
+            declined=None if state.declined is None else state.declined.name,
+            waiting={name: one.pending for name, one in state.waiting.items()},
+            responses={name: Live(response) for name, response in state.responses.items()},
+            unstickings=state.unstickings,
+            replans=state.replans,
+            order=replace(state.order, order=list(state.order.order), places=dict(state.order.places)),
+            usage=list(execution.context.tally.by_model.values()),
+            turns=meter.turns,
+            seconds=meter.seconds,
+            actions=meter.actions,
+        )
+
+    def _save_change(self, change: BoardChange) -> SavedChange:
+        value = Live(change.value, self._encode) if change.kind == "add" else change.value
+        return SavedChange(kind=change.kind, numbers=change.numbers, name=change.name, value=value)
+
+    def _encode(self, value: object) -> SavedObject:
+        return encode_object(value, self._execution.agent)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessOrigin:
+    """Beginning of a process, as it was stored: what never changes."""
+
+    id: str
+    began_at: float
+    recipe: Mapping[str, JsonValue] | None
+    _options: ProcessOptions | SavedOptions
+
+    @property
+    def options(self) -> ProcessOptions:
+        """The settings of the process.
+
+        Raises:
+            StoredStateError: when they are not valid.
+        """
+        return self._options if isinstance(self._options, ProcessOptions) else restore_options(self._options)
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredProcess:
+    """Process as its checkpoint has it."""
+
+    state: ProcessState
+    options: ProcessOptions
+    saved: SavedState
+
+
+def restore_process(
+    data: Mapping[str, object], agent: PlannedAgentSpec, options: ProcessOptions | None = None
+) -> RestoredProcess:
+    """Restore a process from the data of its checkpoint. One that was running has to be started again.
+
+    Args:
+        data: the data.
+        agent: description of the agent.
+        options: settings to use instead of those that the process was saved with.
+
+    Raises:
+        StoredStateError: when the data cannot be read, or the agent does not know what it holds.
+    """
+    saved = read_state(data)
+    known = {action.name for action in agent.actions} | {goal.name for goal in agent.goals}
+    named = {*saved["waiting"], *filter(None, (saved["declined"], saved["goal"]))}
+    if missing := named - known:
+        raise StoredStateError(f"The saved process names what {agent.name} does not have: {', '.join(sorted(missing))}")
+    declined, goal = saved["declined"], saved["goal"]
+    origin = read_origin(data)
+    state = ProcessState(
+        _restore_board(data.get("board"), agent),
+        saved["status"],
+        None if goal is None else agent.goal(goal),
+        saved["failure"],
+        read_history(data),
+        None if declined is None else agent.action(declined).plan,
+        {name: WaitingAction(pending) for name, pending in saved["waiting"].items()},
+        {name: revive(response, _keep_json) for name, response in saved["responses"].items()},
+        saved["unstickings"],
+        saved["replans"],
+        order=saved["order"],
+        began_at=origin.began_at,
+    )
+    return RestoredProcess(state, options or origin.options, saved)
+
+
+def is_process(data: Mapping[str, object]) -> bool:
+    """Return whether the data of a checkpoint is that of a process."""
+    return "origin" in data
+
+
+def read_state(data: Mapping[str, object]) -> SavedState:
+    """Return the small part of the state of a process.
+
+    Raises:
+        StoredStateError: when it cannot be read.
+    """
+    return revive(data.get("state"), _state_adapter().validate_python)
+
+
+def read_history(data: Mapping[str, object]) -> list[ActionRun]:
+    """Return the history of a process.
+
+    Raises:
+        StoredStateError: when it cannot be read.
+    """
+    return [revive(run, _restore_run) for run in _items(data.get("history"))]
+
+
+def read_origin(data: Mapping[str, object]) -> ProcessOrigin:
+    """Return the beginning of a process.
+
+    Raises:
+        StoredStateError: when it cannot be read.
+    """
+    origin = data.get("origin")
+    if isinstance(origin, Live) and isinstance(execution := origin.value, Execution):
+        recipe = execution.agent.recipe
+        return ProcessOrigin(execution.process.id, execution.state.began_at, recipe, execution.options)
+    saved = revive(origin, _origin_adapter().validate_python)
+    return ProcessOrigin(saved["id"], saved["began_at"], saved["recipe"], saved["options"])
+
+
+def read_board(data: Mapping[str, object]) -> list[BoardChange]:
+    """Return the changes of the blackboard of a process; objects are as they are stored.
+
+    Raises:
+        StoredStateError: when they cannot be read.
+    """
+    return [_restore_change(change) for change in _items(data.get("board"))]
+
+
+def _restore_board(changes: object, agent: PlannedAgentSpec) -> Blackboard:
+    def decode(change: BoardChange) -> BoardChange:
+        if change.kind != "add":
+            return change
+        return replace(change, value=revive(change.value, partial(_decode, agent)))
+
+    return Blackboard.replay(map(decode, map(_restore_change, _items(changes))))
+
+
+def _decode(agent: PlannedAgentSpec, value: object) -> object:
+    return decode_object(_object_adapter().validate_python(value), agent)
+
+
+def _restore_change(saved: object) -> BoardChange:
+    change = revive(saved, _change_adapter().validate_python)
+    return BoardChange(change["kind"], change["numbers"], change["value"], change["name"])
+
+
+def _items(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _save_run(run: ActionRun) -> SavedRun:
+    return save_history([run])[0]
+
+
+def _restore_run(value: object) -> ActionRun:
+    return restore_history([_run_adapter().validate_python(value)])[0]
+
+
+def _save_origin(execution: Execution) -> Origin:
+    recipe = execution.agent.recipe
+    return Origin(
+        version=VERSION,
+        id=execution.process.id,
+        agent=execution.agent.name,
+        began_at=execution.state.began_at,
+        options=save_options(execution.options),
+        recipe=None if recipe is None else dict(recipe),
+    )
+
+
+def _keep_json(value: object) -> object:
+    return value
+
+
+@cache
+def _origin_adapter() -> TypeAdapter[Origin]:
+    return TypeAdapter(Origin)
+
+
+@cache
+def _state_adapter() -> TypeAdapter[SavedState]:
+    return TypeAdapter(SavedState)
+
+
+@cache
+def _change_adapter() -> TypeAdapter[SavedChange]:
+    return TypeAdapter(SavedChange)
+
+
+@cache
+def _object_adapter() -> TypeAdapter[SavedObject]:
+    return TypeAdapter(SavedObject)
+
+
+@cache
+def _run_adapter() -> TypeAdapter[SavedRun]:
+    return TypeAdapter(SavedRun)
