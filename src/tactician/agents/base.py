@@ -17,6 +17,7 @@ from tactician.llm import TraceMetadata
 from tactician.loop import InvalidOutput, output_type
 from tactician.process import PlannedAgentSpec
 from tactician.runs import (
+    DEFAULT_LEASE,
     Budget,
     Input,
     OutputError,
@@ -24,14 +25,17 @@ from tactician.runs import (
     Response,
     RunContext,
     Runnable,
+    RunRecord,
     RunResult,
     RunStatus,
+    continue_run,
     pending_of,
     resume_run,
     run_blocking,
     start_run,
     stream_events,
 )
+from tactician.stores import Lease
 from tactician.tools import RunnableTool, Tool, as_text
 
 T = TypeVar("T")
@@ -92,6 +96,25 @@ class BaseRunnable(ABC, Generic[T_co]):
             RunError: when it fails. It still waits then, with what it has done since.
         """
         return await resume_run(self.name, run_id, responses, self._traced(context), self._work)
+
+    async def continue_claimed(
+        self, record: RunRecord, lease: Lease, *, context: RunContext, seconds: float = DEFAULT_LEASE
+    ) -> RunResult[T_co]:
+        """Continue a run that was claimed, as far as it can go: one that was enqueued, or whose worker has died.
+
+        Args:
+            record: record of the run.
+            lease: its lease, which is released at the end.
+            context: the surroundings.
+            seconds: duration of the lease; it is renewed meanwhile.
+
+        Raises:
+            StoredStateError: when its state cannot be read.
+            LeaseLostError: when another worker has claimed it meanwhile.
+            RunError: when it fails.
+        """
+        traced = self._traced(context) or context
+        return await continue_run(record, lease, traced, self._work, seconds=seconds)
 
     async def pending(self, run_id: str, *, context: RunContext | None = None) -> tuple[PendingRequest, ...]:
         """Return the requests that a run of this Runnable waits for.

@@ -41,9 +41,8 @@ async def begun(platform: Platform, agent: Runnable, input: str) -> Outcome:
 
 async def responded(platform: Platform, outcome: Outcome, request: PendingRequest, response: Response) -> Outcome:
     """What comes of answering one of the requests."""
-    if isinstance(outcome, AgentProcess):
-        return await platform.respond(outcome.id, request.id, response)
-    return await platform.resume_run(outcome.run_id, {request.id: response})
+    run_id = outcome.id if isinstance(outcome, AgentProcess) else outcome.run_id
+    return await platform.respond(run_id, request.id, response)
 
 
 async def answered(platform: Platform, outcome: Outcome, asker: Asker | None) -> Outcome:

@@ -19,8 +19,7 @@ from tactician.cli.running import again, platform_with, terminal_asker
 from tactician.cli.stores import require_store
 from tactician.errors import ConfigurationError, ResponseError, RunConflictError
 from tactician.platform import Platform, RunReader, RunView
-from tactician.process import kill_run
-from tactician.runs import Approval, PendingRequest, RunResult, RunStatus, approve, reject
+from tactician.runs import Approval, PendingRequest, RunResult, RunStatus, approve, kill_run, reject
 from tactician.stores import open_store
 
 _Work: TypeAlias = Callable[[Platform, RunView], Awaitable[Outcome]]
@@ -49,9 +48,7 @@ def respond(
     async def work(platform: Platform, run: RunView) -> Outcome:
         request = _chosen(run, request_id)
         response = _decided(decision, request) if decision is not None else text_answer(value, request)
-        if run.kind == "process":
-            return await platform.respond(id, request.id, response)
-        return await platform.resume_run(id, {request.id: response})
+        return await platform.respond(id, request.id, response)
 
     conclude(asyncio.run(_on_platform(id, file, store, model, voice, work)), again(file, store))
 
@@ -86,8 +83,8 @@ def kill(
 
 async def _kill(id: str, store: str, reason: str) -> None:
     async with open_store(store) as documents:
-        status = (await RunReader(documents).get(id)).status
         if not await kill_run(documents, id, reason):
+            status = (await RunReader(documents).get(id)).status
             raise RunConflictError(f"{id} cannot be killed: it is {status} already.")
 
 
@@ -102,10 +99,8 @@ async def _on_platform(
 
 
 async def _resumed(platform: Platform, run: RunView) -> Outcome:
-    if run.kind == "process":
+    if run.kind == "process" or not run.pending:
         return await platform.resume(run.id)
-    if not run.pending:
-        raise RunConflictError(f"The run {run.id} is {run.status}: it does not wait for anything.")
     return RunResult(None, RunStatus.WAITING, run_id=run.id, pending=run.pending)
 
 

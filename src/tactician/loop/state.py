@@ -184,8 +184,8 @@ class TurnState:
                 f"The run continues a conversation of {kept} messages: pass it, as in resume(..., conversation=...)."
             )
         saved = _read_messages(data.get("messages"))
-        same = next((n for n, pair in enumerate(zip(known.messages[kept:], saved)) if pair[0] != pair[1]), len(saved))
-        same = min(same, len(known) - kept)
+        pairs = enumerate(zip(known.messages[kept:], saved, strict=False))
+        same = next((n for n, (one, other) in pairs if one != other), min(len(saved), len(known) - kept))
         if same < len(saved):
             known.rewind(kept + same)
             known.extend(saved[same:])
@@ -199,6 +199,15 @@ class TurnState:
         answers = _read_messages(data.get("answers"))
         state.answers = {answer.call_id: answer for answer in answers if isinstance(answer, ToolResult)}
         return state
+
+
+def read_messages(data: Mapping[str, object]) -> tuple[Message, ...]:
+    """Return the messages in the checkpoint of a conversation; none, when it is that of another run.
+
+    Raises:
+        StoredStateError: when they cannot be read.
+    """
+    return tuple(_read_messages(data.get("messages")))
 
 
 def _keep(message: Message) -> Live[Message]:

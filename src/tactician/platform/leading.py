@@ -13,7 +13,7 @@ from tactician.agents import PlannedAgent, Planner, combined_spec, is_component,
 from tactician.errors import AgentNotFoundError, StoredStateError
 from tactician.llm import LanguageModel, LlmOptions
 from tactician.planning import Goal
-from tactician.process import GoalSpec, PlannedAgentSpec, read_snapshot, type_name
+from tactician.process import GoalSpec, PlannedAgentSpec, read_origin, type_name
 from tactician.runs import Runnable, RunRecord
 
 _PREFIX: Final = "led towards "
@@ -123,9 +123,9 @@ def _given(agents: Iterable[PlannedAgentSpec]) -> dict[str, type]:
 
 
 def _recipe_of(record: RunRecord) -> Recipe:
-    kept = read_snapshot(record.state).get("recipe")
+    snapshot = record.snapshot
     try:
-        return _adapter().validate_python(kept)
+        return _adapter().validate_python(None if snapshot is None else read_origin(snapshot.tree["data"]).recipe)
     except ValidationError as error:
         raise StoredStateError(f"The recipe of the process {record.run_id} cannot be read: {error}") from error
 

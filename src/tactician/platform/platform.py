@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime, timedelta
 from functools import cache
 from typing import TypeVar
 
-from tactician.agents import BaseRunnable, raise_unless_completed
+from tactician.agents import raise_unless_completed
 from tactician.clock import SYSTEM_CLOCK
-from tactician.errors import AgentNotFoundError
 from tactician.events import EventBus, EventListener
 from tactician.llm import LanguageModel, ModelSource, default_models, source_of
 from tactician.platform.choosing import able, raise_if_none_can
 from tactician.platform.publishing import goal_tools, local_goals
 from tactician.platform.read_model import RunReader, RunTree, RunView
 from tactician.platform.registry import Registry
-from tactician.platform.running import Runner
+from tactician.platform.running import Runner, Urgency
 from tactician.process import (
-    DEFAULT_LEASE,
     AgentProcess,
     Named,
     ProcessFailedError,
     ProcessOptions,
-    ProcessStatus,
     with_named,
 )
 from tactician.runs import (
+    DEFAULT_LEASE,
     Response,
     RunContext,
     Runnable,
@@ -87,9 +86,9 @@ class Platform:
         return self._registry.agents
 
     @property
-    def process_names(self) -> tuple[str, ...]:
-        """The names of all agents whose processes can go on here: registered ones, and what can be made of them."""
-        return self._registry.process_names
+    def run_names(self) -> tuple[str, ...]:
+        """The names of all runs that can be continued here: of what is registered, and what can be made of it."""
+        return self._registry.run_names
 
     @property
     def store(self) -> DocumentStore:
@@ -171,16 +170,39 @@ class Platform:
         return await self._runner.spawn(self._registry.met(agent), with_named(objects, named), options)
 
     async def enqueue(
-        self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
+        self,
+        agent: object,
+        *objects: object,
+        named: Named | None = None,
+        options: ProcessOptions | None = None,
+        priority: int = 0,
+        deadline: datetime | None = None,
+        idempotency_key: str | None = None,
     ) -> str:
-        """Puts a process into the store for a worker to run; its id.
+        """Put a run of any registered Runnable into the store for a worker to start, and return its id.
+
+        Args:
+            agent: the Runnable, or its registered name.
+            *objects: input; a planned agent may take several objects.
+            named: further objects for a planned agent, by their names.
+            options: settings of a process.
+            priority: rank among the runs that wait for a worker; the highest comes first.
+            deadline: time by which the run has to end.
+            idempotency_key: key of the run. Enqueued again with the same key, nothing is started, and the id of the
+                first run is returned.
 
         Raises:
             ConfigurationError: when the platform has no store, or the options cannot be kept there.
-            AgentNotFoundError: when no planned agent has the name.
+            AgentNotFoundError: when nothing is registered with the name.
             DeclarationError: when the agent is not declared correctly.
+            StoredStateError: when the input has no JSON form.
         """
-        return await self._runner.enqueue(self._registry.met(agent), with_named(objects, named), options)
+        urgency = Urgency(
+            priority=priority,
+            deadline=None if deadline is None else deadline.timestamp(),
+            idempotency_key=idempotency_key,
+        )
+        return await self._runner.enqueue(agent, with_named(objects, named), options, urgency)
 
     async def invoke(
         self, wanted: type[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None
@@ -252,77 +274,81 @@ class Platform:
         """
         return await self._reader.tree(run_id)
 
-    async def respond(self, process_id: str, request_id: str, response: Response) -> AgentProcess:
-        """Answers a request of a process that waits, and goes on with it as far as it can.
-
-        Raises:
-            RunNotFoundError: when there is no such process.
-            RunConflictError: when somebody else is going on with it.
-            ResponseError: when it does not wait for that, or the answer does not fit; then it still waits. Or when it
-                has ended.
-        """
-        return await self._runner.respond(process_id, request_id, response)
-
-    def respond_sync(self, process_id: str, request_id: str, response: Response) -> AgentProcess:
-        """`respond`, for programs without an event loop."""
-        return run_blocking(self.respond(process_id, request_id, response))
-
-    async def resume(self, process_id: str, *objects: object, named: Named | None = None) -> AgentProcess:
-        """Goes on with a process that was paused, interrupted, is stuck, or whose worker has died, as far as it can.
-
-        The objects go onto its blackboard first, as those of `start` do: what one that is stuck lacks.
-
-        Raises:
-            RunNotFoundError: when there is no such process.
-            RunConflictError: when it has ended, or somebody else is going on with it.
-            StoredStateError: when an object cannot be kept in the store; then nothing has changed.
-        """
-        return await self._runner.resume(process_id, with_named(objects, named))
-
-    def resume_sync(self, process_id: str, *objects: object, named: Named | None = None) -> AgentProcess:
-        """`resume`, for programs without an event loop."""
-        return run_blocking(self.resume(process_id, *objects, named=named))
-
-    async def kill(self, process_id: str, reason: str = "killed") -> ProcessStatus:
-        """Ends a process for good, and interrupts what it does, wherever it runs. One that has ended stays as it is.
+    async def respond(self, run_id: str, request_id: str, response: Response) -> AgentProcess | RunResult[object]:
+        """Answer a request of a run that waits, and continue the run as far as it can go.
 
         Returns:
-            How it has ended: as `KILLED`, unless it had ended before.
+            The process, for a run of a planned agent; the result, for any other.
 
         Raises:
-            RunNotFoundError: when there is no such process.
+            RunNotFoundError: when there is no such run, or it does not wait for that.
+            RunConflictError: when somebody else is continuing it.
+            AgentNotFoundError: when what ran is not registered here.
+            ResponseError: when a process does not wait for that, or the answer does not fit; then it still waits. Or
+                when it has ended.
         """
-        return await self._runner.kill(process_id, reason)
+        return await self._runner.respond(run_id, {request_id: response})
+
+    def respond_sync(self, run_id: str, request_id: str, response: Response) -> AgentProcess | RunResult[object]:
+        """`respond`, for programs without an event loop."""
+        return run_blocking(self.respond(run_id, request_id, response))
+
+    async def resume(
+        self, run_id: str, *objects: object, named: Named | None = None
+    ) -> AgentProcess | RunResult[object]:
+        """Continue a run that was paused or interrupted, is stuck, or whose worker has died, as far as it can go.
+
+        The objects go onto the blackboard of a process first, as those of `start` do: what one that is stuck lacks.
+
+        Raises:
+            RunNotFoundError: when there is no such run.
+            RunConflictError: when it has ended, or somebody else is continuing it.
+            AgentNotFoundError: when what ran is not registered here.
+            StoredStateError: when an object cannot be kept in the store; then nothing has changed.
+        """
+        return await self._runner.resume(run_id, with_named(objects, named))
+
+    def resume_sync(
+        self, run_id: str, *objects: object, named: Named | None = None
+    ) -> AgentProcess | RunResult[object]:
+        """`resume`, for programs without an event loop."""
+        return run_blocking(self.resume(run_id, *objects, named=named))
+
+    async def kill(self, run_id: str, reason: str = "killed") -> RunStatus:
+        """End a run for good, and interrupt what it does, wherever it runs. One that has ended stays as it is.
+
+        Returns:
+            Its status: `KILLED`, unless it had ended before.
+
+        Raises:
+            RunNotFoundError: when there is no such run.
+        """
+        return await self._runner.kill(run_id, reason)
 
     async def continue_claimed(
         self, record: RunRecord, lease: Lease, *, seconds: float = DEFAULT_LEASE
-    ) -> AgentProcess:
-        """Continue a process that a worker has claimed, as far as it can go.
+    ) -> AgentProcess | RunResult[object]:
+        """Continue a run that a worker has claimed, as far as it can go.
 
         Raises:
-            AgentNotFoundError: when its agent, or what it is made of, is not registered here.
+            AgentNotFoundError: when what ran, or what it is made of, is not registered here.
             StoredStateError: when what is kept cannot be read.
-            LeaseLostError: when another worker has taken it over.
+            LeaseLostError: when another worker has claimed it.
         """
         return await self._runner.continue_claimed(record, lease, seconds)
 
     async def waiting(self, limit: int = 1000) -> list[RunRecord]:
-        """The agent runs and processes in the store that wait for somebody, oldest first; at most so many."""
+        """Return the runs in the store that wait for somebody, oldest first."""
         return await RunStore(self.services.store).find(statuses=(RunStatus.WAITING.value,), limit=limit)
 
-    async def resume_run(self, run_id: str, responses: Mapping[str, Response]) -> RunResult[object]:
-        """Goes on with a run of a registered agent, which waits: see `Agent.resume`.
+    async def prune(self, age: timedelta, *, limit: int = 1000) -> int:
+        """Delete runs that ended longer ago than an age, and return how many.
 
-        Raises:
-            RunNotFoundError: when no run waits with the id.
-            AgentNotFoundError: when what ran is not registered here.
-            RunError: when it fails; then it still waits.
+        Args:
+            age: time since the end of a run.
+            limit: number of runs to delete at most.
         """
-        record = await self._runner.record(run_id)
-        agent = self._registry.found(record.name)
-        if not isinstance(agent, BaseRunnable):
-            raise AgentNotFoundError(f"{record.name!r} ({type(agent).__name__}) cannot go on with a run")
-        return await agent.resume(run_id, responses, context=self.context())
+        return await RunStore(self.services.store).prune(age.total_seconds(), limit)
 
     @property
     def _reader(self) -> RunReader:

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
 from tactician.errors import RunNotFoundError, StoredStateError
-from tactician.llm import Usage, UsageTally
-from tactician.process import ActionRun, AgentProcess, ChildRun, ProcessStatus, Snapshot, read_snapshot, restore_history
-from tactician.runs import PendingRequest, RunRecord, RunStatus, RunStore, read_pending
+from tactician.llm import Message, Usage, UsageTally
+from tactician.loop import read_messages
+from tactician.process import (
+    ActionRun,
+    AgentProcess,
+    Blackboard,
+    ChildRun,
+    Entry,
+    is_process,
+    read_board,
+    read_history,
+    read_origin,
+    read_state,
+)
+from tactician.runs import Live, PendingRequest, RunRecord, RunState, RunStatus, RunStore
 from tactician.stores import DocumentStore
 
 
@@ -49,8 +60,14 @@ class RunView:
         pending: what it waits for.
         goal: name of the goal that it reached.
         failure: why it failed, is stuck or was ended.
+        output: beginning of its result, as text.
+        messages: the conversation, when the run is one.
         conditions: the conditions that actions have set.
         objects: its blackboard, oldest object first.
+        steps: number of its saved steps.
+        changed_at: time of its last change, in seconds since the epoch, if known.
+        was_interrupted: true when it is running, but no worker holds it: its worker died, or was interrupted.
+        forked_from: id and step of the run that it was forked from.
         problem: why what is stored cannot be read; then the view has only what the store itself knows.
     """
 
@@ -66,8 +83,14 @@ class RunView:
     pending: tuple[PendingRequest, ...] = ()
     goal: str | None = None
     failure: str | None = None
+    output: str = ""
+    messages: tuple[Message, ...] = ()
     conditions: Mapping[str, bool] = field(default_factory=dict)
     objects: tuple[ObjectView, ...] = ()
+    steps: int = 0
+    changed_at: float | None = None
+    was_interrupted: bool = False
+    forked_from: tuple[str, int] | None = None
     problem: str | None = None
 
     @property
@@ -79,11 +102,6 @@ class RunView:
     def cost(self) -> float | None:
         """US dollars of all model calls; `None` when a price is not known."""
         return self.usage.cost
-
-    @cached_property
-    def changed_at(self) -> float | None:
-        """The time when the last action ended, or else the run started, in seconds since the epoch, if known."""
-        return max((run.started_at + run.seconds for run in self.history), default=self.started_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +155,7 @@ class RunReader:
             if (process := self._processes.get(run_id)) is not None:
                 return view_process(process)
             raise RunNotFoundError(f"There is no run with the id {run_id!r} in the store: see `tactician ps --all`.")
-        view = view_record(record)
-        if view.problem is not None:
-            raise StoredStateError(view.problem)
-        return view
+        return view_state(record, await self._store.load_state(record))
 
     async def tree(self, run_id: str) -> RunTree:
         """Return a run and all runs inside it, those that only its history knows included.
@@ -154,22 +169,56 @@ class RunReader:
     async def _with_children(self, run: RunView, around: frozenset[str]) -> RunTree:
         around |= {run.id}  # a record that names one of those around it as inside it is left out
         records = await self._store.find(parent_id=run.id)
-        inside = [view_record(record) for record in records if record.run_id not in around]
+        inside = [await self._view(record) for record in records if record.run_id not in around]
         known = {one.id for one in inside}
         ended = [child for action in run.history for child in action.children if child.id not in known]
         children = [_tree_of(one, run.id) for one in ended] + [await self._with_children(one, around) for one in inside]
         return RunTree(run, tuple(children))
 
+    async def _view(self, record: RunRecord) -> RunView:
+        try:
+            return await self.get(record.run_id)
+        except StoredStateError as error:
+            return replace(view_record(record), problem=str(error))
+
 
 def view_record(record: RunRecord) -> RunView:
-    """Return the view of a stored run; with a problem, when it cannot be read."""
-    try:
-        if record.kind == "process":
-            return _view_snapshot(record, read_snapshot(record.state))
-        pending = read_pending(record) if record.status == RunStatus.WAITING.value else ()
-        return RunView(record.run_id, record.name, record.kind, record.status, record.parent_id, pending=pending)
-    except StoredStateError as error:
-        return RunView(record.run_id, record.name, record.kind, record.status, record.parent_id, problem=str(error))
+    """Return the view of a stored run as far as its record has it, without its state."""
+    header = record.header
+    return RunView(
+        record.run_id,
+        record.name,
+        record.kind,
+        record.status.value,
+        record.parent_id,
+        started_at=header.started_at,
+        seconds=header.spent["seconds"],
+        tally=UsageTally.of(header.spent["usage"]),
+        pending=header.pending if record.status is RunStatus.WAITING else (),
+        failure=header.failure,
+        output=header.output,
+        steps=record.steps,
+        changed_at=record.updated_at,
+        was_interrupted=record.was_interrupted,
+        forked_from=header.forked_from,
+        problem=record.problem,
+    )
+
+
+def view_state(record: RunRecord, state: RunState) -> RunView:
+    """Return the view of a stored run with its state.
+
+    Raises:
+        StoredStateError: when the state cannot be read.
+    """
+    data, spent = state.tree.data, state.spent
+    view = replace(
+        view_record(record),
+        seconds=spent["seconds"],
+        tally=UsageTally.of(spent["usage"]),
+        messages=read_messages(data),
+    )
+    return _with_process(view, data) if is_process(data) else view
 
 
 def view_process(process: AgentProcess) -> RunView:
@@ -188,28 +237,33 @@ def view_process(process: AgentProcess) -> RunView:
         goal=None if process.goal is None else process.goal.name,
         failure=process.failure,
         conditions=process.blackboard.conditions,
+        changed_at=_changed_at(process.history, process.began_at),
     )
 
 
-def _view_snapshot(record: RunRecord, snapshot: Snapshot) -> RunView:
-    is_waiting = record.status == ProcessStatus.WAITING.value
-    pending = (request for one in snapshot["waiting"].values() for request in one["pending"])
-    return RunView(
-        record.run_id,
-        record.name,
-        record.kind,
-        record.status,
-        record.parent_id,
-        started_at=snapshot.get("began_at"),
-        seconds=snapshot["seconds"],
-        tally=UsageTally.of(snapshot["usage"]),
-        history=tuple(restore_history(snapshot["history"])),
-        pending=tuple(pending) if is_waiting else (),
-        goal=snapshot["goal"],
-        failure=snapshot["failure"],
-        conditions=snapshot["conditions"],
-        objects=tuple(ObjectView(o["type"], o["value"], o["binding"], o["hidden"]) for o in snapshot["objects"]),
+def _with_process(view: RunView, data: Mapping[str, object]) -> RunView:
+    saved = read_state(data)
+    board = Blackboard.replay(read_board(data))
+    return replace(
+        view,
+        seconds=saved["seconds"],
+        started_at=read_origin(data).began_at,
+        history=tuple(read_history(data)),
+        goal=saved["goal"],
+        conditions=dict(board.conditions),
+        objects=tuple(_view_object(entry) for entry in board.entries),
     )
+
+
+def _view_object(entry: Entry) -> ObjectView:
+    value = entry.value.encode() if isinstance(entry.value, Live) else entry.value
+    saved = value if isinstance(value, dict) else {}
+    return ObjectView(str(saved.get("type", "")), saved.get("value"), entry.binding, entry.hidden)
+
+
+def _changed_at(history: Iterable[ActionRun], otherwise: float | None) -> float | None:
+    """Return the time when the last action ended."""
+    return max((run.started_at + run.seconds for run in history), default=otherwise)
 
 
 def _tree_of(child: ChildRun, parent_id: str) -> RunTree:

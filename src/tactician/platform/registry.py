@@ -26,7 +26,7 @@ class Registry:
     def __init__(self) -> None:
         self._agents: dict[str, Runnable] = {}
         self._met: dict[str, PlannedAgentSpec] = {}
-        self._process_names: tuple[str, ...] | None = None
+        self._run_names: tuple[str, ...] | None = None
 
     @property
     def agents(self) -> Mapping[str, Runnable]:
@@ -52,7 +52,7 @@ class Registry:
         if errors:
             raise _as_one(errors)
         self._agents.update(fresh)
-        self._process_names = None
+        self._run_names = None
 
     def found(self, name: str) -> Runnable:
         """The agent of that name, registered or assembled of those that are.
@@ -66,6 +66,15 @@ class Registry:
         known = ", ".join(self._agents) or "none"
         raise AgentNotFoundError(f"No agent is registered as {name!r}.{hint} Registered: {known}.")
 
+    def runnable(self, agent: object) -> Runnable:
+        """Return a Runnable, given itself or by its name.
+
+        Raises:
+            AgentNotFoundError: when none has the name.
+            DeclarationError: when it is not declared correctly.
+        """
+        return _as_runnable(self.found(agent) if isinstance(agent, str) else agent)
+
     def planned(self, agent: object) -> PlannedAgentSpec:
         """The spec of a planned agent, or of another Runnable that says what it gives; given itself or by its name.
 
@@ -73,7 +82,7 @@ class Registry:
             AgentNotFoundError: when none has the name.
             DeclarationError: when it is not declared correctly.
         """
-        found = _as_runnable(self.found(agent) if isinstance(agent, str) else agent)
+        found = self.runnable(agent)
         if (spec := process_spec(found)) is None:
             raise AgentNotFoundError(
                 f"{found.name!r} ({type(found).__name__}) is no planned agent: call its `run`, as in "
@@ -87,7 +96,7 @@ class Registry:
         spec = self.planned(agent)
         if spec.name not in self._agents and not (is_led(spec.name) or is_assembled(spec.name)):
             self._met[spec.name] = spec
-            self._process_names = None
+            self._run_names = None
         return spec
 
     def of_record(self, record: RunRecord) -> PlannedAgentSpec:
@@ -120,13 +129,13 @@ class Registry:
         )
 
     @property
-    def process_names(self) -> tuple[str, ...]:
-        """The names of all agents whose processes can go on here: registered ones, and what can be made of them."""
-        if self._process_names is None:
-            named = dict.fromkeys((*self._met, *(spec.name for spec in self._specs())))
+    def run_names(self) -> tuple[str, ...]:
+        """The names of all runs that can be continued here: of what is registered, and what can be made of it."""
+        if self._run_names is None:
+            named = dict.fromkeys((*self._met, *self._agents, *(spec.name for spec in self._specs())))
             led = led_names(planned_specs(self._agents.values()))
-            self._process_names = (*named, *assembled_names(self._agents), *led)
-        return self._process_names
+            self._run_names = (*named, *assembled_names(self._agents), *led)
+        return self._run_names
 
     def _specs(self) -> list[PlannedAgentSpec]:
         """The specs of the planned agents, and then those of the others that say what they give."""

@@ -1,49 +1,76 @@
-"""Makes processes, runs them, and goes on with those that are kept: in a store under a lease, else in memory."""
+"""Runs of a platform: processes are created and run here, and runs of all kinds continued."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from tactician.errors import ConfigurationError, RunConflictError, RunNotFoundError, StoreError
+from tactician.agents import BaseRunnable, planned_spec
+from tactician.errors import AgentNotFoundError, ConfigurationError, RunConflictError, RunNotFoundError, StoreError
 from tactician.events import new_id
 from tactician.platform.memories import recall, remember
 from tactician.platform.processes import Processes
 from tactician.platform.registry import Registry
 from tactician.process import (
-    DEFAULT_LEASE,
     AgentProcess,
     Blackboard,
     PlannedAgentSpec,
     ProcessOptions,
-    ProcessPersister,
     ProcessStatus,
     add_inputs,
     check_objects,
     check_options,
     check_tool_groups,
     create_blackboard,
-    kill_run,
 )
-from tactician.runs import Response, RunContext, RunRecord, RunStore
+from tactician.runs import (
+    DEFAULT_LEASE,
+    DurableRun,
+    Response,
+    RunContext,
+    RunRecord,
+    RunResult,
+    RunStore,
+    create_durable_run,
+    create_record,
+    enqueue_run,
+    kill_run,
+    restore_context,
+)
 from tactician.stores import DocumentStore, Lease
 
 Objects = tuple[object, ...]
+_KIND: Final = "process"
 _OURS: Final = frozenset({ProcessStatus.NOT_STARTED, ProcessStatus.RUNNING})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Urgency:
+    """Settings of a run that is enqueued for workers.
+
+    Attributes:
+        priority: rank among the runs that wait for a worker; the highest comes first.
+        deadline: seconds since the epoch by which the run has to end.
+        idempotency_key: key of the run: enqueued again with the same key, the run is not started twice.
+    """
+
+    priority: int = 0
+    deadline: float | None = None
+    idempotency_key: str | None = None
 
 
 class Runner:
     """The processes of one platform.
 
     Args:
-        registry: what is registered there.
-        context: gives a context for a run there.
-        store: where runs are kept.
-        is_durable: whether processes are kept there too.
+        registry: registered agents.
+        context: returns a context for a run on the platform.
+        store: store of the runs.
+        is_durable: true when every process is saved in the store.
     """
 
     def __init__(
@@ -56,70 +83,130 @@ class Runner:
         self._is_durable = is_durable
         self._owner = f"platform-{new_id()}"
         self._spawned: set[asyncio.Task[AgentProcess]] = set()
-        self._persisters: WeakKeyDictionary[AgentProcess, ProcessPersister] = WeakKeyDictionary()
+        self._keepers: WeakKeyDictionary[AgentProcess, DurableRun] = WeakKeyDictionary()
         self.processes = Processes(is_durable=is_durable)
 
     async def start(self, agent: PlannedAgentSpec, objects: Objects, options: ProcessOptions | None) -> AgentProcess:
-        """A new process, run as far as it can go."""
+        """Create a process, and run it as far as it can go."""
         check_tool_groups(agent, self._context())
-        return await self._run(*await self._made(agent, objects, options))
+        return await self._run(await self._create(agent, objects, options))
 
     async def spawn(self, agent: PlannedAgentSpec, objects: Objects, options: ProcessOptions | None) -> AgentProcess:
-        """A new process, which runs beside."""
+        """Create a process, and run it in a task of its own."""
         check_tool_groups(agent, self._context())
-        process, persister = await self._made(agent, objects, options)
-        task = process.spawned = asyncio.create_task(self._run(process, persister))
+        process = await self._create(agent, objects, options)
+        task = process.spawned = asyncio.create_task(self._run(process))
         self._spawned.add(task)
         task.add_done_callback(self._spawned.discard)
         return process
 
-    async def enqueue(self, agent: PlannedAgentSpec, objects: Objects, options: ProcessOptions | None) -> str:
-        """The id of a new process, which is in the store only.
+    async def enqueue(self, agent: object, objects: Objects, options: ProcessOptions | None, urgency: Urgency) -> str:
+        """Save a new run for a worker to start, and return its id; that of the first run with the idempotency key.
 
         Raises:
-            ConfigurationError: when there is none.
+            ConfigurationError: when there is no store.
         """
         if not self._is_durable:
-            raise ConfigurationError("A platform needs a store for workers to find processes: Platform(store=...)")
-        process, _ = await self._made(agent, objects, options)
-        self.processes.drop(process)
-        name, text = process.agent.name, process.snapshot()
-        await self._runs.save(RunRecord(process.id, name, "not started", text, 0, "process", process.parent_id))
-        return process.id
-
-    async def respond(self, process_id: str, request_id: str, response: Response) -> AgentProcess:
-        """A process that waits, told something, and run as far as it can go."""
+            raise ConfigurationError("A platform needs a store for workers to find runs: Platform(store=...)")
+        if (known := await self._find_enqueued(urgency.idempotency_key)) is not None:
+            return known
+        runnable = self._registry.runnable(agent)
+        around = self._context() if urgency.deadline is None else self._context().with_deadline(urgency.deadline)
+        context, is_process = around.child(runnable.name), planned_spec(runnable) is not None
+        if is_process:
+            spec, board = self._registry.met(agent), await self._board(self._registry.met(agent), options)
+            check_options(options or ProcessOptions())
+            AgentProcess.create(spec, objects, context, options, None, board)
+        record = replace(
+            create_record(runnable.name, context, _KIND if is_process else "run"),
+            priority=urgency.priority,
+            idempotency_key=urgency.idempotency_key,
+        )
+        given = None if is_process else objects[0] if len(objects) == 1 else objects
         try:
-            process, persister = await self._taken(process_id)
+            return (await enqueue_run(record, given, context)).run_id
         except RunConflictError:
-            if (kept := await self.process(process_id)).status.is_terminal:
-                kept.answer(request_id, response)  # which says that it has ended
+            if (known := await self._find_enqueued(urgency.idempotency_key)) is None:
+                raise
+            return known
+
+    async def _find_enqueued(self, key: str | None) -> str | None:
+        found = [] if key is None else await self._runs.find(idempotency_key=key)
+        return found[0].run_id if found else None
+
+    async def respond(self, run_id: str, responses: Mapping[str, Response]) -> AgentProcess | RunResult[object]:
+        """Answer requests of a run that waits, and continue it as far as it can go."""
+        if not await self._is_process(run_id):
+            return await self._resumable(await self.record(run_id)).resume(run_id, responses, context=self._context())
+        try:
+            process = await self._take(run_id)
+        except RunConflictError:
+            if (kept := await self.process(run_id)).status.is_terminal:
+                for request_id, response in responses.items():
+                    kept.answer(request_id, response)  # which says that it has ended
             raise
-        async with self._going_on(process, persister):
-            await process.respond(request_id, response)
+        async with self._continuing(process):
+            for request_id, response in responses.items():
+                await process.respond(request_id, response)
         return process
 
-    async def resume(self, process_id: str, objects: Objects) -> AgentProcess:
-        """A process that rests, given objects, and run as far as it can go."""
-        process, persister = await self._taken(process_id)
+    async def resume(self, run_id: str, objects: Objects) -> AgentProcess | RunResult[object]:
+        """Continue a run that rests as far as it can go; a process with more objects."""
+        if not await self._is_process(run_id):
+            return await self._resume_run(run_id)
+        process = await self._take(run_id)
         if process.status.is_terminal:
-            raise _has_ended(process_id, process.status)
-        async with self._going_on(process, persister):
-            if objects and persister is not None:
+            raise _has_ended(run_id, process.status)
+        async with self._continuing(process):
+            if objects and self._is_durable:
                 add_inputs(given := Blackboard(), objects, process.agent)
                 check_objects(given, process.agent)
             add_inputs(process.blackboard, objects, process.agent)
-            if objects and persister is not None:
-                await persister.save(process)
+            if objects and (keeper := self._keepers.get(process)) is not None:
+                await keeper.save_all("objects", detail=", ".join(type(one).__name__ for one in objects))
             await process.run()
         return process
 
-    async def continue_claimed(self, record: RunRecord, lease: Lease, seconds: float) -> AgentProcess:
-        """Continue a claimed process as far as it can go."""
-        return await self._run(*await self._claimed(record, lease, seconds))
+    async def continue_claimed(
+        self, record: RunRecord, lease: Lease, seconds: float
+    ) -> AgentProcess | RunResult[object]:
+        """Continue a claimed run as far as it can go."""
+        if record.kind == _KIND:
+            return await self._run(await self._claimed(record, lease, seconds))
+        try:
+            runnable = self._resumable(record)
+        except BaseException:
+            with suppress(StoreError):  # it expires
+                await self._store.release(lease)
+            raise
+        return await runnable.continue_claimed(record, lease, context=self._context(), seconds=seconds)
+
+    async def _resume_run(self, run_id: str) -> RunResult[object]:
+        record = await self.record(run_id)
+        runnable = self._resumable(record)
+        claimed = await self._runs.claim(self._owner, DEFAULT_LEASE, run_id=run_id)
+        if claimed is None:
+            if record.has_ended:
+                raise _has_ended(run_id, record.status)
+            raise RunConflictError(f"The run {run_id} is {record.status}: somebody else is continuing it.")
+        return await runnable.continue_claimed(*claimed, context=self._context())
+
+    async def _is_process(self, run_id: str) -> bool:
+        if self.processes.find(run_id) is not None:
+            return True
+        record = await self._runs.load_readable(run_id)
+        if record is None:
+            raise RunNotFoundError(f"There is no run with the id {run_id!r}")
+        return record.kind == _KIND
+
+    def _resumable(self, record: RunRecord) -> BaseRunnable[object]:
+        found = self._registry.found(record.name)
+        if not isinstance(found, BaseRunnable):
+            raise AgentNotFoundError(f"{record.name!r} ({type(found).__name__}) cannot continue a run.")
+        return found
 
     async def kill(self, process_id: str, reason: str) -> ProcessStatus:
-        """Ends a process for good, wherever it runs; how it has ended.
+        """End a run for good, wherever it runs; return its status then.
 
         Raises:
             RunNotFoundError: when there is none.
@@ -127,34 +214,34 @@ class Runner:
         """
         process = self.processes.find(process_id)
         if process is not None and (not self._is_durable or process.status in _OURS):
-            with suppress(RunConflictError):  # it has gone on elsewhere
+            with suppress(RunConflictError):  # it has continued elsewhere
                 await process.kill(reason)
             self.processes.rest(process)
         if self._is_durable:
             if await kill_run(self._store, process_id, reason) and process is not None:
                 await process.kill(reason)
-            return ProcessStatus((await self.record(process_id)).status)
+            return (await self.record(process_id)).status
         if process is None:
             raise RunNotFoundError(f"There is no process with the id {process_id!r}")
         return process.status
 
     async def all(self) -> list[AgentProcess]:
-        """The processes that are known here, oldest first, as they stand."""
-        found = [await self._as_it_stands(process) for process in self.processes.all()]
+        """Return the processes that are known here, oldest first, as they stand."""
+        found = [await self._find_current(process) for process in self.processes.all()]
         return [process for process in found if process is not None]
 
-    async def _as_it_stands(self, process: AgentProcess) -> AgentProcess | None:
-        """The process itself, or a copy of what is kept, when it has gone on elsewhere; `None` when nothing is kept."""
-        persister = self._persisters.get(process)
-        if persister is None or persister.has_ended or (process.status in _OURS and not persister.was_interrupted):
+    async def _find_current(self, process: AgentProcess) -> AgentProcess | None:
+        """Return the process, or a copy of what is kept if it has continued elsewhere; `None` if nothing is kept."""
+        keeper = self._keepers.get(process)
+        if keeper is None or keeper.record.has_ended or (process.status in _OURS and not keeper.was_interrupted):
             return process
         record = await self._runs.load(process.id)
         if record is None:
             return None
-        return process if persister.is_current(record) else self._restored(record)
+        return process if keeper.is_current(record) else await self._restore(record)
 
     async def process(self, process_id: str) -> AgentProcess:
-        """A process as it stands: itself, where it runs here.
+        """Return a process as it stands: itself, where it runs here.
 
         Raises:
             RunNotFoundError: when there is none.
@@ -162,57 +249,62 @@ class Runner:
         found = self.processes.find(process_id)
         if found is not None and (not self._is_durable or self._runs_here(found)):
             return found
-        return self._restored(await self.record(process_id))
+        return await self._restore(await self.record(process_id))
 
     def _runs_here(self, process: AgentProcess) -> bool:
-        persister = self._persisters.get(process)
-        return process.status is ProcessStatus.RUNNING and not (persister is not None and persister.was_interrupted)
+        keeper = self._keepers.get(process)
+        return process.status is ProcessStatus.RUNNING and not (keeper is not None and keeper.was_interrupted)
 
     async def record(self, run_id: str) -> RunRecord:
-        """What is kept of a run.
+        """Return the record of a run.
 
         Raises:
-            RunNotFoundError: when nothing is.
+            RunNotFoundError: when there is none.
+            StoredStateError: when it cannot be read.
         """
         record = await self._runs.load(run_id)
         if record is None:
             raise RunNotFoundError(f"There is no run with the id {run_id!r} in the store")
         return record
 
-    async def _made(
-        self, agent: PlannedAgentSpec, objects: Objects, options: ProcessOptions | None
-    ) -> tuple[AgentProcess, ProcessPersister | None]:
-        """A process, which is not started yet, with what its context knows."""
-        known = create_blackboard(options)
-        context, persister = self._context().child(agent.name), None
+    async def _create(self, agent: PlannedAgentSpec, objects: Objects, options: ProcessOptions | None) -> AgentProcess:
+        """Create a process that has not started, with what its memory knows."""
+        context, board = await self._prepare(agent, options), await self._board(agent, options)
+        keeper = create_durable_run(agent.name, None, context, kind=_KIND) if self._is_durable else None
+        process = AgentProcess.create(agent, objects, context, options, keeper, board)
+        self._add(process, keeper)
+        return process
+
+    async def _prepare(self, agent: PlannedAgentSpec, options: ProcessOptions | None) -> RunContext:
         if self._is_durable:
             check_options(options or ProcessOptions())
-            record = RunRecord(context.run_id, agent.name, "not started", "", 0, "process", context.process_id)
-            persister = ProcessPersister(self._store, record, self._owner)
-        if options is not None and options.memory_id is not None:
-            known = await recall(self._store, options.memory_id, agent, known)
-        process = AgentProcess.create(agent, objects, context, options, persister, known)
-        self._know(process, persister)
-        return process, persister
+        return self._context().child(agent.name)
 
-    def _know(self, process: AgentProcess, persister: ProcessPersister | None) -> None:
+    async def _board(self, agent: PlannedAgentSpec, options: ProcessOptions | None) -> Blackboard:
+        board = create_blackboard(options)
+        if options is None or options.memory_id is None:
+            return board
+        return await recall(self._store, options.memory_id, agent, board)
+
+    def _add(self, process: AgentProcess, keeper: DurableRun | None) -> None:
         self.processes.add(process)
-        if persister is not None:
-            self._persisters[process] = persister
+        if keeper is not None:
+            self._keepers[process] = keeper
 
-    async def _run(self, process: AgentProcess, persister: ProcessPersister | None) -> AgentProcess:
-        async with self._going_on(process, persister):
+    async def _run(self, process: AgentProcess) -> AgentProcess:
+        async with self._continuing(process):
             await process.run()
         return process
 
     @asynccontextmanager
-    async def _going_on(self, process: AgentProcess, persister: ProcessPersister | None) -> AsyncIterator[None]:
-        """Holds the lease meanwhile. What a process that completes has found out is kept for those after it."""
+    async def _continuing(self, process: AgentProcess) -> AsyncIterator[None]:
+        """Hold the lease of a process; then remember what it has found out, if it completed."""
+        keeper = self._keepers.get(process)
         try:
-            if persister is None:
+            if keeper is None:
                 yield
             else:
-                async with persister.hold_lease(process):
+                async with keeper.hold():
                     yield
         finally:
             self.processes.rest(process)
@@ -220,43 +312,55 @@ class Runner:
         if memory_id is not None and process.status is ProcessStatus.COMPLETED:
             await remember(self._store, memory_id, process)
 
-    async def _taken(self, process_id: str) -> tuple[AgentProcess, ProcessPersister | None]:
-        """A process, which nobody else goes on with meanwhile."""
+    async def _take(self, process_id: str) -> AgentProcess:
+        """Return a process that nobody else continues meanwhile."""
         if not self._is_durable:
-            return await self.process(process_id), None
+            return await self.process(process_id)
         claimed = await self._runs.claim(self._owner, DEFAULT_LEASE, run_id=process_id)
         if claimed is None:
-            if (status := ProcessStatus((await self.record(process_id)).status)).is_terminal:
+            if (status := (await self.record(process_id)).status).is_terminal:
                 raise _has_ended(process_id, status)
             raise RunConflictError(f"The process {process_id} is {status}: somebody else is going on with it.")
         return await self._claimed(*claimed)
 
-    async def _claimed(
-        self, record: RunRecord, lease: Lease, seconds: float = DEFAULT_LEASE
-    ) -> tuple[AgentProcess, ProcessPersister]:
-        """A process whose lease is ours: itself, where it rests here. One that cannot go on here is left to others."""
+    async def _claimed(self, record: RunRecord, lease: Lease, seconds: float = DEFAULT_LEASE) -> AgentProcess:
+        """Return a process whose lease is ours: itself, if it is idle here. Release the lease if that fails."""
         process = self.processes.find(record.run_id)
-        persister = None if process is None else self._persisters.get(process)
-        if process is not None and persister is not None and persister.can_continue(process, record):
-            persister.adopt_lease(lease, seconds)
-        else:
-            persister = ProcessPersister(self._store, record, lease.owner, lease=lease, seconds=seconds)
-            try:
-                process = self._restored(record, persister)
-            except BaseException:
-                with suppress(StoreError):  # it expires
-                    await self._store.release(lease)
-                raise
-        self._know(process, persister)
-        return process, persister
+        keeper = None if process is None else self._keepers.get(process)
+        try:
+            if process is not None and keeper is not None and keeper.is_current(record) and not keeper.is_held:
+                keeper.adopt(record, lease, seconds)
+            else:
+                process, keeper = await self._restore_held(record, lease, seconds)
+        except BaseException:
+            with suppress(StoreError):  # it expires
+                await self._store.release(lease)
+            raise
+        self._add(process, keeper)
+        return process
 
-    def _restored(self, record: RunRecord, persister: ProcessPersister | None = None) -> AgentProcess:
-        """What is kept of a process. Its persister lets it be gone on with only by one at a time."""
+    async def _restore_held(self, record: RunRecord, lease: Lease, seconds: float) -> tuple[AgentProcess, DurableRun]:
+        agent = self._find_agent(record)
+        context = await self._restore_context(record)
+        keeper = DurableRun(context, record, lease.owner, lease=lease, seconds=seconds)
+        return AgentProcess.restore(agent, context, None, keeper, is_counted=True), keeper
+
+    async def _restore(self, record: RunRecord) -> AgentProcess:
+        """Return a process as it is kept; it can be continued by one at a time."""
+        agent = self._find_agent(record)
+        context = await self._restore_context(record)
+        keeper = DurableRun(context, record, self._owner)
+        process = AgentProcess.restore(agent, context, None, keeper, is_counted=True)
+        if record.status is ProcessStatus.KILLED:  # whoever killed it knew its record only
+            process.mark_killed(record.header.failure or "killed")
+        return process
+
+    def _find_agent(self, record: RunRecord) -> PlannedAgentSpec:
         here = self.processes.find(record.run_id)
-        agent = self._registry.of_record(record) if here is None else here.agent.refresh()
-        persister = persister or ProcessPersister(self._store, record, self._owner)
-        context = replace(self._context().child(agent.name), run_id=record.run_id, process_id=record.parent_id)
-        return AgentProcess.restore(agent, record.state, context, persister=persister)
+        return self._registry.of_record(record) if here is None else here.agent.refresh()
+
+    async def _restore_context(self, record: RunRecord) -> RunContext:
+        return restore_context(record, await self._runs.load_state(record), self._context(), {})
 
 
 def _has_ended(process_id: str, status: ProcessStatus) -> RunConflictError:

@@ -1,4 +1,4 @@
-"""Worker that continues the processes of a store. Several workers share a store."""
+"""Worker that continues the runs of a store. Several workers share a store."""
 
 from __future__ import annotations
 
@@ -12,30 +12,28 @@ from typing import Final
 from tactician.errors import LeaseLostError, StoreError, TacticianError
 from tactician.events import new_id
 from tactician.platform.platform import Platform
-from tactician.process import DEFAULT_LEASE
-from tactician.runs import RunRecord, RunStore
+from tactician.runs import DEFAULT_LEASE, RunRecord, RunStore
 from tactician.stores import Lease
 
 _logger = logging.getLogger(__name__)
 _POLLS: Final = 10
-"""Number of polls for which a worker leaves a process to others that it could not continue."""
+"""Number of polls for which a worker leaves a run to others that it could not continue."""
 
 
 class Worker:
-    """Worker that claims processes of a platform's agents and runs them as far as they can go.
+    """Worker that claims runs of what is registered on a platform, and continues them as far as they can go.
 
-    A worker claims a process that was enqueued, whose worker has died, or that waits for a person and whose deadline
-    has passed. The agent of the process is registered, or was composed by `Autonomy` or `SupervisorInvocation` of what
-    is registered.
+    A worker claims a run that was enqueued, whose worker has died, or that waits for a person and whose deadline has
+    passed. What runs is registered, or was composed by `Autonomy` or `SupervisorInvocation` of what is registered.
 
-    A process that the worker cannot continue, because a tool group is missing, say, is left to others for some polls.
+    A run that the worker cannot continue, because a tool group is missing, say, is left to others for some polls.
 
     Args:
         platform: platform with the agents and the store.
         name: name of the worker as the owner of leases; a random one by default.
         lease: duration of a lease in seconds; it is renewed while the process runs.
         poll: seconds between two claims when there is nothing to do.
-        max_parallel: number of processes that run at once.
+        max_parallel: number of runs that go on at once.
     """
 
     def __init__(
@@ -55,7 +53,7 @@ class Worker:
         self._excluded: dict[str, float] = {}
 
     async def run_once(self) -> bool:
-        """Claim one process and run it as far as it can go. Return whether there was one."""
+        """Claim one run and continue it as far as it can go. Return whether there was one."""
         claimed = await self._claim()
         if claimed is None:
             return False
@@ -63,7 +61,7 @@ class Worker:
         return True
 
     async def run(self, stop: asyncio.Event | None = None) -> None:
-        """Claim and run processes until `stop` is set. Then finish those that run."""
+        """Claim and continue runs until `stop` is set. Then finish those that run."""
         stop = stop or asyncio.Event()
         async with asyncio.TaskGroup() as group:
             places = asyncio.Semaphore(self._max_parallel)
@@ -80,7 +78,7 @@ class Worker:
                 task.add_done_callback(lambda _: places.release())
 
     async def _claim(self) -> tuple[RunRecord, Lease] | None:
-        if not (names := self._platform.process_names):  # without a name, a store gives any process
+        if not (names := self._platform.run_names):  # without a name, a store gives any process
             return None
         now = monotonic()
         self._excluded = {run_id: until for run_id, until in self._excluded.items() if until > now}
@@ -93,11 +91,9 @@ class Worker:
             return None
 
     async def _continue(self, record: RunRecord, lease: Lease) -> None:
-        """Continue a claimed process if possible. Nothing that a process raises ends those beside it."""
-        if record.kind != "process":  # the run of an agent is resumed where somebody answers it
-            return
+        """Continue a claimed run if possible. Nothing that a run raises ends those beside it."""
         try:
-            process = await self._platform.continue_claimed(record, lease, seconds=self._lease)
+            outcome = await self._platform.continue_claimed(record, lease, seconds=self._lease)
         except LeaseLostError as error:
             _logger.warning("%s: %s", self.name, error)
         except (CancelledError, KeyboardInterrupt, GeneratorExit):
@@ -105,7 +101,7 @@ class Worker:
         except BaseException as error:
             self._excluded[record.run_id] = monotonic() + _POLLS * self._poll
             says_all = isinstance(error, TacticianError) and not _logger.isEnabledFor(logging.DEBUG)
-            what = "%s: the process %s cannot go on here: %s"
+            what = "%s: the run %s cannot continue here: %s"
             _logger.warning(what, self.name, record.run_id, error, exc_info=not says_all)
         else:
-            _logger.info("%s: %r", self.name, process)
+            _logger.info("%s: %r", self.name, outcome)

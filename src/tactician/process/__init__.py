@@ -6,6 +6,7 @@ from tactician.process.blackboard import (
     STATE,
     Blackboard,
     Bound,
+    Entry,
     Named,
     Rejection,
     SomeOf,
@@ -56,7 +57,7 @@ from tactician.process.spec import (
     add_inputs,
     check_tool_groups,
 )
-from tactician.process.state import TERMINAL, ActionRun, ChildRun, ProcessStatus
+from tactician.process.state import ActionRun, ChildRun, ProcessStatus
 from tactician.process.stored_objects import SavedEntry, check_objects, restore_blackboard, save_objects
 from tactician.process.stored_types import formerly, stored_names, type_name, upgrades
 
@@ -64,7 +65,6 @@ __all__ = [
     "AgentProcess",
     "ProcessHandle",
     "ProcessStatus",
-    "TERMINAL",
     "ProcessOptions",
     "Verbosity",
     "DEFAULT_BUDGET",
@@ -72,6 +72,7 @@ __all__ = [
     "ActionRun",
     "ChildRun",
     "Blackboard",
+    "Entry",
     "create_blackboard",
     "add_inputs",
     "GAVE_NOTHING",

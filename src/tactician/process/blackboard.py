@@ -265,10 +265,7 @@ class Blackboard:
 
     def take_changes(self) -> list[BoardChange]:
         """Return the changes since the last call; the first time, those that make an empty blackboard equal."""
-        if self._changes is None:
-            taken = self.to_changes()
-        else:
-            taken = self._changes
+        taken = self.to_changes() if self._changes is None else self._changes
         self._changes = []
         return taken
 

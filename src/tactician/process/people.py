@@ -18,7 +18,17 @@ from pydantic_core import PydanticSerializationError, to_json, to_jsonable_pytho
 from tactician.errors import ConfigurationError, Rejected
 from tactician.llm import JsonSchema
 from tactician.loop import InvalidOutput, OutputType, output_type
-from tactician.runs import Approval, Checkpoint, PendingKind, PendingRequest, RunContext, Suspended, reject
+from tactician.runs import (
+    Approval,
+    Checkpoint,
+    Live,
+    PendingKind,
+    PendingRequest,
+    RunContext,
+    Suspended,
+    reject,
+    revive,
+)
 
 T = TypeVar("T")
 HINTS: Final = "x-form"

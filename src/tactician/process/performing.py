@@ -18,7 +18,7 @@ from tactician.process.options import ActionRetryPolicy, run_with_retries
 from tactician.process.people import allow_questions
 from tactician.process.spec import ActionSpec
 from tactician.process.state import ActionRun, WaitingAction
-from tactician.runs import BudgetError, OutputError, RunKilledError, RunContext, Suspended, find_suspension
+from tactician.runs import BudgetError, OutputError, RunContext, RunKilledError, Suspended, find_suspension
 
 _FOR_PEOPLE: Final = ("asked", "sent")
 """Beginnings of the keys of checkpoints that have the answers of people, and the messages to them."""

@@ -275,6 +275,10 @@ class AgentProcess(ProcessHandle):
                 f"{self!r} has gone on elsewhere: `await platform.kill(id)` ends it there."
             ) from error
 
+    def mark_killed(self, reason: str) -> None:
+        """Note that the process was killed in its store."""
+        self._state.status, self._state.failure = ProcessStatus.KILLED, reason
+
     def _is_run_by(self, task: asyncio.Task[object] | None) -> bool:
         """Return whether the task runs the process, or one inside it, for which it waits."""
         inside = (one for one in self._inside.values() if isinstance(one, AgentProcess))

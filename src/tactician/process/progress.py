@@ -15,7 +15,14 @@ from tactician.llm import Usage
 from tactician.process.acting import Execution
 from tactician.process.blackboard import Blackboard, BoardChange
 from tactician.process.options import ProcessOptions
-from tactician.process.saved_parts import SavedOptions, SavedRun, restore_history, restore_options, save_history, save_options
+from tactician.process.saved_parts import (
+    SavedOptions,
+    SavedRun,
+    restore_history,
+    restore_options,
+    save_history,
+    save_options,
+)
 from tactician.process.spec import PlannedAgentSpec
 from tactician.process.state import ActionRun, Order, ProcessState, ProcessStatus, WaitingAction
 from tactician.process.stored_objects import SavedObject, decode_object, encode_object
@@ -92,7 +99,7 @@ class ProcessProgress:
         state = self._execution.state
         new = state.history[self._saved_runs :]
         self._saved_runs = len(state.history)
-        board = [self._save_change(change) for change in state.blackboard.take_changes()]
+        board: list[object] = [self._save_change(change) for change in state.blackboard.take_changes()]
         extend: dict[str, list[object]] = {}
         if board:
             extend["board"] = board

@@ -12,7 +12,6 @@ from tactician.process.blackboard import Blackboard
 from tactician.process.goals import GoalSpec
 from tactician.runs import PendingRequest, Response, RunStatus
 
-
 ProcessStatus = RunStatus
 """Status of a process: that of any run."""
 

@@ -19,6 +19,8 @@ from tactician.runs.events import RunCompleted, RunSuspended
 from tactician.runs.execution import (
     continue_run,
     create_durable_run,
+    create_record,
+    enqueue_run,
     pending_of,
     read_input,
     restore_context,
@@ -92,6 +94,8 @@ __all__ = [
     "resume_run",
     "continue_run",
     "create_durable_run",
+    "create_record",
+    "enqueue_run",
     "restore_context",
     "read_input",
     "pending_of",

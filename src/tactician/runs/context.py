@@ -209,6 +209,11 @@ class RunContext:
         )
 
     @property
+    def is_durable(self) -> bool:
+        """True when the run belongs to a durable store, which saves each of its steps."""
+        return self.services.is_durable
+
+    @property
     def is_saved(self) -> bool:
         """True when each step of the run is saved."""
         return self.checkpoint is not None and self.checkpoint.journal is not None

@@ -86,6 +86,11 @@ class DurableRun:
         """True while the run goes on here."""
         return self._holder is not None
 
+    def is_current(self, record: RunRecord) -> bool:
+        """Return whether the record is the one that was last loaded or saved here, so that what is here can go on."""
+        is_same = (record.version, record.steps) == (self.record.version, self._steps)
+        return is_same and not self._was_interrupted and self._failure is None
+
     def adopt(self, record: RunRecord, lease: Lease, seconds: float) -> None:
         """Use a lease that was claimed for the run."""
         self.record, self._seconds = replace(record, body=None), seconds
@@ -256,7 +261,8 @@ class DurableRun:
 
     def _take_snapshot(self) -> Body:
         assert self._start is not None
-        self._tree.detach()
+        if not self._is_durable:
+            self._tree.detach()
         return self._runs.encode(Snapshot(start=self._start, spent=self._spent(), tree=self._tree.to_saved()))
 
     def _spent(self) -> Spent:
@@ -283,7 +289,8 @@ class DurableRun:
             elif self.record.version:
                 await self._claim()
             else:
-                self.record, lease = await self._runs.add_and_claim(self.record, self._owner, self._seconds)
+                record = replace(self.record, body=self._take_snapshot())
+                self.record, lease = await self._runs.add_and_claim(record, self._owner, self._seconds)
                 self._lease = self._watch(lease)
                 LEASE_HEARTBEAT.add(self._lease)
         except BaseException:

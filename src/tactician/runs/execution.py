@@ -18,7 +18,7 @@ from tactician.errors import (
     StoreError,
 )
 from tactician.events import new_id
-from tactician.llm import Message, messages_from_data, messages_to_data
+from tactician.llm import messages_from_data, messages_to_data
 from tactician.runs.budget import Budget, BudgetMeter
 from tactician.runs.checkpoint import Live, revive
 from tactician.runs.context import RunContext
@@ -40,19 +40,39 @@ _OWNER: Final = f"program-{new_id()}"
 
 
 async def start_run(
-    name: str, input: Input, context: RunContext | None, budget: Budget | None, work: Work[T], *, kind: str = "run"
+    name: str,
+    input: Input,
+    context: RunContext | None,
+    budget: Budget | None,
+    work: Work[T],
+    *,
+    kind: str = "run",
+    prepare: Callable[[RunContext], None] | None = None,
 ) -> RunResult[T]:
     """Do the work as a run inside the context.
 
     A run inside no other has a record: with a durable store from its start on, and saved after each step; else once it
     has to wait.
+
+    Args:
+        name: name of the run.
+        input: its input.
+        context: context around it; the default one, when `None`.
+        budget: budget of its own.
+        work: the work, given the input and the context of the run.
+        kind: kind of Runnable.
+        prepare: called with the context of the run before it has a record, to put into its checkpoint what the input
+            alone does not say.
     """
     outer = context or RunContext.default()
+    is_durable = outer.checkpoint is None and outer.services.is_durable
+    child = outer.child(name, (budget or Budget()) if is_durable else budget)
+    if prepare is not None and not (child.checkpoint and child.checkpoint.data):
+        prepare(child)
     if outer.checkpoint is not None:
-        return await _run_inside(input, outer.child(name, budget), work)
-    if not outer.services.is_durable:
-        return await _run_in_memory(input, outer.child(name, budget), work, kind)
-    child = outer.child(name, budget or Budget())
+        return await _run_inside(input, child, work)
+    if not is_durable:
+        return await _run_in_memory(input, child, work, kind)
     run = create_durable_run(name, input, child, kind=kind)
     async with run.hold():
         await run.save_all("start")
@@ -106,6 +126,20 @@ async def continue_run(
         return await _work(run, given, child, work, record.header.pending)
 
 
+async def enqueue_run(record: RunRecord, input: Input, context: RunContext) -> RunRecord:
+    """Save a new run for a worker to start.
+
+    Raises:
+        RunConflictError: when there is a run with its idempotency key.
+        StoredStateError: when its input has no JSON form.
+    """
+    assert context.checkpoint is not None
+    runs = RunStore(context.store)
+    start, tree = create_start(input, context), context.checkpoint.to_saved()
+    body = runs.encode(Snapshot(start=start, spent=NOTHING_SPENT, tree=tree))
+    return await runs.save(replace(record, status=RunStatus.NOT_STARTED, body=body))
+
+
 async def pending_of(name: str, run_id: str, context: RunContext | None) -> tuple[PendingRequest, ...]:
     """Return what a run waits for.
 
@@ -117,29 +151,30 @@ async def pending_of(name: str, run_id: str, context: RunContext | None) -> tupl
 
 
 def create_durable_run(name: str, input: Input, context: RunContext, *, kind: str = "run") -> DurableRun:
-    """Return the keeper of a new run, which is not in the store yet.
+    """Return the keeper of a new run, which is not in the store yet."""
+    return DurableRun(context, create_record(name, context, kind), _OWNER, start=create_start(input, context))
 
-    Raises:
-        StoredStateError: when its input, or what its checkpoint has already, has no JSON form.
-    """
-    assert context.checkpoint is not None
-    meter = context.meter
-    limits = {} if meter is None else {limit: getattr(meter.budget, limit) for limit in _LIMITS}
-    start = _create_start(input, limits)
-    body = None
-    if context.services.is_durable:
-        snapshot = Snapshot(start=start, spent=NOTHING_SPENT, tree=context.checkpoint.to_saved())
-        body = RunStore(context.store).encode(snapshot)
-    record = RunRecord(
+
+def create_record(name: str, context: RunContext, kind: str) -> RunRecord:
+    """Return the record of a new run, without its state."""
+    header = RunHeader(started_at=context.clock.time(), deadline=context.deadline)
+    return RunRecord(
         run_id=context.run_id,
         name=name,
         status=RunStatus.RUNNING,
         kind=kind,
         parent_id=context.parent_id,
-        header=RunHeader(started_at=context.clock.time(), deadline=context.deadline),
-        body=body,
+        header=header,
     )
-    return DurableRun(context, record, _OWNER, start=start)
+
+
+def create_start(input: Input, context: RunContext) -> Start:
+    """Return the beginning of a run."""
+    meter = context.meter
+    limits = {} if meter is None else {limit: getattr(meter.budget, limit) for limit in _LIMITS}
+    if isinstance(input, str) or is_conversation(input):
+        return Start(input=Live(tuple(messages_of(input)), messages_to_data), form="messages", limits=limits)
+    return Start(input=Live(input), form="value", limits=limits)
 
 
 def restore_context(
@@ -261,13 +296,6 @@ def _check_responses(responses: Mapping[str, Response], record: RunRecord) -> No
     known = [request.id for request in record.header.pending]
     if unknown := responses.keys() - set(known):
         raise RunNotFoundError(f"The run {record.run_id} does not wait for {sorted(unknown)}; it waits for {known}")
-
-
-def _create_start(input: Input, limits: dict[str, float | None]) -> Start:
-    if isinstance(input, str) or is_conversation(input):
-        said: Live[tuple[Message, ...]] = Live(tuple(messages_of(input)), messages_to_data)
-        return Start(input=said, form="messages", limits=limits)
-    return Start(input=Live(input), form="value", limits=limits)
 
 
 def _read_budget(record: RunRecord, start: Start) -> Budget:

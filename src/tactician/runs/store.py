@@ -100,6 +100,15 @@ class RunRecord:
         return self.status.is_terminal
 
     @property
+    def snapshot(self) -> Snapshot | None:
+        """The state in the body; `None` when the body was not loaded.
+
+        Raises:
+            StoredStateError: when it cannot be read.
+        """
+        return None if self.body is None else read_snapshot(self.body)
+
+    @property
     def was_interrupted(self) -> bool:
         """True for a run that no worker holds although it is running: its worker died, or was interrupted."""
         return self.status is RunStatus.RUNNING and not self.is_leased
@@ -135,7 +144,7 @@ class RunStore:
         Raises:
             StoredStateError: when the state cannot be read.
         """
-        snapshot = None if record.body is None else read_snapshot(record.body)
+        snapshot = record.snapshot
         if at is not None and snapshot is not None and snapshot.step > at:
             snapshot = None  # the steps alone have it too
         after = 0 if snapshot is None else snapshot.step

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Final, TypeVar, cast
-
-from pydantic import JsonValue
 
 from tactician.agents.base import BaseRunnable
 from tactician.agents.planned.compilation import compile_classes
@@ -26,7 +24,9 @@ from tactician.process import (
     ProcessStatus,
     ProcessStuckError,
     ProcessWaitingError,
+    check_options,
     find_rejection,
+    read_origin,
     with_named,
 )
 from tactician.runs import Budget, Input, RunContext, RunResult, Suspended, is_conversation, start_run
@@ -180,59 +180,52 @@ class PlannedAgent(BaseRunnable[object]):
             ProcessFailedError: when an action raises.
         """
 
-        async def work(given: Input, child: RunContext) -> RunResult[object]:
-            return await self._process(with_named(_objects_of(given), named), child, options)
+        made: list[AgentProcess] = []
 
-        return await start_run(self.name, input, self._traced(context), budget, work)
+        def prepare(child: RunContext) -> None:
+            objects = with_named(_objects_of(input), named)
+            if child.is_durable:
+                check_options(options or ProcessOptions())
+            made.append(AgentProcess.create(self.spec, objects, child, options))
+
+        async def work(_: Input, child: RunContext) -> RunResult[object]:
+            return await _finish(made.pop() if made else self._restore(child, options))
+
+        traced = self._traced(context)
+        return await start_run(self.name, None, traced, budget, work, kind="process", prepare=prepare)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
-        return await self._process(_objects_of(input), context, None)
+        return await _finish(self._restore(context, None))
 
-    async def _process(
-        self, objects: Sequence[object], context: RunContext, options: ProcessOptions | None
-    ) -> RunResult[object]:
-        process = self._begun(objects, context, options)
-        if context.checkpoint is not None:
-            context.checkpoint.progress = _Kept(process)
-        await process.run()
-        if process.status in (ProcessStatus.WAITING, ProcessStatus.PAUSED):
-            raise Suspended(*(replace(one, id=_outer(context, one.id)) for one in process.pending))
-        raise_unless_completed(process)
-        return RunResult(process.result, tally=process.tally, process_id=process.id, run_id=process.id)
-
-    def _begun(self, objects: Sequence[object], context: RunContext, options: ProcessOptions | None) -> AgentProcess:
-        """Return a new process; after a pause the same one, with the responses that have come for it."""
-        saved = None if context.checkpoint is None else context.checkpoint.saved
-        if not isinstance(saved, dict):
-            return AgentProcess.create(self.spec, objects, context, options)
-        same = replace(context, run_id=str(saved["id"]))
-        process = AgentProcess.restore(self.spec, str(saved["snapshot"]), same, options, is_counted=True)
+    def _restore(self, context: RunContext, options: ProcessOptions | None) -> AgentProcess:
+        """Return the process that the checkpoint of a run has, with the responses that have come for it."""
+        assert context.checkpoint is not None
+        same = replace(context, run_id=read_origin(context.checkpoint.data).id)
+        process = AgentProcess.restore(self.spec, same, options, is_counted=True)
         for request in process.pending:
-            if (outer := _outer(context, request.id)) in context.responses:
-                process.answer(request.id, context.responses[outer])
+            if request.id in context.responses:
+                process.answer(request.id, context.responses[request.id])
         return process
+
+
+async def _finish(process: AgentProcess) -> RunResult[object]:
+    """Run a process as far as it can go, and return what its goal gave.
+
+    Raises:
+        Suspended: when it has to wait.
+        ProcessError: when it does not reach a goal.
+    """
+    await process.run()
+    if process.status in (ProcessStatus.WAITING, ProcessStatus.PAUSED):
+        raise Suspended(*process.pending)
+    raise_unless_completed(process)
+    return RunResult(process.result, tally=process.tally, process_id=process.id, run_id=process.id)
 
 
 def _objects_of(input: Input) -> tuple[object, ...]:
     """Return the objects of an input: a tuple is several, if it is no conversation."""
     several = type(input) is tuple and not is_conversation(input)  # a NamedTuple is one object
     return cast("tuple[object, ...]", input) if several else (input,)
-
-
-class _Kept:
-    """A process inside a run, as it is kept when the run has to wait."""
-
-    def __init__(self, process: AgentProcess) -> None:
-        self._process = process
-
-    def saved(self) -> JsonValue:
-        """Return the process as JSON."""
-        return {"id": self._process.id, "snapshot": self._process.snapshot()}
-
-
-def _outer(context: RunContext, request_id: str) -> str:
-    """Return the id of a process's request among those of the run that it is part of."""
-    return request_id if context.checkpoint is None else f"{context.checkpoint.path}/{request_id}"
 
 
 def is_planned(value: object) -> bool:
