@@ -28,7 +28,6 @@ from tactician.runs.suspension import (
     Suspended,
     approve,
     find_suspension,
-    gather_or_suspend,
     reject,
 )
 from tactician.runs.threads import in_thread
@@ -51,7 +50,6 @@ __all__ = [
     "Response",
     "Suspended",
     "find_suspension",
-    "gather_or_suspend",
     "RunStore",
     "RunRecord",
     "default_store",
