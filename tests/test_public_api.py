@@ -46,6 +46,10 @@ PUBLIC = {
         Event EventBus EventEmitter EventListener EventLog encode event_from_json event_to_json find_event_type new_id
         read_event_log
     """,
+    "tactician.flow": """
+        ErrorPolicy FlowStep RetryPolicy Scheduler StepCompleted StepFailed StepOutcome StepSkipped StepSuspended
+        StepTimeoutError gather_or_suspend run_steps run_with_retries run_with_timeout
+    """,
     "tactician.guardrails": """
         AnyGuardrail Check CheckedInput CheckedOutput CheckedToolOutput Checker Guardrail GuardrailChecked
         GuardrailError GuardrailKind GuardrailLike GuardrailOutcome GuardrailRegistry GuardrailResult
@@ -65,8 +69,7 @@ PUBLIC = {
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.stores": """
         AT_ONCE Body DocumentStore HeldLease LEASE_HEARTBEAT Lease MemoryStore PostgresStore SqliteStore StoredDocument
-        SupportsJson open_store
-        store_path translate_json_errors
+        StoredStep SupportsJson open_store store_path translate_json_errors
     """,
     "tactician.testing": "FakeClock FakeContext ScriptError ScriptedModel Step ToolCall When",
 }

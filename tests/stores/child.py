@@ -4,7 +4,7 @@ import asyncio
 import sys
 from dataclasses import replace
 
-from tactician.stores import DocumentStore, open_store
+from tactician.stores import DocumentStore, StoredStep, open_store
 from tests.stores.conformance import HOUR, claimed, document
 
 
@@ -26,6 +26,16 @@ async def write(store: DocumentStore) -> None:
         print(current.version, flush=True)
 
 
+async def append(store: DocumentStore) -> None:
+    """Appends for ever, and says after each step which one is kept."""
+    current, lease = await claimed(store, seconds=0.0)
+    number = current.steps
+    while True:
+        number += 1
+        await store.append(lease, StoredStep(number, f"{number} {'x' * 2000}"))
+        print(number, flush=True)
+
+
 def loops(store: DocumentStore) -> None:
     """Uses the store in three event loops, and never closes it."""
     saved = document()
@@ -39,4 +49,4 @@ if __name__ == "__main__":
     if work == "loops":
         loops(opened)
     else:
-        asyncio.run(claim(opened) if work == "claim" else write(opened))
+        asyncio.run({"claim": claim, "write": write, "append": append}[work](opened))

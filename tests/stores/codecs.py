@@ -341,7 +341,7 @@ class MemoryConformance:
 
     async def test_what_no_database_has_is_refused_before_a_process_runs(self, store: DocumentStore) -> None:
         platform = Platform(ScriptedModel(), store=store).register(Writer())
-        with pytest.raises(StoredStateError, match=r"The process of Writer cannot be stored: .*surrogates"):
+        with pytest.raises(StoredStateError, match=r"`UserInput.content` cannot be stored: .* surrogate"):
             await platform.start("Writer", BROKEN)
         assert await RunStore(store).find() == []
 

@@ -138,6 +138,12 @@ class StateConformance:
             await store.save(broken)
         assert await store.list_ids("docs") == []
 
+    async def test_a_filter_that_no_database_has_is_refused(self, store: DocumentStore) -> None:
+        with pytest.raises(StoredStateError, match="The key cannot be stored"):
+            await store.find("docs", key="a\ud83d")
+        with pytest.raises(StoredStateError, match="The parent_id cannot be stored"):
+            await store.find("docs", parent_id="a\0")
+
 
 class LogConformance:
     async def test_steps_come_back_in_order(self, store: DocumentStore, other: DocumentStore) -> None:

@@ -77,6 +77,25 @@ class SharedStoreConformance(StoreConformance):
         assert (await store.save(kept, lease)).version == kept.version + 1
         assert lease.fence == 2
 
+    async def test_steps_survive_the_kill_of_who_appends_them(self, url: str, store: DocumentStore) -> None:
+        await store.save(document())
+        last = 0
+        for _ in range(2):
+            writer = await started(url, "append")
+            assert writer.stdout is not None
+            for _ in range(20):
+                last = int(await writer.stdout.readline())
+            writer.kill()
+            later = (await writer.stdout.read()).split(b"\n")[:-1]
+            await writer.wait()
+            last = int(later[-1]) if later else last
+
+            kept = await store.load_steps("docs", "d")
+
+            assert len(kept) in (last, last + 1), "at most what it was just appending is there or not"
+            assert [one.text.split()[0] for one in kept] == [str(one.number) for one in kept]
+            assert {len(one.text.split()[1]) for one in kept} == {2000}
+
     async def test_the_time_of_the_database_decides(
         self, store: DocumentStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:

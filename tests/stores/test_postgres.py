@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 from sqlalchemy import text
-from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
-from tactician.errors import StoreError
-from tactician.stores import DocumentStore, PostgresStore
+from tactician.errors import DocumentConflictError, LeaseLostError, StoreError
+from tactician.stores import DocumentStore, PostgresStore, StoredStep
 from tests.stores import postgres
 from tests.stores.codecs import StoreConformance
 from tests.stores.conformance import HOUR, document
@@ -48,6 +50,32 @@ async def database(server: str) -> AsyncIterator[str]:
     await done(server, "DROP SCHEMA public CASCADE")
 
 
+class Transaction:
+    """A transaction that others wait for."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def is_waited_for(self, task: asyncio.Task[Any], verb: str) -> None:
+        waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE :query"
+        while not task.done() and not await self._connection.scalar(text(waiting), {"query": f"{verb}%"}):
+            await self._connection.execute(text("SELECT pg_stat_clear_snapshot()"))
+        assert not task.done()
+
+
+@asynccontextmanager
+async def transaction_of(url: str, *statements: str) -> AsyncIterator[Transaction]:
+    """Executes statements, and commits at the end of the block."""
+    engine = create_async_engine(url.replace("postgresql", "postgresql+asyncpg"))
+    try:
+        async with engine.begin() as connection:
+            for statement in statements:
+                await connection.execute(text(statement))
+            yield Transaction(connection)
+    finally:
+        await engine.dispose()
+
+
 class TestPostgres(SharedStoreConformance):
     @pytest.fixture
     def url(self, database: str) -> str:
@@ -67,18 +95,42 @@ class TestPostgres(SharedStoreConformance):
         self, url: str, store: DocumentStore
     ) -> None:
         await store.save(document())
-        engine = create_async_engine(url.replace("postgresql", "postgresql+asyncpg"))
-        async with engine.connect() as blocking:
-            await blocking.execute(text("SELECT * FROM tactician_documents FOR UPDATE"))
+        async with transaction_of(url, "SELECT * FROM tactician_documents FOR UPDATE") as transaction:
             claiming = asyncio.create_task(store.claim("docs", "w", HOUR, id="d"))
-            waits = text(
-                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'UPDATE%'"
-            )
-            while not claiming.done() and not await blocking.scalar(waits):
-                await blocking.execute(text("SELECT pg_stat_clear_snapshot()"))
+            await transaction.is_waited_for(claiming, "UPDATE")
             assert await store.claim("docs", "x", HOUR) is None, "who wants any document does not wait"
         assert await claiming is not None
-        await engine.dispose()
+
+    async def test_a_step_waits_for_a_claim_that_is_not_committed_and_is_then_refused(
+        self, url: str, store: DocumentStore
+    ) -> None:
+        _, lease = await store.add_and_claim(document(), "w", 0.0)
+        async with transaction_of(url, "UPDATE tactician_documents SET fence = fence + 1") as transaction:
+            appending = asyncio.create_task(store.append(lease, StoredStep(1, "1")))
+            await transaction.is_waited_for(appending, "INSERT")
+        with pytest.raises(LeaseLostError):
+            await appending
+        assert await store.load_steps("docs", "d") == []
+
+    async def test_a_step_waits_for_a_save_that_closes_the_document(self, url: str, store: DocumentStore) -> None:
+        _, lease = await store.add_and_claim(document(), "w", HOUR)
+        async with transaction_of(url, "UPDATE tactician_documents SET is_closed = true") as transaction:
+            appending = asyncio.create_task(store.append(lease, StoredStep(1, "1")))
+            await transaction.is_waited_for(appending, "INSERT")
+        with pytest.raises(DocumentConflictError, match="closed"):
+            await appending
+
+    async def test_who_claims_after_a_wait_has_the_body_that_was_saved_meanwhile(
+        self, url: str, store: DocumentStore
+    ) -> None:
+        await store.save(document(body="[1]"))
+        statements = "UPDATE tactician_documents SET version = 2", "UPDATE tactician_bodies SET body = '[2]'"
+        async with transaction_of(url, *statements) as transaction:
+            claiming = asyncio.create_task(store.claim("docs", "w", HOUR, id="d"))
+            await transaction.is_waited_for(claiming, "UPDATE")
+        claimed = await claiming
+        assert claimed is not None
+        assert (claimed[0].version, claimed[0].text) == (2, "[2]")
 
     async def test_a_store_that_is_forgotten_leaves_no_connection(self, server: str, url: str) -> None:
         def use_and_forget() -> None:

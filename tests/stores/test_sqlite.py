@@ -10,6 +10,7 @@ import stat
 import threading
 from collections.abc import Callable, Coroutine
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic, sleep
 from typing import TypeVar
@@ -17,9 +18,9 @@ from typing import TypeVar
 import pytest
 
 from tactician.conversation import Conversation, ConversationStore
-from tactician.errors import ConfigurationError, StoredStateError, StoreError
-from tactician.stores import SqliteStore, open_store
-from tests.stores.conformance import document
+from tactician.errors import ConfigurationError, DocumentConflictError, StoredStateError, StoreError
+from tactician.stores import SqliteStore, StoredStep, open_store
+from tests.stores.conformance import HOUR, document
 from tests.stores.shared import SharedStoreConformance
 
 T = TypeVar("T")
@@ -73,15 +74,13 @@ async def test_tables_of_another_version_are_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "runs.db"
     async with SqliteStore(path) as store:
         await store.save(document())
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute("UPDATE tactician_schema SET version = 2")
+    execute(path, "UPDATE tactician_schema SET version = 2")
 
     for _ in range(2):
         with pytest.raises(ConfigurationError, match="have version 2, and this Tactician knows 3"):
             await store.load("docs", "d")
 
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute("UPDATE tactician_schema SET version = 3")
+    execute(path, "UPDATE tactician_schema SET version = 3")
     assert await store.load("docs", "d") is not None
     await store.aclose()
 
@@ -169,6 +168,57 @@ class TestDamage:
             tamper(tmp_path / "talk.db", "body", Conversation(id="d").to_json())
             with pytest.raises(StoredStateError, match=r"'c' cannot be read; .* has the id 'd'"):
                 await talks.load("c")
+
+    @pytest.mark.parametrize(
+        "change", ["UPDATE tactician_documents SET header = x'ff'", "DELETE FROM tactician_bodies"]
+    )
+    async def test_a_document_without_its_texts_is_damaged(self, tmp_path: Path, change: str) -> None:
+        async with SqliteStore(tmp_path / "runs.db") as store:
+            await store.save(document())
+            execute(tmp_path / "runs.db", change)
+            with pytest.raises(StoredStateError, match="docs/d cannot be read: its row is damaged"):
+                await store.load("docs", "d")
+
+    async def test_a_damaged_step_is_an_error_that_names_it(self, tmp_path: Path) -> None:
+        async with SqliteStore(tmp_path / "runs.db") as store:
+            _, lease = await store.add_and_claim(document(), "w", HOUR)
+            for number in (1, 2):
+                await store.append(lease, StoredStep(number, "{}"))
+            execute(tmp_path / "runs.db", "UPDATE tactician_steps SET body = x'ff' WHERE number = 2")
+
+            with pytest.raises(StoredStateError, match="Step 2 of docs/d cannot be read: its row is damaged"):
+                await store.load_steps("docs", "d")
+            assert len(await store.load_steps("docs", "d", until=1)) == 1
+
+    async def test_what_is_left_of_a_document_that_was_deleted_by_hand_belongs_to_no_other(
+        self, tmp_path: Path
+    ) -> None:
+        async with SqliteStore(tmp_path / "runs.db") as store:
+            _, lease = await store.add_and_claim(document(), "w", HOUR)
+            await store.append(lease, StoredStep(1, "{}"))
+            execute(tmp_path / "runs.db", "DELETE FROM tactician_documents")
+
+            await store.save(document("e"))
+
+            assert await store.load_steps("docs", "e") == []
+
+
+async def test_a_document_is_saved_with_its_body_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    async with SqliteStore(path) as store:
+        saved = await store.save(document())
+        execute(path, "CREATE TRIGGER full BEFORE UPDATE ON tactician_bodies BEGIN SELECT RAISE(FAIL, 'full'); END")
+
+        with pytest.raises(DocumentConflictError):
+            await store.save(replace(saved, body="[1]", status="waiting"))
+
+        assert await store.load("docs", "d") == saved
+        assert (await store.save(replace(saved, body=None, status="waiting"))).version == 2
+
+
+def execute(path: Path, statement: str) -> None:
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(statement)
 
 
 def tamper(path: Path, column: str, value: object) -> None:

@@ -10,6 +10,7 @@ from time import perf_counter
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
+from tactician.flow import gather_or_suspend
 from tactician.guardrails import CheckedToolOutput, Objection, first_objection
 from tactician.llm import ToolCall, ToolResult
 from tactician.loop.events import ToolCalled, ToolReturned
@@ -24,7 +25,6 @@ from tactician.runs import (
     RunContext,
     Suspended,
     find_suspension,
-    gather_or_suspend,
 )
 from tactician.tools import NO_TRAITS, Tool, Toolbox, as_text, repaired_arguments
 
@@ -77,17 +77,8 @@ class ToolRunner:
             self._state.answers[call.id] = ToolResult(call.id, call.name, why_not, is_error=True)
 
     async def _run(self, calls: Sequence[ToolCall], tools: Toolbox) -> None:
-        if len(calls) > 1 and self._policy.parallel_tools:
-            await gather_or_suspend(*(self._answer(call, tools) for call in calls))
-            return
-        pending: list[PendingRequest] = []
-        for call in calls:
-            try:
-                await self._answer(call, tools)
-            except Suspended as paused:
-                pending.extend(paused.pending)
-        if pending:
-            raise Suspended(*pending)
+        limit = None if self._policy.parallel_tools else 1
+        await gather_or_suspend(*(self._answer(call, tools) for call in calls), max_concurrency=limit)
 
     async def _answer(self, call: ToolCall, tools: Toolbox) -> None:
         found = tools.find(call.name)

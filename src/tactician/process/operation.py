@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from asyncio import Semaphore
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -11,6 +10,7 @@ from typing import Final, TypeVar, cast
 
 from tactician.ai import Ai
 from tactician.errors import ConfigurationError
+from tactician.flow import gather_or_suspend
 from tactician.llm import AssistantMessage, Text
 from tactician.loop import InvalidOutput, output_type
 from tactician.process.blackboard import Blackboard, Bound, Named, with_named
@@ -28,7 +28,6 @@ from tactician.runs import (
     Runnable,
     RunResult,
     RunStatus,
-    gather_or_suspend,
 )
 from tactician.tools import as_text
 
@@ -182,16 +181,19 @@ async def _map_items(
 ) -> list[V]:
     if max_concurrency < 1:
         raise ConfigurationError(f"max_concurrency is {max_concurrency}; it has to be at least 1")
-    free, step = Semaphore(max_concurrency), _current_run(run).step("map")
+    step = _current_run(run).step("map")
 
     async def work(number: int, item: T) -> V:
-        async with free:
-            inside = step.at(str(number))
-            _item.set((run, inside))  # each is a task, with a context of its own
+        inside = step.at(str(number))
+        token = _item.set((run, inside))
+        try:
             with allow_questions(inside):
                 return await function(item)
+        finally:
+            _item.reset(token)
 
-    return await gather_or_suspend(*(work(number, item) for number, item in enumerate(items, start=1)))
+    runs = (work(number, item) for number, item in enumerate(items, start=1))
+    return await gather_or_suspend(*runs, max_concurrency=max_concurrency)
 
 
 async def _run_agent(agent: object, wanted: type[T], inputs: Sequence[object], context: RunContext) -> T:

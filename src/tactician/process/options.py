@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from types import UnionType
-from typing import Final, TypeVar
+from typing import Final
 
 from tactician.amounts import need_amount
-from tactician.clock import Clock
 from tactician.errors import (
     ConfigurationError,
     ModelConnectionError,
@@ -23,7 +22,6 @@ from tactician.process.blackboard import Blackboard
 from tactician.process.handle import ProcessHandle
 from tactician.runs import Budget
 
-T = TypeVar("T")
 _PASSING = (TransientError, RateLimitError, ModelServerError, ModelTimeoutError, ModelConnectionError, ConnectionError)
 
 
@@ -80,26 +78,6 @@ def _is_of_exceptions(kinds: object) -> bool:
 
 
 DEFAULT_RETRIES: Final = ActionRetryPolicy()
-
-
-async def run_with_retries(attempt: Callable[[int], Awaitable[T]], policy: ActionRetryPolicy, clock: Clock) -> T:
-    """Return what an action gives. Each attempt gets its number, from 1.
-
-    Raises:
-        Exception: the exception of the last attempt.
-    """
-    number = 1
-    while True:
-        try:
-            return await attempt(number)
-        except Exception as error:
-            pause = policy.pause_after(number, error)
-            if pause is None:
-                if number > 1:
-                    error.add_note(f"after {number} attempts")
-                raise
-        await clock.sleep(pause)
-        number += 1
 
 
 # A process that a model steers should not be able to spend without an end.

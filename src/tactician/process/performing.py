@@ -11,10 +11,11 @@ from types import MappingProxyType
 from typing import Final
 
 from tactician.errors import LeaseLostError, PermanentError, Rejected, Replan
+from tactician.flow import run_with_retries
 from tactician.process.errors import ProcessStuckError
 from tactician.process.handle import ProcessHandle
 from tactician.process.operation import OperationContext, enter_operation
-from tactician.process.options import ActionRetryPolicy, run_with_retries
+from tactician.process.options import ActionRetryPolicy
 from tactician.process.people import allow_questions
 from tactician.process.spec import ActionSpec
 from tactician.process.state import ActionRun, WaitingAction

@@ -43,7 +43,6 @@ from tactician.runs.suspension import (
     Suspended,
     approve,
     find_suspension,
-    gather_or_suspend,
     reject,
 )
 from tactician.runs.threads import in_thread
@@ -68,7 +67,6 @@ __all__ = [
     "ReportedError",
     "Suspended",
     "find_suspension",
-    "gather_or_suspend",
     "RunStore",
     "RunRecord",
     "RunHeader",

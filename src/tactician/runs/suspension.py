@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias
 
 from pydantic import JsonValue
 
 from tactician.llm import JsonSchema, ToolCall
 
-T = TypeVar("T")
 PendingKind: TypeAlias = Literal["approval", "tool", "form", "confirmation"]
 
 
@@ -97,30 +95,3 @@ def find_suspension(error: BaseException) -> Suspended | None:
     if None in pauses:
         return None
     return Suspended(*(request for pause in pauses if pause is not None for request in pause.pending))
-
-
-async def gather_or_suspend(*runs: Coroutine[object, object, T]) -> list[T]:
-    """Runs all at once. One that pauses lets the others finish first; one that fails cancels them.
-
-    Raises:
-        Suspended: when some have to wait, with what all of them wait for.
-        Exception: the first that one of them raised.
-    """
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(_pausing(run)) for run in runs]
-    except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from errors.exceptions[0].__cause__
-    outcomes = [task.result() for task in tasks]
-    if pauses := [outcome for outcome in outcomes if isinstance(outcome, Suspended)]:
-        raise Suspended(*(request for pause in pauses for request in pause.pending))
-    return [outcome for outcome in outcomes if not isinstance(outcome, Suspended)]
-
-
-async def _pausing(run: Coroutine[object, object, T]) -> T | Suspended:
-    try:
-        return await run
-    except BaseException as error:
-        if (paused := find_suspension(error)) is None:
-            raise
-        return paused

@@ -50,7 +50,9 @@ class MemoryStore(DocumentStore):
     def __init__(self, time: Callable[[], float] = time) -> None:
         self._entries: dict[str, dict[str, _Entry]] = {}
         self._ids: dict[tuple[str, str], str] = {}  # by collection and key
-        self._lock = Lock()  # leases are renewed from other threads
+        self._lock = (
+            Lock()
+        )  # leases are renewed from other threads, and each may have an event loop that uses the store
         self._time = time
 
     def __len__(self) -> int:
@@ -59,8 +61,9 @@ class MemoryStore(DocumentStore):
     async def load(self, collection: str, id: str, *, with_body: bool = True) -> StoredDocument | None:
         """Return a document, or `None`."""
         check_texts(id=id)
-        entry = self._find_entry(collection, id)
-        return None if entry is None else entry.read(self._time())
+        with self._lock:
+            entry = self._find_entry(collection, id)
+            return None if entry is None else entry.read(self._time())
 
     async def save(self, document: StoredDocument, lease: Lease | None = None) -> StoredDocument:
         """Store a document; see `DocumentStore.save`."""
@@ -115,8 +118,9 @@ class MemoryStore(DocumentStore):
     ) -> list[StoredStep]:
         """Return the steps of a document in order; see `DocumentStore.load_steps`."""
         check_texts(id=id)
-        entry = self._find_entry(collection, id)
-        return [] if entry is None else entry.steps[after:until]
+        with self._lock:
+            entry = self._find_entry(collection, id)
+            return [] if entry is None else entry.steps[after:until]
 
     async def find(
         self,
@@ -130,6 +134,7 @@ class MemoryStore(DocumentStore):
         with_bodies: bool = True,
     ) -> list[StoredDocument]:
         """Return the documents that match every given filter, oldest first."""
+        check_texts(parent_id=parent_id, key=key)
         with self._lock:
             now = self._time()
             found = (
@@ -144,7 +149,8 @@ class MemoryStore(DocumentStore):
 
     async def list_ids(self, collection: str) -> list[str]:
         """Return the ids of all documents of a collection, oldest first."""
-        return list(self._entries.get(collection, {}))
+        with self._lock:
+            return list(self._entries.get(collection, {}))
 
     async def claim(
         self,

@@ -1,4 +1,4 @@
-"""StoredDocument store in a PostgreSQL database."""
+"""Document store in a PostgreSQL database."""
 
 from __future__ import annotations
 

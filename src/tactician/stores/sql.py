@@ -1,4 +1,4 @@
-"""StoredDocument store in a database, through SQLAlchemy."""
+"""Document store in a database, through SQLAlchemy."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import Any, Protocol, TypeVar
 from sqlalchemy import Connection, Executable, Insert, Row, Update
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
-from tactician.errors import DocumentConflictError, LeaseLostError, StoredStateError, StoreError
+from tactician.errors import DocumentConflictError, LeaseLostError, StoreError
 from tactician.stores import statements
 from tactician.stores.body_writes import write_document
 from tactician.stores.checks import (
-    check_document,
     check_step,
     check_texts,
     document_conflict,
@@ -23,6 +22,14 @@ from tactician.stores.checks import (
 )
 from tactician.stores.document import Lease, StoredDocument, StoredStep
 from tactician.stores.document_store import DocumentStore
+from tactician.stores.rows import (
+    document_values,
+    key_values,
+    lease_values,
+    parse_document,
+    parse_step,
+    update_document,
+)
 
 T = TypeVar("T")
 
@@ -59,34 +66,38 @@ class SqlStore(DocumentStore):
     async def load(self, collection: str, id: str, *, with_body: bool = True) -> StoredDocument | None:
         """Return a document, or `None`."""
         check_texts(id=id)
-        rows = await self._execute(statements.LOAD if with_body else statements.LOAD_BODILESS, _key(collection, id))
-        return _document(rows[0], with_body) if rows else None
+        rows = await self._execute(
+            statements.LOAD if with_body else statements.LOAD_BODILESS, key_values(collection, id)
+        )
+        return parse_document(rows[0], with_body) if rows else None
 
     async def save(self, document: StoredDocument, lease: Lease | None = None) -> StoredDocument:
         """Store a document; see `DocumentStore.save`."""
-        values = _values(document)
+        values = document_values(document)
         if lease is not None:
             rows = await self._write(statements.SAVE_HELD, values | {"of_fence": lease.fence})
         else:
             rows = await self._write(statements.SAVE if document.version else statements.ADD, values)
         if not rows:
             raise await self._save_refusal(document, lease)
-        return _saved(document, rows[0])
+        return update_document(document, rows[0])
 
     async def add_and_claim(self, document: StoredDocument, owner: str, seconds: float) -> tuple[StoredDocument, Lease]:
         """Store a new document and claim it; see `DocumentStore.add_and_claim`."""
         check_texts(owner=owner)
         document = replace(document, version=0)
-        rows = await self._write(statements.ADD_AND_CLAIM, _values(document) | {"by": owner, "seconds": seconds})
+        rows = await self._write(
+            statements.ADD_AND_CLAIM, document_values(document) | {"by": owner, "seconds": seconds}
+        )
         if not rows:
             raise await self._save_refusal(document, None)
         lease = Lease(document.collection, document.id, owner, rows[0].fence, rows[0].expires_at)
-        return _saved(document, rows[0]), lease
+        return update_document(document, rows[0]), lease
 
     async def delete(self, collection: str, id: str) -> bool:
         """Delete a document, and return whether it existed."""
         check_texts(id=id)
-        return bool(await self._execute(statements.DELETE, _key(collection, id)))
+        return bool(await self._execute(statements.DELETE, key_values(collection, id)))
 
     async def prune(self, collection: str, seconds: float, *, statuses: Collection[str] = (), limit: int = 1000) -> int:
         """Delete the oldest closed documents; see `DocumentStore.prune`."""
@@ -95,7 +106,7 @@ class SqlStore(DocumentStore):
     async def append(self, lease: Lease, step: StoredStep) -> None:
         """Append a step to the log of the leased document; see `DocumentStore.append`."""
         check_step(step)
-        values = _held(lease) | {"new_number": step.number, "new_body": step.text}
+        values = lease_values(lease) | {"new_number": step.number, "new_body": step.text}
         if not await self._execute(statements.APPEND, values):
             raise await self._append_refusal(lease, step)
 
@@ -105,8 +116,8 @@ class SqlStore(DocumentStore):
         """Return the steps of a document in order; see `DocumentStore.load_steps`."""
         check_texts(id=id)
         statement = statements.LOAD_STEPS if until is None else statements.LOAD_STEPS_UNTIL
-        rows = await self._execute(statement, _key(collection, id) | {"after": after, "until": until})
-        return [_step(f"{collection}/{id}", row) for row in rows]
+        rows = await self._execute(statement, key_values(collection, id) | {"after": after, "until": until})
+        return [parse_step(f"{collection}/{id}", row) for row in rows]
 
     async def find(
         self,
@@ -120,8 +131,9 @@ class SqlStore(DocumentStore):
         with_bodies: bool = True,
     ) -> list[StoredDocument]:
         """Return the documents that match every given filter, oldest first."""
+        check_texts(parent_id=parent_id, key=key)
         found = statements.find(collection, statuses, names, parent_id, key, limit, with_bodies=with_bodies)
-        return [_document(row, with_bodies) for row in await self._execute(found, {})]
+        return [parse_document(row) for row in await self._execute(found, {})]
 
     async def list_ids(self, collection: str) -> list[str]:
         """Return the ids of all documents of a collection, oldest first."""
@@ -147,18 +159,18 @@ class SqlStore(DocumentStore):
             return None
         claimed, document = rows
         lease = Lease(collection, claimed.of_id, owner, claimed.fence, claimed.expires_at)
-        return _document(document), lease
+        return parse_document(document), lease
 
     async def renew(self, lease: Lease, seconds: float) -> Lease:
         """Extend a lease; see `DocumentStore.renew`."""
-        rows = await self._execute(statements.RENEW, _held(lease) | {"seconds": seconds})
+        rows = await self._execute(statements.RENEW, lease_values(lease) | {"seconds": seconds})
         if not rows:
             raise lease_lost(lease.collection, lease.id)
         return replace(lease, expires_at=rows[0].expires_at)
 
     async def release(self, lease: Lease) -> None:
         """Release a lease, unless it is lost."""
-        await self._execute(statements.RELEASE, _held(lease))
+        await self._execute(statements.RELEASE, lease_values(lease))
 
     async def aclose(self) -> None:
         """Close the connections. The store opens new ones when it is used again."""
@@ -168,7 +180,7 @@ class SqlStore(DocumentStore):
         self, document: StoredDocument, lease: Lease | None
     ) -> DocumentConflictError | LeaseLostError:
         if lease is not None:
-            rows = await self._execute(statements.FENCE, _key(document.collection, document.id))
+            rows = await self._execute(statements.FENCE, key_values(document.collection, document.id))
             if not rows or rows[0].fence != lease.fence:
                 return lease_lost(document.collection, document.id)
         if document.key is not None:
@@ -178,7 +190,7 @@ class SqlStore(DocumentStore):
         return document_conflict(document)
 
     async def _append_refusal(self, lease: Lease, step: StoredStep) -> DocumentConflictError | LeaseLostError:
-        rows = await self._execute(statements.FENCE, _key(lease.collection, lease.id))
+        rows = await self._execute(statements.FENCE, key_values(lease.collection, lease.id))
         if not rows or rows[0].fence != lease.fence or not rows[0].expires_at:
             return lease_lost(lease.collection, lease.id)
         return step_conflict(lease, step, rows[0].is_closed)
@@ -215,54 +227,3 @@ def _reason_of(error: BaseException) -> BaseException:
     """Return the error of the driver, without what SQLAlchemy says around it."""
     driver_error = getattr(error, "orig", None) or error
     return driver_error.__cause__ or driver_error
-
-
-def _key(collection: str, id: str) -> dict[str, object]:
-    return {"of_collection": collection, "of_id": id}
-
-
-def _held(lease: Lease) -> dict[str, object]:
-    return {**_key(lease.collection, lease.id), "of_fence": lease.fence}
-
-
-def _values(document: StoredDocument) -> dict[str, object]:
-    check_document(document)
-    return {
-        **_key(document.collection, document.id),
-        "of_version": document.version,
-        "new_collection": document.collection,
-        "new_id": document.id,
-        "new_kind": document.kind,
-        "new_name": document.name,
-        "new_status": document.status,
-        "new_parent_id": document.parent_id,
-        "new_key": document.key,
-        "new_priority": document.priority,
-        "new_due_at": document.due_at,
-        "new_is_closed": document.is_closed,
-        "new_header": document.header,
-        "new_body": None if document.body is None else document.text,
-    }
-
-
-def _saved(document: StoredDocument, row: Row[Any]) -> StoredDocument:
-    times = {"due_at": row.due_at, "created_at": row.created_at, "updated_at": row.updated_at}
-    return replace(document, version=document.version + 1, **times)
-
-
-def _document(row: Row[Any], with_body: bool = True) -> StoredDocument:
-    body = row.body if with_body else ""
-    if not (isinstance(row.version, int) and row.version > 0 and isinstance(row.header, str) and isinstance(body, str)):
-        raise _damage(f"{row.collection}/{row.id}")
-    fields = {name: getattr(row, name) for name in statements.FIELDS}
-    return StoredDocument(**fields, body=body if with_body else None, is_leased=row.is_leased, steps=row.steps)
-
-
-def _step(place: str, row: Row[Any]) -> StoredStep:
-    if not isinstance(row.body, str):
-        raise _damage(f"Step {row.number} of {place}")
-    return StoredStep(row.number, row.body, row.created_at)
-
-
-def _damage(place: str) -> StoredStateError:
-    return StoredStateError(f"{place} cannot be read: its row is damaged; delete it, or restore it.")

@@ -1,4 +1,4 @@
-"""StoredDocument store in an SQLite file."""
+"""Document store in an SQLite file."""
 
 from __future__ import annotations
 

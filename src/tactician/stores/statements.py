@@ -72,13 +72,12 @@ _LAST_STEP = (
     .scalar_subquery()
 )
 
-FIELDS: Final = (
-    *("collection", "id", "version", "kind", "name", "status", "parent_id", "key", "priority"),
-    *("due_at", "is_closed", "created_at", "updated_at", "header"),
-)
 _CHANGED: Final = "kind", "name", "status", "parent_id", "key", "priority", "is_closed", "header"
+_STORED: Final = "collection", "id", "version", *_CHANGED, "due_at", "created_at", "updated_at"
+FIELDS: Final = *_STORED, "is_leased", "steps", "body"
+"""Fields of the rows that are found, in order; without the last one when bodies are not read."""
 _FOUND: Final = (
-    *(documents.c[name] for name in FIELDS),
+    *(documents.c[name] for name in _STORED),
     (documents.c.expires_at > _NOW).label("is_leased"),
     _LAST_STEP.label("steps"),
 )

@@ -83,6 +83,15 @@ Index(
     sqlite_where=_IS_DUE_SOMETIME,
     postgresql_where=_IS_DUE_SOMETIME,
 )
+_IS_PART = documents.c.parent_id.is_not(None)
+Index(
+    "tactician_documents_parent",
+    documents.c.collection,
+    documents.c.parent_id,
+    documents.c.number,
+    sqlite_where=_IS_PART,
+    postgresql_where=_IS_PART,
+)
 Index("tactician_documents_status", documents.c.collection, documents.c.status, documents.c.number)
 
 

@@ -9,8 +9,9 @@ from tactician.agents.base import BaseRunnable
 from tactician.agents.results import Attempts, as_own, briefing, contribution
 from tactician.conversation import mended
 from tactician.errors import DeclarationError
+from tactician.flow import gather_or_suspend
 from tactician.llm import AssistantMessage, Message, SystemMessage, Text, UserMessage
-from tactician.runs import Budget, Input, RunContext, Runnable, RunResult, RunStatus, gather_or_suspend, messages_of
+from tactician.runs import Budget, Input, RunContext, Runnable, RunResult, RunStatus, messages_of
 
 DEFAULT_MAX_ROUNDS = 2
 

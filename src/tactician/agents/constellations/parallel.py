@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-from asyncio import Task
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from tactician.agents.base import BaseRunnable
 from tactician.agents.results import Attempts, as_own, briefing, contribution
 from tactician.errors import DeclarationError
-from tactician.runs import Budget, Input, RunContext, Runnable, RunResult, RunStatus, Suspended, gather_or_suspend
+from tactician.flow import FlowStep, Scheduler, StepCompleted, gather_or_suspend
+from tactician.runs import Budget, Input, RunContext, Runnable, RunResult, RunStatus
 
 
 class ParallelAgents(BaseRunnable[object]):
@@ -89,18 +88,21 @@ class FirstOf(BaseRunnable[object]):
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
         attempts, members = Attempts(context), dict(_numbered(self.group.members))
-        tasks = {key: asyncio.create_task(attempts.run(key, member, input)) for key, member in members.items()}
-        try:
-            winner = await _winner(tasks)
-        finally:
-            for task in tasks.values():
-                task.cancel()
-            await asyncio.gather(*tasks.values(), return_exceptions=True)
-        if winner is None:
-            told = (contribution(members[key], task.result()) for key, task in tasks.items())
-            raise attempts.all_failed(self.name, input, told) from attempts.last_error
-        attempts.give_up((key for key in tasks if key != winner), "another one was first")
-        return as_own(tasks[winner].result(), context)
+
+        def attempt(key: str) -> FlowStep[RunResult[object]]:
+            return FlowStep(key, lambda _: attempts.run(key, members[key], input))
+
+        async with Scheduler[RunResult[object]]() as scheduler:
+            scheduler.add(*map(attempt, members))
+            async for outcome in scheduler:
+                if isinstance(outcome, StepCompleted) and outcome.result.status is not RunStatus.FAILED:
+                    break
+            else:
+                results = [one.result for one in scheduler.outcomes.values() if isinstance(one, StepCompleted)]
+                told = map(contribution, members.values(), results)
+                raise attempts.all_failed(self.name, input, told) from attempts.last_error
+        attempts.give_up((key for key in members if key != outcome.key), "another one was first")
+        return as_own(outcome.result, context)
 
 
 class Synthesis(BaseRunnable[object]):
@@ -128,24 +130,3 @@ class Synthesis(BaseRunnable[object]):
 def _numbered(members: Sequence[Runnable]) -> Iterable[tuple[str, Runnable]]:
     """Members by their places: names need not be unique."""
     return ((f"{number}", member) for number, member in enumerate(members, start=1))
-
-
-async def _winner(tasks: Mapping[str, Task[RunResult[object]]]) -> str | None:
-    """Return the first to succeed; `None` when all have failed.
-
-    Raises:
-        Suspended: when none has succeeded, and some have to wait.
-    """
-    running = set(tasks.values())
-    while running:
-        _, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-        for key, task in tasks.items():
-            if task.done() and not _has_paused(task) and task.result().status is not RunStatus.FAILED:
-                return key
-    if pauses := [error for task in tasks.values() if isinstance(error := task.exception(), Suspended)]:
-        raise Suspended(*(request for pause in pauses for request in pause.pending))
-    return None
-
-
-def _has_paused(task: Task[RunResult[object]]) -> bool:
-    return isinstance(task.exception(), Suspended)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Generic, TypeVar, cast, get_args
@@ -13,16 +12,8 @@ from tactician.agents.base import BaseRunnable
 from tactician.agents.flows.steps import Given, Step, StepLike, label_of, simplify_input, step_of
 from tactician.agents.results import Attempts, as_own, briefing, contribution, failure
 from tactician.errors import DeclarationError
-from tactician.runs import (
-    Input,
-    NoConsensusError,
-    RunContext,
-    RunError,
-    Runnable,
-    RunResult,
-    RunStatus,
-    gather_or_suspend,
-)
+from tactician.flow import gather_or_suspend
+from tactician.runs import Input, NoConsensusError, RunContext, RunError, Runnable, RunResult, RunStatus
 from tactician.tools import as_text, caller_namespace, resolved_hints
 
 T = TypeVar("T")
@@ -58,7 +49,7 @@ class ScatterGather(BaseRunnable[T], Generic[T]):
         self.generators = tuple(generators)
         self.tolerate = tolerate
         self._consolidator = consolidator
-        self._at_once = max_concurrency or len(generators)
+        self._max_concurrency = max_concurrency
 
     def __repr__(self) -> str:
         return f"ScatterGather({self.name!r})"
@@ -77,17 +68,15 @@ class ScatterGather(BaseRunnable[T], Generic[T]):
         Raises:
             RunError: when more fail than are allowed to; where none is, what the first to fail raised.
         """
-        attempts, free, given = Attempts(context), asyncio.Semaphore(self._at_once), Given((input,), input)
+        attempts, given = Attempts(context), Given((input,), input)
 
         async def run(key: str, generator: Step[object]) -> RunResult[object]:
-            async with free:
-                if self.tolerate:
-                    return await attempts.run(key, generator, given)
-                return await generator.run(given, context=context.at(key))
+            if self.tolerate:
+                return await attempts.run(key, generator, given)
+            return await generator.run(given, context=context.at(key))
 
-        results = await gather_or_suspend(
-            *(run(f"{number}", one) for number, one in enumerate(self.generators, start=1))
-        )
+        runs = (run(f"{number}", generator) for number, generator in enumerate(self.generators, start=1))
+        results = await gather_or_suspend(*runs, max_concurrency=self._max_concurrency)
         failed = [
             contribution(one, result)
             for one, result in zip(self.generators, results, strict=True)

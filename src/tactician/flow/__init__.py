@@ -1,0 +1,23 @@
+"""The scheduler: steps with stable keys and dependencies, run as soon as they can be, within limits."""
+
+from tactician.flow.retry import RetryPolicy, run_with_retries
+from tactician.flow.scheduler import ErrorPolicy, Scheduler, gather_or_suspend, run_steps
+from tactician.flow.steps import FlowStep, StepCompleted, StepFailed, StepOutcome, StepSkipped, StepSuspended
+from tactician.flow.timeout import StepTimeoutError, run_with_timeout
+
+__all__ = [
+    "Scheduler",
+    "ErrorPolicy",
+    "FlowStep",
+    "StepOutcome",
+    "StepCompleted",
+    "StepFailed",
+    "StepSkipped",
+    "StepSuspended",
+    "StepTimeoutError",
+    "RetryPolicy",
+    "run_steps",
+    "gather_or_suspend",
+    "run_with_retries",
+    "run_with_timeout",
+]

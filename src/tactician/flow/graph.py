@@ -1,0 +1,132 @@
+"""The dependency graph of a flow: which steps can start, and which never will. Knows no tasks and no time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
+from typing import Generic, TypeVar
+
+from tactician.documents import did_you_mean
+from tactician.errors import DeclarationError
+from tactician.flow.steps import FlowStep, StepCompleted, StepFailed, StepOutcome, StepSkipped, StepSuspended
+
+T = TypeVar("T")
+
+
+class StepGraph(Generic[T]):
+    """Steps and their outcomes. A step is ready once all steps that it depends on are completed."""
+
+    __slots__ = ("_dependents", "_missing", "_numbers", "_outcomes", "_ready", "_steps", "_suspended")
+
+    def __init__(self) -> None:
+        self._steps: list[FlowStep[T]] = []
+        self._numbers: dict[str, int] = {}
+        self._missing: dict[str, int] = {}
+        self._dependents: dict[str, list[FlowStep[T]]] = {}
+        self._ready: list[int] = []
+        self._outcomes: dict[str, StepOutcome[T]] = {}
+        self._suspended: list[StepSuspended] = []
+
+    @property
+    def outcomes(self) -> dict[str, StepOutcome[T]]:
+        """The outcomes so far, in the order in which the steps were added."""
+        outcomes = self._outcomes
+        return {key: outcomes[key] for key in self._numbers if key in outcomes}
+
+    @property
+    def suspended(self) -> list[StepSuspended]:
+        """The steps that wait for an answer, in the order in which they were added."""
+        return sorted(self._suspended, key=lambda outcome: self._numbers[outcome.key])
+
+    def add(self, steps: Sequence[FlowStep[T]]) -> list[StepSkipped]:
+        """Add steps, which may depend on each other and on earlier ones; return those that never start.
+
+        Raises:
+            DeclarationError: when a key is used twice, a dependency is unknown, or steps depend on each other in a
+                cycle; then nothing was added.
+        """
+        if problems := list(self._find_problems(steps)):
+            raise DeclarationError("A flow", problems)
+        for step in steps:
+            self._numbers[step.key] = len(self._steps)
+            self._steps.append(step)
+        return [skipped for step in steps for skipped in self._link(step)]
+
+    def pop_ready(self) -> FlowStep[T] | None:
+        """Remove and return the step that starts next: of those that are ready, the one that was added first."""
+        return self._steps[heappop(self._ready)] if self._ready else None
+
+    def results_for(self, step: FlowStep[T]) -> dict[str, T]:
+        """Return the results of the dependencies of a step that is ready."""
+        outcomes = ((key, self._outcomes[key]) for key in step.depends_on)
+        return {key: outcome.result for key, outcome in outcomes if isinstance(outcome, StepCompleted)}
+
+    def record(self, outcome: StepOutcome[T]) -> list[StepSkipped]:
+        """Record the outcome of a step that has run; return the steps that never start because of it."""
+        self._outcomes[outcome.key] = outcome
+        if isinstance(outcome, StepSuspended):
+            self._suspended.append(outcome)
+            return []
+        dependents = self._dependents.pop(outcome.key, [])
+        if isinstance(outcome, StepFailed):
+            return self._skip(dependents, outcome)
+        for step in dependents:
+            self._missing[step.key] -= 1
+            if not self._missing[step.key]:
+                heappush(self._ready, self._numbers[step.key])
+        return []
+
+    def _link(self, step: FlowStep[T]) -> list[StepSkipped]:
+        """Let the step wait for its dependencies. Skip it if one of these has failed already."""
+        ended = {key: self._outcomes.get(key) for key in step.depends_on}
+        missing = [key for key, outcome in ended.items() if not isinstance(outcome, StepCompleted)]
+        if not missing:
+            heappush(self._ready, self._numbers[step.key])
+            return []
+        self._missing[step.key] = len(missing)
+        for key in missing:
+            self._dependents.setdefault(key, []).append(step)
+        causes = (outcome for outcome in ended.values() if isinstance(outcome, StepFailed | StepSkipped))
+        return [skipped for cause in causes for skipped in self._skip([step], cause)]
+
+    def _skip(self, steps: list[FlowStep[T]], cause: StepFailed | StepSkipped) -> list[StepSkipped]:
+        """Skip the steps, and all that depend on them."""
+        skipped: list[StepSkipped] = []
+        for step in steps:  # grows as it goes
+            if step.key not in self._outcomes:
+                outcome = self._outcomes[step.key] = _skipped_because(step.key, cause)
+                skipped.append(outcome)
+                steps += self._dependents.pop(step.key, ())
+        return skipped
+
+    def _find_problems(self, steps: Sequence[FlowStep[T]]) -> Iterator[str]:
+        """Yield a sentence for each mistake in steps that are about to be added."""
+        added: set[str] = set()
+        for step in steps:
+            if step.key in added or step.key in self._numbers:
+                yield f"two steps have the key {step.key!r}: give each a key of its own"
+            added.add(step.key)
+        if not any(step.depends_on for step in steps):
+            return
+        for step in steps:
+            for key in step.depends_on:
+                if key not in added and key not in self._numbers:
+                    hint = did_you_mean(key, (*self._numbers, *added))
+                    yield f"the step {step.key!r} depends on {key!r}, which is not a step of the flow.{hint}"
+        yield from _find_cycle(steps)
+
+
+def _find_cycle(steps: Sequence[FlowStep[T]]) -> Iterator[str]:
+    try:
+        TopologicalSorter({step.key: step.depends_on for step in steps}).prepare()
+    except CycleError as error:
+        cycle = " -> ".join(map(repr, reversed(error.args[1])))
+        yield f"steps depend on each other in a cycle: {cycle}. Remove one of these dependencies."
+
+
+def _skipped_because(key: str, cause: StepFailed | StepSkipped) -> StepSkipped:
+    if isinstance(cause, StepSkipped):
+        return StepSkipped(key, cause.cause, cause.reason)
+    error = f"{type(cause.error).__name__}: {cause.error}".removesuffix(": ")
+    return StepSkipped(key, cause.key, f"the step {cause.key!r} failed with {error}")

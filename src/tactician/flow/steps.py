@@ -1,0 +1,80 @@
+"""Steps of a flow, and the outcomes of steps."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeAlias, TypeVar
+
+from tactician.amounts import need_amount
+from tactician.flow.retry import RetryPolicy
+from tactician.runs import PendingRequest
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class FlowStep(Generic[T]):
+    """Unit of work of a flow.
+
+    Attributes:
+        key: name of the step, unique within the flow and stable: the same when the flow runs again.
+        work: function that does the work. Its argument is the results of the dependencies, by their keys.
+        depends_on: keys of the steps that must be completed before this one starts.
+        retry: policy for another attempt after an exception; a single attempt, when `None`.
+        timeout: seconds that one attempt may take; no limit, when `None`.
+
+    Raises:
+        ConfigurationError: when `timeout` is not a number from 0 up.
+    """
+
+    key: str
+    work: Callable[[Mapping[str, T]], Awaitable[T]]
+    depends_on: tuple[str, ...] = ()
+    retry: RetryPolicy | None = None
+    timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.timeout is not None:
+            need_amount("FlowStep.timeout", self.timeout)
+
+
+@dataclass(slots=True)
+class StepCompleted(Generic[T]):
+    """Outcome of a step that gave a result."""
+
+    key: str
+    result: T
+
+
+@dataclass(slots=True)
+class StepFailed:
+    """Outcome of a step that raised, with the exception of its last attempt."""
+
+    key: str
+    error: BaseException
+
+
+@dataclass(slots=True)
+class StepSkipped:
+    """Outcome of a step that did not start.
+
+    Attributes:
+        cause: key of the step that failed, on which this one depends, directly or through others.
+        reason: the explanation, in one sentence.
+    """
+
+    key: str
+    cause: str
+    reason: str
+
+
+@dataclass(slots=True)
+class StepSuspended:
+    """Outcome of a step that waits for an answer from outside. Steps that depend on it do not start."""
+
+    key: str
+    pending: tuple[PendingRequest, ...]
+
+
+StepOutcome: TypeAlias = StepCompleted[T] | StepFailed | StepSkipped | StepSuspended
