@@ -66,10 +66,9 @@ class SqlStore(DocumentStore):
     async def load(self, collection: str, id: str, *, with_body: bool = True) -> StoredDocument | None:
         """Return a document, or `None`."""
         check_texts(id=id)
-        rows = await self._execute(
-            statements.LOAD if with_body else statements.LOAD_BODILESS, key_values(collection, id)
-        )
-        return parse_document(rows[0], with_body) if rows else None
+        statement = statements.LOAD if with_body else statements.LOAD_BODILESS
+        rows = await self._execute(statement, key_values(collection, id))
+        return parse_document(rows[0]) if rows else None
 
     async def save(self, document: StoredDocument, lease: Lease | None = None) -> StoredDocument:
         """Store a document; see `DocumentStore.save`."""
