@@ -145,7 +145,7 @@ class TestCopies:
         process = await platform_over(store, agent).start("Traveller", "Rome")
         await platform_over(store, agent).resume(process.id)  # it is stuck again
 
-        with pytest.raises(RunConflictError, match="has gone on elsewhere since it was loaded"):
+        with pytest.raises(RunConflictError, match="has continued elsewhere since it was loaded"):
             await process.run()
 
         assert await RunStore(store).claim("w", 30, run_id=process.id) is not None, "nobody holds it"
@@ -481,7 +481,7 @@ async def test_a_listener_that_breaks_ends_no_worker(store: MemoryStore, caplog:
         stop.set()
 
     assert broken == [process_id] * 2, "it is tried again"
-    assert caplog.text.count(f"the process {process_id} cannot go on") == 2
+    assert caplog.text.count(f"the run {process_id} cannot continue here") == 2
 
 
 async def test_a_process_that_is_killed_before_it_has_begun_does_not_begin(store: MemoryStore) -> None:

@@ -86,7 +86,9 @@ async def test_what_the_program_holds_of_it_does_not_go_on_beside() -> None:
     platform = Platform(ScriptedModel(), store=MemoryStore()).register(agent)
     process = await cancelled(platform, agent)
 
-    with pytest.raises(RunConflictError, match=rf"was interrupted: `await platform.resume\('{process.id}'\)` goes on"):
+    with pytest.raises(
+        RunConflictError, match=rf"was interrupted: `await platform.resume\('{process.id}'\)` continues"
+    ):
         await process.run()
 
     assert await platform.kill(process.id, "enough") is ProcessStatus.KILLED

@@ -168,21 +168,22 @@ class TestRunsThatWait:
         assert [(record.run_id, record.name) for record in await platform.waiting()] == [(waiting.run_id, "Clerk")]
 
         other = Platform(models=model, store=store).register(Agent("Clerk", tools=[pay]))
-        result = await other.resume_run(waiting.run_id, {waiting.pending[0].id: True})
+        result = await other.respond(waiting.run_id, waiting.pending[0].id, True)
 
+        assert isinstance(result, RunResult)
         assert (result.output, paid) == ("done", [5])
         assert await platform.waiting() == []
 
     async def test_a_run_that_is_not_there(self) -> None:
         with pytest.raises(RunNotFoundError, match="There is no run with the id 'x'"):
-            await Platform(models=ScriptedModel()).resume_run("x", {})
+            await Platform(models=ScriptedModel()).resume("x")
 
     async def test_an_agent_that_is_not_there(self) -> None:
         store = MemoryStore()
-        await RunStore(store).save(RunRecord("r", "Clerk", RunStatus.WAITING, "{}"))
+        await RunStore(store).save(RunRecord(run_id="r", name="Clerk", status=RunStatus.WAITING, body="{}"))
 
         with pytest.raises(AgentNotFoundError, match="No agent is registered as 'Clerk'"):
-            await Platform(models=ScriptedModel(), store=store).resume_run("r", {})
+            await Platform(models=ScriptedModel(), store=store).resume("r")
 
     async def test_something_that_cannot_wait(self) -> None:
         class Own:
@@ -193,10 +194,10 @@ class TestRunsThatWait:
                 return RunResult("x")
 
         store = MemoryStore()
-        await RunStore(store).save(RunRecord("r", "Own", RunStatus.WAITING, "{}"))
+        await RunStore(store).save(RunRecord(run_id="r", name="Own", status=RunStatus.WAITING, body="{}"))
 
-        with pytest.raises(AgentNotFoundError, match=r"'Own' \(Own\) cannot go on with a run"):
-            await Platform(models=ScriptedModel(), store=store).register(Own()).resume_run("r", {})
+        with pytest.raises(AgentNotFoundError, match=r"'Own' \(Own\) cannot continue a run"):
+            await Platform(models=ScriptedModel(), store=store).register(Own()).resume("r")
 
 
 class TestComponents:

@@ -6,13 +6,14 @@ import asyncio
 import logging
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import pytest
 
 from tactician import Agent, Ai, Platform, ToolGroup, UserInput, achieves_goal, action, planned_agent
 from tactician.errors import ConfigurationError, RunNotFoundError, StoreError
 from tactician.platform import Worker
-from tactician.runs import RunRecord, RunStore
+from tactician.runs import RunRecord, RunStatus, RunStore
 from tactician.stores import Lease, MemoryStore, StoredDocument
 from tactician.testing import ScriptedModel
 
@@ -79,7 +80,9 @@ async def test_one_that_cannot_go_on_does_not_stop_it(caplog: pytest.LogCaptureF
     store, gate = MemoryStore(), Gate()
     gate.may_go_on.set()
     platform = platform_of(store, gate)
-    await RunStore(store).save(RunRecord("broken", "Gate", "running", "[]", kind="process"))
+    await RunStore(store).save(
+        RunRecord(run_id="broken", name="Gate", status=RunStatus.RUNNING, body="[]", kind="process")
+    )
     await platform.enqueue("Gate", "sound")
     worker = Worker(platform, name="w")
 
@@ -154,10 +157,40 @@ async def test_a_store_that_does_not_answer_is_asked_again_later(caplog: pytest.
     assert [record.getMessage() for record in caplog.records] == ["w: it does not answer"]
 
 
-async def test_runs_of_agents_are_left_to_whoever_answers_them() -> None:
+async def test_a_run_of_any_runnable_is_enqueued_and_continued() -> None:
     store = MemoryStore()
-    await RunStore(store).save(RunRecord("run", "Helper", "running", "{}"))
-    assert not await Worker(platform_of(store, Agent("Helper"), Gate())).run_once()
+    model = ScriptedModel("Dear Ada.")
+    platform = Platform(models=model, store=store).register(Agent("Writer"))
+    run_id = await platform.enqueue("Writer", "a letter to Ada")
+
+    assert await Worker(platform).run_once()
+
+    run = await platform.tree(run_id)
+    assert (run.run.status, run.run.output, model.calls[0].prompt) == ("completed", "Dear Ada.", "a letter to Ada")
+    assert not await Worker(platform).run_once()
+
+
+async def test_the_most_urgent_run_is_continued_first_and_one_key_starts_one_run() -> None:
+    platform = Platform(models=ScriptedModel("one", "two"), store=MemoryStore()).register(Agent("Writer"))
+    later = await platform.enqueue("Writer", "later")
+    urgent = await platform.enqueue("Writer", "now", priority=5, idempotency_key="order-17")
+
+    assert await platform.enqueue("Writer", "now", priority=5, idempotency_key="order-17") == urgent
+    assert await Worker(platform).run_once()
+
+    assert {run.id: run.status for run in await platform.runs()} == {later: "not started", urgent: "completed"}
+
+
+async def test_a_run_whose_deadline_has_passed_is_terminated() -> None:
+    model = ScriptedModel()
+    platform = Platform(models=model, store=MemoryStore()).register(Agent("Writer"))
+    await platform.enqueue("Writer", "late", deadline=datetime(2020, 1, 1, tzinfo=UTC))
+
+    assert await Worker(platform).run_once()
+
+    (run,) = await platform.runs()
+    assert (run.status, model.calls) == ("terminated", [])
+    assert run.failure == "BudgetError: Writer: the deadline of the run has passed"
 
 
 async def test_without_a_store_nothing_can_be_enqueued() -> None:

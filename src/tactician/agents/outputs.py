@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from tactician.errors import StoredStateError
-from tactician.runs import Live, RunContext
+from tactician.runs import Live, RunContext, encode_value
 from tactician.tools import as_text
 
 _KEY = "output"
@@ -34,14 +33,13 @@ async def keep_output(context: RunContext, output: object, wanted: object) -> No
     """
 
     def encode(value: object) -> object:
+        if wanted is not None:
+            return {"value": encode_value(value, wanted)}
         try:
             plain = to_jsonable_python(value)
-        except (PydanticSerializationError, ValueError, TypeError, RecursionError) as error:
-            raise StoredStateError(
-                f"The output of {context.path[-1]}, a {type(value).__name__}, has no JSON form: return a dataclass or "
-                f"a pydantic model, or run without a store ({str(error).splitlines()[0]})"
-            ) from error
-        return {"value": plain} if wanted is not None or plain == value else {}
+        except (PydanticSerializationError, ValueError, TypeError, RecursionError):
+            return {}
+        return {"value": plain} if plain == value else {}
 
     assert context.checkpoint is not None
     context.checkpoint.set(**{_KEY: Live(output, encode)})

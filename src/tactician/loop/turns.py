@@ -119,7 +119,7 @@ class TurnLoop(Generic[T]):
         if checkpoint is not None and "counts" in checkpoint.data:
             self._state = TurnState.restore(checkpoint.data, conversation)
         else:
-            is_kept = conversation is not None and self._context.parent_id is not None
+            is_kept = conversation is not None and checkpoint is not None and bool(checkpoint.keys)
             self._state = TurnState(Conversation() if conversation is None else conversation, is_kept=is_kept)
             self._state.begin_with(messages)
         if checkpoint is not None:

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Final
-from weakref import WeakKeyDictionary
 
 from tactician.agents import BaseRunnable, planned_spec
 from tactician.errors import AgentNotFoundError, ConfigurationError, RunConflictError, RunNotFoundError, StoreError
@@ -83,7 +82,6 @@ class Runner:
         self._is_durable = is_durable
         self._owner = f"platform-{new_id()}"
         self._spawned: set[asyncio.Task[AgentProcess]] = set()
-        self._keepers: WeakKeyDictionary[AgentProcess, DurableRun] = WeakKeyDictionary()
         self.processes = Processes(is_durable=is_durable)
 
     async def start(self, agent: PlannedAgentSpec, objects: Objects, options: ProcessOptions | None) -> AgentProcess:
@@ -162,7 +160,7 @@ class Runner:
                 add_inputs(given := Blackboard(), objects, process.agent)
                 check_objects(given, process.agent)
             add_inputs(process.blackboard, objects, process.agent)
-            if objects and (keeper := self._keepers.get(process)) is not None:
+            if objects and (keeper := process.keeper) is not None:
                 await keeper.save_all("objects", detail=", ".join(type(one).__name__ for one in objects))
             await process.run()
         return process
@@ -232,7 +230,7 @@ class Runner:
 
     async def _find_current(self, process: AgentProcess) -> AgentProcess | None:
         """Return the process, or a copy of what is kept if it has continued elsewhere; `None` if nothing is kept."""
-        keeper = self._keepers.get(process)
+        keeper = process.keeper
         if keeper is None or keeper.record.has_ended or (process.status in _OURS and not keeper.was_interrupted):
             return process
         record = await self._runs.load(process.id)
@@ -252,7 +250,7 @@ class Runner:
         return await self._restore(await self.record(process_id))
 
     def _runs_here(self, process: AgentProcess) -> bool:
-        keeper = self._keepers.get(process)
+        keeper = process.keeper
         return process.status is ProcessStatus.RUNNING and not (keeper is not None and keeper.was_interrupted)
 
     async def record(self, run_id: str) -> RunRecord:
@@ -272,7 +270,7 @@ class Runner:
         context, board = await self._prepare(agent, options), await self._board(agent, options)
         keeper = create_durable_run(agent.name, None, context, kind=_KIND) if self._is_durable else None
         process = AgentProcess.create(agent, objects, context, options, keeper, board)
-        self._add(process, keeper)
+        self.processes.add(process)
         return process
 
     async def _prepare(self, agent: PlannedAgentSpec, options: ProcessOptions | None) -> RunContext:
@@ -286,11 +284,6 @@ class Runner:
             return board
         return await recall(self._store, options.memory_id, agent, board)
 
-    def _add(self, process: AgentProcess, keeper: DurableRun | None) -> None:
-        self.processes.add(process)
-        if keeper is not None:
-            self._keepers[process] = keeper
-
     async def _run(self, process: AgentProcess) -> AgentProcess:
         async with self._continuing(process):
             await process.run()
@@ -299,7 +292,7 @@ class Runner:
     @asynccontextmanager
     async def _continuing(self, process: AgentProcess) -> AsyncIterator[None]:
         """Hold the lease of a process; then remember what it has found out, if it completed."""
-        keeper = self._keepers.get(process)
+        keeper = process.keeper
         try:
             if keeper is None:
                 yield
@@ -326,30 +319,26 @@ class Runner:
     async def _claimed(self, record: RunRecord, lease: Lease, seconds: float = DEFAULT_LEASE) -> AgentProcess:
         """Return a process whose lease is ours: itself, if it is idle here. Release the lease if that fails."""
         process = self.processes.find(record.run_id)
-        keeper = None if process is None else self._keepers.get(process)
         try:
-            if process is not None and keeper is not None and keeper.is_current(record) and not keeper.is_held:
-                keeper.adopt(record, lease, seconds)
+            if process is not None and _is_idle(process, record) and process.keeper is not None:
+                process.keeper.adopt(record, lease, seconds)
             else:
-                process, keeper = await self._restore_held(record, lease, seconds)
+                process = await self._restore(record, lease, seconds)
         except BaseException:
             with suppress(StoreError):  # it expires
                 await self._store.release(lease)
             raise
-        self._add(process, keeper)
+        self.processes.add(process)
         return process
 
-    async def _restore_held(self, record: RunRecord, lease: Lease, seconds: float) -> tuple[AgentProcess, DurableRun]:
-        agent = self._find_agent(record)
-        context = await self._restore_context(record)
-        keeper = DurableRun(context, record, lease.owner, lease=lease, seconds=seconds)
-        return AgentProcess.restore(agent, context, None, keeper, is_counted=True), keeper
-
-    async def _restore(self, record: RunRecord) -> AgentProcess:
+    async def _restore(
+        self, record: RunRecord, lease: Lease | None = None, seconds: float = DEFAULT_LEASE
+    ) -> AgentProcess:
         """Return a process as it is kept; it can be continued by one at a time."""
-        agent = self._find_agent(record)
-        context = await self._restore_context(record)
-        keeper = DurableRun(context, record, self._owner)
+        agent, state = self._find_agent(record), await self._runs.load_state(record)
+        context = restore_context(record, state, self._context(), {})
+        owner = self._owner if lease is None else lease.owner
+        keeper = DurableRun(context, record, owner, lease=lease, seconds=seconds, start=state.start)
         process = AgentProcess.restore(agent, context, None, keeper, is_counted=True)
         if record.status is ProcessStatus.KILLED:  # whoever killed it knew its record only
             process.mark_killed(record.header.failure or "killed")
@@ -359,8 +348,12 @@ class Runner:
         here = self.processes.find(record.run_id)
         return self._registry.of_record(record) if here is None else here.agent.refresh()
 
-    async def _restore_context(self, record: RunRecord) -> RunContext:
-        return restore_context(record, await self._runs.load_state(record), self._context(), {})
+
+def _is_idle(process: AgentProcess, record: RunRecord) -> bool:
+    """Return whether the object in memory is idle and equals the record, so that it can continue itself."""
+    keeper = process.keeper
+    is_same = keeper is not None and process.status is record.status and keeper.is_current(record)
+    return is_same and keeper is not None and not keeper.is_held
 
 
 def _has_ended(process_id: str, status: ProcessStatus) -> RunConflictError:

@@ -108,7 +108,7 @@ class Driver:
         name, outputs = ("", "") if last is None else (last.action, ", ".join(last.outputs))
         if kind == "action":
             await context.save_step(kind, name, outputs if last is None or last.error is None else last.error)
-        elif self._run is not None:
+        elif self._run is not None and kind != "killed":  # whoever kills it need not hold its lease
             await self._run.save_all(kind)
         if self._run is not None and self._run.record.status is not state.status:
             output = "" if (result := self._execution.process.result) is None else str(result)

@@ -32,6 +32,7 @@ class AgentProcess(ProcessHandle):
 
     Attributes:
         options: settings of the process.
+        keeper: keeper of the process in a store; `None` for one that is in memory only, or inside another run.
         spawned: the task that runs the process, when it was spawned.
     """
 
@@ -51,6 +52,7 @@ class AgentProcess(ProcessHandle):
         self._meter = meter
         self._execution = Execution(self, agent, self._state, self.options, inside, meter)
         self._driver = Driver(self._execution, run)
+        self.keeper = run
         self._task: asyncio.Task[object] | None = None
         self._seconds = self._began = 0.0
         self._is_idle = asyncio.Event()

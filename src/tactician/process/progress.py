@@ -113,7 +113,9 @@ class ProcessProgress:
     @property
     def _origin(self) -> object:
         execution = self._execution
-        return Live(execution, _save_origin)
+        state, recipe = execution.state, execution.agent.recipe
+        origin = ProcessOrigin(execution.process.id, execution.agent.name, state.began_at, recipe, execution.options)
+        return Live(origin, _save_origin)
 
     @property
     def _state(self) -> object:
@@ -136,11 +138,10 @@ class ProcessProgress:
         )
 
     def _save_change(self, change: BoardChange) -> SavedChange:
-        value = Live(change.value, self._encode) if change.kind == "add" else change.value
+        # A live object must not keep the process: a store in memory has it for long.
+        agent = self._execution.agent
+        value = Live(change.value, partial(_encode, agent)) if change.kind == "add" else change.value
         return SavedChange(kind=change.kind, numbers=change.numbers, name=change.name, value=value)
-
-    def _encode(self, value: object) -> SavedObject:
-        return encode_object(value, self._execution.agent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,7 @@ class ProcessOrigin:
     """Beginning of a process, as it was stored: what never changes."""
 
     id: str
+    agent: str
     began_at: float
     recipe: Mapping[str, JsonValue] | None
     _options: ProcessOptions | SavedOptions
@@ -237,12 +239,12 @@ def read_origin(data: Mapping[str, object]) -> ProcessOrigin:
     Raises:
         StoredStateError: when it cannot be read.
     """
-    origin = data.get("origin")
-    if isinstance(origin, Live) and isinstance(execution := origin.value, Execution):
-        recipe = execution.agent.recipe
-        return ProcessOrigin(execution.process.id, execution.state.began_at, recipe, execution.options)
-    saved = revive(origin, _origin_adapter().validate_python)
-    return ProcessOrigin(saved["id"], saved["began_at"], saved["recipe"], saved["options"])
+    return revive(data.get("origin"), _read_origin)
+
+
+def _read_origin(value: object) -> ProcessOrigin:
+    saved = _origin_adapter().validate_python(value)
+    return ProcessOrigin(saved["id"], saved["agent"], saved["began_at"], saved["recipe"], saved["options"])
 
 
 def read_board(data: Mapping[str, object]) -> list[BoardChange]:
@@ -261,6 +263,10 @@ def _restore_board(changes: object, agent: PlannedAgentSpec) -> Blackboard:
         return replace(change, value=revive(change.value, partial(_decode, agent)))
 
     return Blackboard.replay(map(decode, map(_restore_change, _items(changes))))
+
+
+def _encode(agent: PlannedAgentSpec, value: object) -> SavedObject:
+    return encode_object(value, agent)
 
 
 def _decode(agent: PlannedAgentSpec, value: object) -> object:
@@ -284,15 +290,14 @@ def _restore_run(value: object) -> ActionRun:
     return restore_history([_run_adapter().validate_python(value)])[0]
 
 
-def _save_origin(execution: Execution) -> Origin:
-    recipe = execution.agent.recipe
+def _save_origin(origin: ProcessOrigin) -> Origin:
     return Origin(
         version=VERSION,
-        id=execution.process.id,
-        agent=execution.agent.name,
-        began_at=execution.state.began_at,
-        options=save_options(execution.options),
-        recipe=None if recipe is None else dict(recipe),
+        id=origin.id,
+        agent=origin.agent,
+        began_at=origin.began_at,
+        options=save_options(origin.options),
+        recipe=None if origin.recipe is None else dict(origin.recipe),
     )
 
 

@@ -151,7 +151,9 @@ class DurableRun:
         wakes_at = min(deadlines, default=None) if status is RunStatus.WAITING else None
         changed = replace(self.record, status=status, header=header, wakes_at=wakes_at)
         async with self._saving:
-            if self._is_durable:
+            if self._is_durable and (status is RunStatus.KILLED or not self.record.version):
+                await self._save_record(replace(changed, body=self._take_snapshot()))  # there may be no lease for steps
+            elif self._is_durable:
                 await self._save_record(changed)
             elif status.is_terminal:
                 await self._runs.delete(self.record.run_id)
@@ -174,7 +176,7 @@ class DurableRun:
     async def hold(self) -> AsyncIterator[None]:
         """Hold the lease of the run: claim it unless it is held already, renew it, and release it at the end.
 
-        A new run is added to the store. What runs is interrupted when the lease is lost, or the run is killed.
+        A new run is added to the store with its first step. What runs is interrupted when the lease is lost, or the run is killed.
 
         Raises:
             RunConflictError: when somebody else continues the run, or has done so since it was loaded.
@@ -217,6 +219,11 @@ class DurableRun:
             await self._translate(self._fold())
 
     async def _write_step(self, step: Step) -> None:
+        if self._lease is None and not self.record.version:
+            record = replace(self.record, body=self._take_snapshot())
+            self.record, lease = await self._runs.add_and_claim(record, self._owner, self._seconds)
+            self._lease = self._watch(lease)
+            LEASE_HEARTBEAT.add(self._lease)
         assert self._lease is not None
         self._log_size += await self._runs.append(self._lease.lease, self._steps + 1, step)
         self._steps += 1
@@ -263,7 +270,9 @@ class DurableRun:
         assert self._start is not None
         if not self._is_durable:
             self._tree.detach()
-        return self._runs.encode(Snapshot(start=self._start, spent=self._spent(), tree=self._tree.to_saved()))
+        return self._runs.encode(
+            Snapshot(step=self._steps, start=self._start, spent=self._spent(), tree=self._tree.to_saved())
+        )
 
     def _spent(self) -> Spent:
         meter = self._context.meter
@@ -286,13 +295,8 @@ class DurableRun:
         try:
             if self._lease is not None:
                 LEASE_HEARTBEAT.add(self._lease)
-            elif self.record.version:
+            elif self.record.version:  # a new run gets its lease with its first step
                 await self._claim()
-            else:
-                record = replace(self.record, body=self._take_snapshot())
-                self.record, lease = await self._runs.add_and_claim(record, self._owner, self._seconds)
-                self._lease = self._watch(lease)
-                LEASE_HEARTBEAT.add(self._lease)
         except BaseException:
             self._holder = None
             raise

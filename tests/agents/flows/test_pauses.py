@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,7 @@ from tactician import Ai, RunContext, RunStatus, approve
 from tactician.agents import BaseRunnable
 from tactician.agents.flows import Feedback, repeat_until, repeat_until_acceptable, scatter_gather, simple_agent
 from tactician.process import ask_human
-from tactician.stores import MemoryStore
+from tactician.stores import MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel
 from tests.agents.constellations.support import payer, surroundings
 
@@ -121,9 +122,8 @@ async def test_a_model_is_not_asked_again() -> None:
     assert len(model.calls) == 1
 
 
-async def test_a_step_whose_type_nobody_knows_runs_again_unless_it_gave_plain_json() -> None:
-    work, context = Work(), surroundings()
-    made: list[object] = []
+async def test_a_step_whose_type_nobody_knows_runs_again_elsewhere_unless_it_gave_plain_json(tmp_path: Path) -> None:
+    work, made = Work(), list[object]()
 
     def note(value: object) -> object:
         made.append(value)
@@ -133,10 +133,16 @@ async def test_a_step_whose_type_nobody_knows_runs_again_unless_it_gave_plain_js
         steps: list[Callable[..., object]] = [lambda: note(7), lambda: note(Note("made")), work.asks]
         return scatter_gather(Note, steps, lambda some: Note(f"{some[0]} {some[1].text}"))
 
-    waiting = await flow().run("go", context=context)
-    done = await flow().resume(waiting.run_id, {waiting.pending[0].id: "yes"}, context=context)
-    assert done.output == Note("7 made")
-    assert made == [7, Note("made"), Note("made")]
+    async with SqliteStore(tmp_path / "runs.db") as store:
+        for context, expected in (
+            (surroundings(), [7, Note("made")]),
+            (RunContext.over(ScriptedModel(), store=store), [7, Note("made"), Note("made")]),
+        ):
+            made.clear()
+            waiting = await flow().run("go", context=context)
+            done = await flow().resume(waiting.run_id, {waiting.pending[0].id: "yes"}, context=context)
+            assert done.output == Note("7 made")
+            assert made == expected
 
 
 async def test_an_approval_inside_an_agent_of_a_flow() -> None:
