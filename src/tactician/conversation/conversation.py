@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from tactician.conversation.exchanges import exchange_around, last_answer, open_calls_of
-from tactician.conversation.saved import SavedConversation, read_conversation, write_conversation
+from tactician.conversation.saved import (
+    SavedConversation,
+    VersionedConversation,
+    create_schema,
+    read_conversation,
+    write_conversation,
+)
 from tactician.errors import StoredStateError
 from tactician.events import new_id
 from tactician.llm import AssistantMessage, Message, SystemMessage, ToolCall, ToolResult, UserMessage
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema
 
 
 class Messages(Sequence[Message]):
@@ -185,17 +195,7 @@ class Conversation:
 
     def to_json(self) -> str:
         """All of it as JSON text; only the version is the store's to keep."""
-        return write_conversation(
-            SavedConversation(
-                format=1,
-                id=self.id,
-                next=self._next,
-                ids=self._numbers,
-                messages=tuple(self._list),
-                waiting=[number for number, _ in self._waiting],
-                waiting_messages=tuple(message for _, message in self._waiting),
-            )
-        )
+        return write_conversation(self._save())
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Conversation:
@@ -204,7 +204,28 @@ class Conversation:
         Raises:
             StoredStateError: when it is none.
         """
-        saved = read_conversation(text)
+        return cls._restore(read_conversation(text))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return create_schema(cls, cls._save_versioned, cls._restore_versioned, handler)
+
+    def _save(self) -> SavedConversation:
+        return SavedConversation(
+            format=1,
+            id=self.id,
+            next=self._next,
+            ids=self._numbers,
+            messages=tuple(self._list),
+            waiting=[number for number, _ in self._waiting],
+            waiting_messages=tuple(message for _, message in self._waiting),
+        )
+
+    def _save_versioned(self) -> VersionedConversation:
+        return VersionedConversation(version=self.version, conversation=self._save())
+
+    @classmethod
+    def _restore(cls, saved: SavedConversation) -> Conversation:
         numbers = [*saved["ids"], *saved["waiting"]]
         pairs = (saved["ids"], saved["messages"]), (saved["waiting"], saved["waiting_messages"])
         is_whole = all(len(ids) == len(messages) for ids, messages in pairs)
@@ -214,6 +235,12 @@ class Conversation:
         conversation._numbers = saved["ids"]
         conversation._next = saved["next"]
         conversation._waiting = list(zip(saved["waiting"], saved["waiting_messages"], strict=True))
+        return conversation
+
+    @classmethod
+    def _restore_versioned(cls, saved: VersionedConversation) -> Conversation:
+        conversation = cls._restore(saved["conversation"])
+        conversation.version = saved["version"]
         return conversation
 
     def _cut(self, begin: int, end: int) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from typing_extensions import TypedDict
 
@@ -12,7 +13,8 @@ from tactician.llm import Message
 from tactician.stores import translate_json_errors
 
 if TYPE_CHECKING:
-    from pydantic import TypeAdapter
+    from pydantic import GetCoreSchemaHandler, TypeAdapter
+    from pydantic_core import CoreSchema
 
 _MAX_SIZE: Final = 256 * 1024 * 1024
 
@@ -27,6 +29,13 @@ class SavedConversation(TypedDict):
     messages: tuple[Message, ...]
     waiting: list[int]
     waiting_messages: tuple[Message, ...]
+
+
+class VersionedConversation(TypedDict):
+    """Data of a conversation inside another object, with the version of it that a store holds."""
+
+    version: int
+    conversation: SavedConversation
 
 
 def write_conversation(saved: SavedConversation) -> str:
@@ -62,3 +71,27 @@ def _adapter() -> TypeAdapter[SavedConversation]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(SavedConversation)
+
+
+def create_schema(
+    kind: type,
+    save: Callable[[Any], VersionedConversation],
+    restore: Callable[[VersionedConversation], object],
+    handler: GetCoreSchemaHandler,
+) -> CoreSchema:
+    """Return the schema of conversations, which stay the same objects, for the fields of other objects.
+
+    Args:
+        kind: the class of the conversations.
+        save: returns the data of a conversation.
+        restore: returns the conversation of such data.
+        handler: the handler that pydantic gives.
+    """
+    from pydantic_core import core_schema
+
+    saved = handler.generate_schema(VersionedConversation)
+    return core_schema.json_or_python_schema(
+        json_schema=core_schema.no_info_after_validator_function(restore, saved),
+        python_schema=core_schema.is_instance_schema(kind),
+        serialization=core_schema.plain_serializer_function_ser_schema(save, return_schema=saved, when_used="json"),
+    )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from types import NoneType
 from typing import Final, Literal, TypeAlias
 
-from pydantic import TypeAdapter
-from pydantic.errors import PydanticUserError
-
+from tactician.runs.json_forms import write_json_form
 from tactician.runs.structures import MISSING, Structure, find_structure
 
 _LEAVES: Final = frozenset({str, int, float, bool, bytes, NoneType})
@@ -102,13 +101,13 @@ def _are_equal(value: object, read: object) -> bool:
             return True
     except Exception:
         return _have_equal_json(value, read)
-    return type(value).__eq__ is object.__eq__ and _have_equal_json(value, read)
+    has_equality = isinstance(value, Enum) or type(value).__eq__ is not object.__eq__
+    return not has_equality and _have_equal_json(value, read)
 
 
 def _have_equal_json(value: object, read: object) -> bool:
     """Return whether two values have the same JSON form: for types that have no `==` of their own."""
     try:
-        adapter: TypeAdapter[object] = TypeAdapter(type(value))
-        return bool(adapter.dump_python(value, mode="json") == adapter.dump_python(read, mode="json"))
-    except (PydanticUserError, ValueError, TypeError):
+        return write_json_form(value, type(value)) == write_json_form(read, type(read))
+    except Exception:
         return False

@@ -36,11 +36,11 @@ def refuse_text(value: object) -> StoredStateError:
     return _refuse(value, path, f"{_shorten(ascii(part))} has half of a surrogate pair", "Remove it.")
 
 
-def refuse_unreadable(value: object, error: ValidationError) -> StoredStateError:
+def refuse_unreadable(value: object, error: Exception) -> StoredStateError:
     """Return the refusal of a value whose JSON form is not valid for its type."""
-    place = error.errors(include_url=False, include_input=False, include_context=False)[0]["loc"]
-    remedy = _KEYS if place[-1:] == ("[key]",) else _UNFAITHFUL
-    return _refuse(value, "", f"its JSON form could not be read again ({describe_invalid(error)})", remedy)
+    reason = describe_invalid(error)
+    remedy = _KEYS if "[key]" in reason else _UNFAITHFUL
+    return _refuse(value, "", f"its JSON form could not be read again ({reason})", remedy)
 
 
 def refuse_difference(value: object, difference: ValueDifference) -> StoredStateError:
@@ -48,11 +48,13 @@ def refuse_difference(value: object, difference: ValueDifference) -> StoredState
     return _refuse(value, difference.path, _describe(difference), _advise(difference))
 
 
-def describe_invalid(error: ValidationError) -> str:
-    """Return the first problem of a validation and its place, without the input, which may be secret."""
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    place = ".".join(map(str, first["loc"]))
-    return f"{place}: {first['msg']}" if place else first["msg"]
+def describe_invalid(error: Exception) -> str:
+    """Return what is invalid, and where: the innermost problem of a validation, without the input: it may be secret."""
+    if not isinstance(error, ValidationError):
+        return f"{type(error).__name__}: {error}"
+    problems = error.errors(include_url=False, include_input=False, include_context=False)
+    innermost = max(problems, key=lambda problem: len(problem["loc"]))
+    return ": ".join(filter(None, (".".join(map(str, innermost["loc"])), innermost["msg"])))
 
 
 def _refuse(value: object, path: str, problem: str, remedy: str) -> StoredStateError:
