@@ -92,7 +92,7 @@ async def test_one_that_cannot_go_on_does_not_stop_it(caplog: pytest.LogCaptureF
 
     assert await statuses(store) == ["running", "completed"]
     (logged,) = [record for record in caplog.records if record.levelno >= logging.WARNING]
-    assert logged.getMessage().startswith("w: the process broken cannot go on here: "), "and why"
+    assert logged.getMessage().startswith("w: the run broken cannot continue here: "), "and why"
     assert not logged.exc_info
     assert await RunStore(store).claim("another", 30, run_id="broken") is not None, "it is left to others"
 
