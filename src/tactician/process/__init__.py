@@ -58,7 +58,7 @@ from tactician.process.spec import (
     check_tool_groups,
 )
 from tactician.process.state import ActionRun, ChildRun, ProcessStatus
-from tactician.process.stored_objects import SavedEntry, check_objects, restore_blackboard, save_objects
+from tactician.process.stored_objects import SavedEntry, SavedObject, check_objects, decode_object, encode_object
 from tactician.process.stored_types import formerly, stored_names, type_name, upgrades
 
 __all__ = [
@@ -120,8 +120,9 @@ __all__ = [
     "read_history",
     "read_board",
     "SavedEntry",
-    "save_objects",
-    "restore_blackboard",
+    "SavedObject",
+    "encode_object",
+    "decode_object",
     "check_objects",
     "check_options",
     "type_name",

@@ -176,7 +176,8 @@ class DurableRun:
     async def hold(self) -> AsyncIterator[None]:
         """Hold the lease of the run: claim it unless it is held already, renew it, and release it at the end.
 
-        A new run is added to the store with its first step. What runs is interrupted when the lease is lost, or the run is killed.
+        A new run is added to the store with its first step. What runs is interrupted when the lease is lost, or the
+        run is killed.
 
         Raises:
             RunConflictError: when somebody else continues the run, or has done so since it was loaded.
