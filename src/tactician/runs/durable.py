@@ -23,7 +23,7 @@ from tactician.stores import LEASE_HEARTBEAT, Body, DocumentStore, HeldLease, Le
 DEFAULT_LEASE: Final = 30.0
 _HEARTBEATS: Final = 3
 _KILL_ATTEMPTS: Final = 20
-_FOLD_AT_LEAST: Final = 256 * 1024
+_FOLD_AT_LEAST: Final = 1024 * 1024
 
 
 class DurableRun:
