@@ -17,13 +17,11 @@ from tactician.platform.registry import Registry
 from tactician.process import (
     DEFAULT_LEASE,
     AgentProcess,
-    Blackboard,
     PlannedAgentSpec,
     ProcessOptions,
     ProcessPersister,
     ProcessStatus,
     add_inputs,
-    check_objects,
     check_options,
     check_tool_groups,
     create_blackboard,
@@ -105,9 +103,6 @@ class Runner:
         if process.status.is_terminal:
             raise _has_ended(process_id, process.status)
         async with self._going_on(process, persister):
-            if objects and persister is not None:
-                add_inputs(given := Blackboard(), objects, process.agent)
-                check_objects(given, process.agent)
             add_inputs(process.blackboard, objects, process.agent)
             if objects and persister is not None:
                 await persister.save(process)

@@ -51,7 +51,7 @@ from tactician.process.spec import (
     check_tool_groups,
 )
 from tactician.process.state import TERMINAL, ActionRun, ChildRun, ProcessStatus
-from tactician.process.stored_objects import SavedEntry, check_objects, restore_blackboard, save_objects
+from tactician.process.stored_objects import SavedEntry, restore_blackboard, save_objects
 from tactician.process.stored_types import formerly, stored_names, type_name, upgrades
 
 __all__ = [
@@ -115,7 +115,6 @@ __all__ = [
     "SavedEntry",
     "save_objects",
     "restore_blackboard",
-    "check_objects",
     "check_options",
     "type_name",
     "stored_names",

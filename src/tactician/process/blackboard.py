@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import UTC, datetime
 from typing import Final, TypeAlias, TypeVar
 
 from pydantic import BaseModel
 
 from tactician.errors import ConfigurationError
+from tactician.process.stored_types import SavedObject
 
 DEFAULT_BINDING: Final = "it"
 STATE: Final = "__tactician_state__"
 
 Named: TypeAlias = Mapping[str, object]
 """Objects by the names under which they go onto a blackboard."""
+
+Encode: TypeAlias = Callable[[object], SavedObject]
+"""Returns an object as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,45 +123,78 @@ GAVE_NOTHING: Final = "the last action gave nothing"
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
-    value: object
-    binding: str
-
-
-@dataclass(frozen=True, slots=True)
 class Entry:
-    """An object on a blackboard, the name that it is bound to, and whether it is hidden."""
+    """An object on a blackboard.
+
+    Attributes:
+        value: the object.
+        binding: the name that it is bound to.
+        hidden: True when look-ups do not find it.
+        saved: the object as JSON, on the blackboard of a process that is saved.
+    """
 
     value: object
-    binding: str
-    hidden: bool
+    binding: str = DEFAULT_BINDING
+    hidden: bool = False
+    saved: SavedObject | None = None
 
 
 class Blackboard:
     """Memory of all that is known so far. Objects are added and hidden, never changed; only `clear` removes them.
 
     Lookup is by type, where the newest object wins, or by the name that an object was bound to.
+
+    Objects are values. A process that is saved saves each object once, when it is added: an object that is changed
+    afterwards is not saved again. So add a changed copy, as by `dataclasses.replace`.
     """
 
     def __init__(self, *objects: object) -> None:
-        self._entries: list[_Entry] = []
+        self._entries: list[Entry] = []
         self._hidden: dict[int, object] = {}
         self._conditions: dict[str, bool] = {}
         self._newest: dict[type, object | None] = {}
+        self._encode: Encode | None = None
         for value in objects:
             self.add(value)
+
+    def save_with(self, encode: Encode) -> None:
+        """Encode what is there, and all that is added from now on, so that it can be saved.
+
+        Args:
+            encode: returns an object as JSON; raises a `StoredStateError` when the object could not be read again.
+
+        Raises:
+            StoredStateError: when that is so for an object that is there; then nothing has changed.
+        """
+        self._entries = [one if one.saved else replace(one, saved=encode(one.value)) for one in self._entries]
+        self._encode = encode
 
     def add(self, value: object, binding: str = DEFAULT_BINDING) -> None:
         """Add an object, under a name if it is not simply the newest of its type. Show one again that was hidden.
 
         Raises:
             ConfigurationError: when the object is `None`.
+            StoredStateError: when the process is saved, and the object could not be read again; then it is not added.
+        """
+        self.put(self.prepare(value, binding))
+
+    def prepare(self, value: object, binding: str = DEFAULT_BINDING) -> Entry:
+        """Return the entry of an object that is to be put: nothing has changed yet when one of several is refused.
+
+        Raises:
+            ConfigurationError: when the object is `None`.
+            StoredStateError: as `add`.
         """
         if value is None:
             raise ConfigurationError("None is no object for a blackboard: add what there is, or nothing.")
+        return Entry(value, binding, saved=None if self._encode is None else self._encode(value))
+
+    def put(self, entry: Entry) -> None:
+        """Add the object of an entry that was prepared."""
+        value = entry.value
         if id(value) in self._hidden:
             self.show(value)
-        self._entries.append(_Entry(value, binding))
+        self._entries.append(entry)
         self._conditions.pop(GAVE_NOTHING, None)
         self._newest.update((kind, value) for kind in self._newest if isinstance(value, kind))
 
@@ -219,7 +256,7 @@ class Blackboard:
     @property
     def entries(self) -> tuple[Entry, ...]:
         """All that was ever added, oldest first, hidden objects included."""
-        return tuple(Entry(e.value, e.binding, id(e.value) in self._hidden) for e in self._entries)
+        return tuple(replace(entry, hidden=id(entry.value) in self._hidden) for entry in self._entries)
 
     @property
     def conditions(self) -> Mapping[str, bool]:
@@ -231,7 +268,7 @@ class Blackboard:
         """Create a blackboard with the entries and conditions of another one."""
         board = cls()
         for entry in entries:
-            board.add(entry.value, entry.binding)
+            board.put(entry)
             if entry.hidden:
                 board.hide(entry.value)
         for name, value in conditions.items():
@@ -284,7 +321,7 @@ class Blackboard:
     def __repr__(self) -> str:
         return f"Blackboard({', '.join(type(value).__name__ for value in self.objects)})"
 
-    def _visible(self) -> Iterator[_Entry]:
+    def _visible(self) -> Iterator[Entry]:
         """Yield visible entries, newest first. Hidden objects are kept alive: their ids are never used again."""
         return (entry for entry in reversed(self._entries) if id(entry.value) not in self._hidden)
 

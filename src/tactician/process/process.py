@@ -25,6 +25,7 @@ from tactician.process.saved_parts import restore_options
 from tactician.process.snapshot import read_snapshot, restore_state, write_snapshot
 from tactician.process.spec import PlannedAgentSpec, add_inputs, check_tool_groups
 from tactician.process.state import ActionRun, ProcessState, ProcessStatus
+from tactician.process.stored_objects import encode_object
 from tactician.runs import BudgetMeter, Response, RunContext
 
 
@@ -52,6 +53,8 @@ class AgentProcess(ProcessHandle):
         self._meter = meter
         self._execution = Execution(self, agent, self._state, self.options, inside, meter)
         self._driver = Driver(self._execution, persister)
+        if persister is not None:
+            blackboard.save_with(lambda value: encode_object(value, self.agent))
         self._task: asyncio.Task[object] | None = None
         self._seconds = self._began = 0.0
         self._is_idle = asyncio.Event()
