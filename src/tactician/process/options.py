@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import UnionType
 from typing import Final
 
@@ -175,4 +175,5 @@ def create_blackboard(options: ProcessOptions | None) -> Blackboard:
     if not isinstance(options, ProcessOptions | None):
         raise ConfigurationError(f"The options are {options!r}; write options=ProcessOptions(...)")
     given = None if options is None else options.blackboard
-    return Blackboard() if given is None else Blackboard.of(given.entries, given.conditions)
+    entries = () if given is None else (replace(entry, saved=None) for entry in given.entries)  # another agent's form
+    return Blackboard.of(entries, {} if given is None else given.conditions)
