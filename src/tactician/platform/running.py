@@ -112,7 +112,7 @@ class Runner:
         context, is_process = around.child(runnable.name), planned_spec(runnable) is not None
         if is_process:
             spec, board = self._registry.met(agent), await self._board(self._registry.met(agent), options)
-            check_options(options or ProcessOptions())
+            check_options(options)
             AgentProcess.create(spec, objects, context, options, None, board)
         record = replace(
             create_record(runnable.name, context, _KIND if is_process else "run"),
@@ -271,7 +271,7 @@ class Runner:
 
     async def _prepare(self, agent: PlannedAgentSpec, options: ProcessOptions | None) -> RunContext:
         if self._is_durable:
-            check_options(options or ProcessOptions())
+            check_options(options)
         return self._context().child(agent.name)
 
     async def _board(self, agent: PlannedAgentSpec, options: ProcessOptions | None) -> Blackboard:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from typing import Final
 
 from tactician.errors import LeaseLostError
@@ -14,7 +15,7 @@ from tactician.process.events import PlanMade
 from tactician.process.operation import OperationContext
 from tactician.process.performing import to_failure
 from tactician.process.state import ActionRun, ProcessStatus
-from tactician.runs import BudgetError, DurableRun, RunContext, RunKilledError, RunResult, RunStatus
+from tactician.runs import BudgetError, Checkpoint, DurableRun, RunContext, RunKilledError, RunResult, RunStatus
 
 _MOST_UNSTICKINGS: Final = 10
 _PLANNING: Final = "planning failed:"
@@ -116,7 +117,9 @@ class Driver:
 
     @property
     def _operation(self) -> OperationContext:
-        return OperationContext(self._execution.process, self._execution.context)
+        """Context of conditions and costs. They are found out anew each time, so nothing of them is kept or found."""
+        context = self._execution.context
+        return OperationContext(self._execution.process, replace(context, checkpoint=Checkpoint(context.path[-1])))
 
     async def _tick(self) -> None:
         execution, agent, state = self._execution, self._execution.agent, self._state

@@ -244,6 +244,7 @@ def read_origin(data: Mapping[str, object]) -> ProcessOrigin:
 
 
 def _read_origin(value: object) -> ProcessOrigin:
+    _check_version(value.get("version") if isinstance(value, dict) else None)
     saved = _origin_adapter().validate_python(value)
     return ProcessOrigin(saved["id"], saved["agent"], saved["began_at"], saved["recipe"], saved["options"])
 
@@ -280,7 +281,10 @@ def _restore_change(saved: object) -> BoardChange:
 
 
 def _items(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
+    """Return the items of a list of the data, which is missing while nothing was added to it."""
+    if value is None or isinstance(value, list):
+        return value or []
+    raise StoredStateError(f"The saved state of the process cannot be read: {type(value).__name__} instead of a list.")
 
 
 def _save_run(run: ActionRun) -> SavedRun:
@@ -289,6 +293,27 @@ def _save_run(run: ActionRun) -> SavedRun:
 
 def _restore_run(value: object) -> ActionRun:
     return restore_history([_run_adapter().validate_python(value)])[0]
+
+
+def _check_version(version: object) -> None:
+    """Check that this program can read what a program has saved in a version of the format.
+
+    Raises:
+        StoredStateError: when it cannot.
+    """
+    place = "The saved state of the process cannot be read"
+    if type(version) is not int or version < 1:
+        raise StoredStateError(f"{place}: {version!r} is no version. It is damaged, or no process: kill the run.")
+    if version > VERSION:
+        raise StoredStateError(
+            f"{place}: it has version {version}, and this program knows version {VERSION}: a newer program has saved "
+            "it. Let that one go on with it, or bring this one up to date."
+        )
+    if version < VERSION:
+        raise StoredStateError(
+            f"{place}: it has version {version}, and this program knows version {VERSION}: an older program has saved "
+            "it. Let that one go on with it, or kill the run."
+        )
 
 
 def _save_origin(origin: ProcessOrigin) -> Origin:

@@ -103,6 +103,8 @@ class DurableRun:
     async def save(self, checkpoint: Checkpoint, kind: str, name: str = "", detail: str = "") -> None:
         """Append a step with all changes noted so far, and those of a checkpoint.
 
+        What still runs of a run that has ended here, as one that killed itself, is no longer saved.
+
         Raises:
             LeaseLostError: when another worker has claimed the run.
             RunKilledError: when the run was killed in the store.
@@ -111,13 +113,15 @@ class DurableRun:
                 last saved step, and its results here do not count.
         """
         self._check()
+        if self.record.has_ended:
+            return
         async with self._saving:
             operations = (*self._take_operations(), *checkpoint.take_changes())
             await self._append(kind, name, detail, checkpoint.names, operations)
 
     async def save_all(self, kind: str, name: str = "", detail: str = "") -> None:
         """Append a step with the changes of all checkpoints; see `save`."""
-        if not self._is_durable:
+        if not self._is_durable or self.record.has_ended:
             return
         self._check()
         async with self._saving:

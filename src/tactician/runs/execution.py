@@ -156,14 +156,14 @@ def create_durable_run(name: str, input: Input, context: RunContext, *, kind: st
 
 
 def create_record(name: str, context: RunContext, kind: str) -> RunRecord:
-    """Return the record of a new run, without its state."""
+    """Return the record of a new run, without its state. A context that is no run, as a platform's, is no parent."""
     header = RunHeader(started_at=context.clock.time(), deadline=context.deadline, trace_parent=context.trace_parent)
     return RunRecord(
         run_id=context.run_id,
         name=name,
         status=RunStatus.RUNNING,
         kind=kind,
-        parent_id=context.parent_id,
+        parent_id=context.parent_id if len(context.path) > 1 else None,
         header=header,
     )
 

@@ -185,7 +185,7 @@ class PlannedAgent(BaseRunnable[object]):
         def prepare(child: RunContext) -> None:
             objects = with_named(_objects_of(input), named)
             if child.is_durable:
-                check_options(options or ProcessOptions())
+                check_options(options)
             made.append(AgentProcess.create(self.spec, objects, child, options))
 
         async def work(_: Input, child: RunContext) -> RunResult[object]:
