@@ -33,13 +33,14 @@ from tactician.runs import (
     RunRecord,
     RunResult,
     RunStore,
+    Services,
     create_durable_run,
     create_record,
     enqueue_run,
     kill_run,
     restore_context,
 )
-from tactician.stores import DocumentStore, Lease
+from tactician.stores import Lease
 
 Objects = tuple[object, ...]
 _KIND: Final = "process"
@@ -67,21 +68,18 @@ class Runner:
     Args:
         registry: registered agents.
         context: returns a context for a run on the platform.
-        store: store of the runs.
-        is_durable: true when every process is saved in the store.
+        services: services of the platform.
     """
 
-    def __init__(
-        self, registry: Registry, context: Callable[[], RunContext], store: DocumentStore, *, is_durable: bool
-    ) -> None:
+    def __init__(self, registry: Registry, context: Callable[[], RunContext], services: Services) -> None:
         self._registry = registry
         self._context = context
-        self._store = store
-        self._runs = RunStore(store)
-        self._is_durable = is_durable
+        self._store = services.store
+        self._runs = RunStore(services.store)
+        self._is_durable = services.is_durable
         self._owner = f"platform-{new_id()}"
         self._spawned: set[asyncio.Task[AgentProcess]] = set()
-        self.processes = Processes(is_durable=is_durable)
+        self.processes = Processes(is_durable=services.is_durable)
 
     async def start(self, agent: PlannedAgentSpec, objects: Objects, options: ProcessOptions | None) -> AgentProcess:
         """Create a process, and run it as far as it can go."""
