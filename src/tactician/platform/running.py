@@ -21,7 +21,6 @@ from tactician.process import (
     ProcessOptions,
     ProcessStatus,
     add_inputs,
-    check_objects,
     check_options,
     check_tool_groups,
     create_blackboard,
@@ -156,9 +155,6 @@ class Runner:
         if process.status.is_terminal:
             raise _has_ended(run_id, process.status)
         async with self._continuing(process):
-            if objects and self._is_durable:
-                add_inputs(given := Blackboard(), objects, process.agent)
-                check_objects(given, process.agent)
             add_inputs(process.blackboard, objects, process.agent)
             if objects and (keeper := process.keeper) is not None:
                 await keeper.save_all("objects", detail=", ".join(type(one).__name__ for one in objects))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import UnionType
 from typing import Final
 
@@ -184,4 +184,5 @@ def create_blackboard(options: ProcessOptions | None) -> Blackboard:
         ConfigurationError: when `options` is not a `ProcessOptions`.
     """
     given = need_options(options).blackboard
-    return Blackboard() if given is None else Blackboard.of(given.entries, given.conditions)
+    entries = () if given is None else (replace(entry, saved=None) for entry in given.entries)  # another agent's form
+    return Blackboard.of(entries, {} if given is None else given.conditions)

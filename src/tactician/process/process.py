@@ -24,6 +24,7 @@ from tactician.process.options import ProcessOptions, create_blackboard
 from tactician.process.progress import ProcessProgress, restore_process
 from tactician.process.spec import PlannedAgentSpec, add_inputs, check_tool_groups
 from tactician.process.state import ActionRun, ProcessState, ProcessStatus
+from tactician.process.stored_objects import encode_object
 from tactician.runs import BudgetMeter, DurableRun, Response, RunContext, RunKilledError
 
 
@@ -53,6 +54,8 @@ class AgentProcess(ProcessHandle):
         self._execution = Execution(self, agent, self._state, self.options, inside, meter)
         self._driver = Driver(self._execution, run)
         self.keeper = run
+        if inside.is_durable:
+            blackboard.save_with(lambda value: encode_object(value, self.agent))
         self._task: asyncio.Task[object] | None = None
         self._seconds = self._began = 0.0
         self._is_idle = asyncio.Event()

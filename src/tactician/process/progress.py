@@ -25,7 +25,8 @@ from tactician.process.saved_parts import (
 )
 from tactician.process.spec import PlannedAgentSpec
 from tactician.process.state import ActionRun, Order, ProcessState, ProcessStatus, WaitingAction
-from tactician.process.stored_objects import SavedObject, decode_object, encode_object
+from tactician.process.stored_objects import decode_entry, encode_object
+from tactician.process.stored_types import SavedObject
 from tactician.runs import Changes, Data, Live, PendingRequest, revive
 
 VERSION: Final = 3
@@ -139,8 +140,8 @@ class ProcessProgress:
 
     def _save_change(self, change: BoardChange) -> SavedChange:
         # A live object must not keep the process: a store in memory has it for long.
-        agent = self._execution.agent
-        value = Live(change.value, partial(_encode, agent)) if change.kind == "add" else change.value
+        encode = partial(_encode, self._execution.agent, change.saved)
+        value = Live(change.value, encode) if change.kind == "add" else change.value
         return SavedChange(kind=change.kind, numbers=change.numbers, name=change.name, value=value)
 
 
@@ -261,17 +262,17 @@ def _restore_board(changes: object, agent: PlannedAgentSpec) -> Blackboard:
     def decode(change: BoardChange) -> BoardChange:
         if change.kind != "add":
             return change
-        return replace(change, value=revive(change.value, partial(_decode, agent)))
+        if isinstance(change.value, Live):
+            return replace(change, value=change.value.value)
+        saved = revive(change.value, _object_adapter().validate_python)
+        entry = decode_entry(saved, agent)
+        return replace(change, value=entry.value, saved=entry.saved)
 
     return Blackboard.replay(map(decode, map(_restore_change, _items(changes))))
 
 
-def _encode(agent: PlannedAgentSpec, value: object) -> SavedObject:
-    return encode_object(value, agent)
-
-
-def _decode(agent: PlannedAgentSpec, value: object) -> object:
-    return decode_object(_object_adapter().validate_python(value), agent)
+def _encode(agent: PlannedAgentSpec, saved: SavedObject | None, value: object) -> SavedObject:
+    return encode_object(value, agent) if saved is None else saved
 
 
 def _restore_change(saved: object) -> BoardChange:

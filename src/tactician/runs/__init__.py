@@ -31,7 +31,7 @@ from tactician.runs.pace import Pace
 from tactician.runs.result import RunResult
 from tactician.runs.runnable import Input, Runnable, is_conversation, messages_of, run_blocking, stream_events
 from tactician.runs.status import TERMINAL, RunStatus
-from tactician.runs.steps import RunState, Snapshot, Spent, Start, Step
+from tactician.runs.steps import RunState, Snapshot, Spent, Start, Step, fold, read_snapshot, read_step
 from tactician.runs.store import RunHeader, RunRecord, RunStore, default_store
 from tactician.runs.stored_values import decode_value, encode_value
 from tactician.runs.suspension import (
@@ -72,6 +72,9 @@ __all__ = [
     "RunHeader",
     "RunState",
     "Step",
+    "fold",
+    "read_snapshot",
+    "read_step",
     "Snapshot",
     "Spent",
     "Start",

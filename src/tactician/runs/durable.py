@@ -23,7 +23,7 @@ from tactician.stores import LEASE_HEARTBEAT, Body, DocumentStore, HeldLease, Le
 DEFAULT_LEASE: Final = 30.0
 _HEARTBEATS: Final = 3
 _KILL_ATTEMPTS: Final = 20
-_FOLD_AT_LEAST: Final = 256 * 1024
+_FOLD_AT_LEAST: Final = 1024 * 1024
 
 
 class DurableRun:
@@ -180,7 +180,8 @@ class DurableRun:
     async def hold(self) -> AsyncIterator[None]:
         """Hold the lease of the run: claim it unless it is held already, renew it, and release it at the end.
 
-        A new run is added to the store with its first step. What runs is interrupted when the lease is lost, or the run is killed.
+        A new run is added to the store with its first step. What runs is interrupted when the lease is lost, or the
+        run is killed.
 
         Raises:
             RunConflictError: when somebody else continues the run, or has done so since it was loaded.

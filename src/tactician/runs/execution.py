@@ -157,7 +157,7 @@ def create_durable_run(name: str, input: Input, context: RunContext, *, kind: st
 
 def create_record(name: str, context: RunContext, kind: str) -> RunRecord:
     """Return the record of a new run, without its state. A context that is no run, as a platform's, is no parent."""
-    header = RunHeader(started_at=context.clock.time(), deadline=context.deadline)
+    header = RunHeader(started_at=context.clock.time(), deadline=context.deadline, trace_parent=context.trace_parent)
     return RunRecord(
         run_id=context.run_id,
         name=name,
@@ -199,6 +199,7 @@ def restore_context(
         run_id=record.run_id,
         root_id=record.run_id,
         parent_id=record.parent_id,
+        trace_parent=record.header.trace_parent,
         meter=meter,
         checkpoint=state.tree,
         responses={**overdue, **{name: revive(value, _decode_response) for name, value in known.data.items()}},
