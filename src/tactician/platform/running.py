@@ -334,8 +334,8 @@ class Runner:
         owner = self._owner if lease is None else lease.owner
         keeper = DurableRun(context, record, owner, lease=lease, seconds=seconds, start=state.start)
         process = AgentProcess.restore(agent, context, None, keeper, is_counted=True)
-        if record.status is ProcessStatus.KILLED:  # whoever killed it knew its record only
-            process.mark_killed(record.header.failure or "killed")
+        if record.has_ended and process.status is not record.status:  # as it was killed, or could not be saved
+            process.mark_ended(record.status, record.header.failure)
         return process
 
     def _find_agent(self, record: RunRecord) -> PlannedAgentSpec:

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Final
 
-from tactician.errors import LeaseLostError
+from tactician.errors import LeaseLostError, StoredStateError
 from tactician.planning import Plan, WorldState
 from tactician.process.acting import Actor, Execution
 from tactician.process.decision import Decision, decide, explain_stuck, observe, select_startable
@@ -80,7 +80,10 @@ class Driver:
             failure = self._actor.error = to_failure(error)
             place = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
             self._state.end(ProcessStatus.FAILED, f"{self._activity} {type(failure).__name__}: {failure}{place}")
-            await self.save()
+            if isinstance(failure, StoredStateError):  # the store has the last state that could be saved
+                await self.save_status()
+            else:
+                await self.save()
 
     async def act(self, name: str, context: RunContext) -> tuple[ActionRun, object]:
         """Run an action as a part of the one that runs: see `AgentProcess.act`."""
@@ -111,6 +114,11 @@ class Driver:
             await context.save_step(kind, name, outputs if last is None or last.error is None else last.error)
         elif self._run is not None and kind != "killed":  # whoever kills it need not hold its lease
             await self._run.save_all(kind)
+        await self.save_status()
+
+    async def save_status(self) -> None:
+        """Save the status of the process, if the store has another one."""
+        state = self._state
         if self._run is not None and self._run.record.status is not state.status:
             output = "" if (result := self._execution.process.result) is None else str(result)
             await self._run.save_status(state.status, pending=state.pending, failure=state.failure, output=output)

@@ -280,9 +280,9 @@ class AgentProcess(ProcessHandle):
                 f"{self!r} has gone on elsewhere: `await platform.kill(id)` ends it there."
             ) from error
 
-    def mark_killed(self, reason: str) -> None:
-        """Note that the process was killed in its store."""
-        self._state.status, self._state.failure = ProcessStatus.KILLED, reason
+    def mark_ended(self, status: ProcessStatus, failure: str | None) -> None:
+        """Note that the process has ended in its store, without a step that says so."""
+        self._state.status, self._state.failure = status, failure
 
     def _is_run_by(self, task: asyncio.Task[object] | None) -> bool:
         """Return whether the task runs the process, or one inside it, for which it waits."""
@@ -292,6 +292,8 @@ class AgentProcess(ProcessHandle):
     async def _continue(self, work: Callable[[], Awaitable[None]]) -> None:
         self._state.answer_overdue(self._context.clock.time())
         if not self._can_continue or self._state.has_to_wait:
+            if self.keeper is not None and self.keeper.is_held:  # whoever ran it may have died before it saved this
+                await self._driver.save_status()
             return
         check_tool_groups(self.agent, self._context)
         async with self._driver.hold_lease():
