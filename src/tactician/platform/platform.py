@@ -342,6 +342,22 @@ class Platform:
         """
         return await self._runner.continue_claimed(record, lease, seconds)
 
+    async def step_claimed(
+        self, record: RunRecord, lease: Lease, *, seconds: float = DEFAULT_LEASE
+    ) -> AgentProcess | RunResult[object]:
+        """Continue a claimed run by one step: a process by one action, any other run as far as it can go.
+
+        A process is `PAUSED` then, unless it waits or has ended. Any other run cannot be cut between two of its steps:
+        it continues by running the same code again from the beginning, so each cut would run what users wrote around
+        its steps, such as a tool that runs an agent, once more. Its steps are saved on the way all the same.
+
+        Raises:
+            AgentNotFoundError: when what ran, or what it is made of, is not registered here.
+            StoredStateError: when what is kept cannot be read.
+            LeaseLostError: when another worker has claimed it.
+        """
+        return await self._runner.step_claimed(record, lease, seconds)
+
     async def waiting(self, limit: int = 1000) -> list[RunRecord]:
         """Return the runs in the store that wait for somebody, oldest first."""
         return await RunStore(self.services.store).find(statuses=(RunStatus.WAITING.value,), limit=limit)

@@ -32,6 +32,7 @@ from tactician.runs import (
     RunContext,
     RunRecord,
     RunResult,
+    RunStatus,
     RunStore,
     Services,
     create_durable_run,
@@ -173,9 +174,20 @@ class Runner:
             raise
         return await runnable.continue_claimed(record, lease, context=self._context(), seconds=seconds)
 
+    async def step_claimed(self, record: RunRecord, lease: Lease, seconds: float) -> AgentProcess | RunResult[object]:
+        """Continue a claimed run: a process by one step, any other run as far as it can go."""
+        if record.kind != _KIND:
+            return await self.continue_claimed(record, lease, seconds)
+        process = await self._claimed(record, lease, seconds)
+        async with self._continuing(process):
+            await process.run_step()
+        return process
+
     async def _resume_run(self, run_id: str) -> RunResult[object]:
         record = await self.record(run_id)
         runnable = self._resumable(record)
+        if record.status is RunStatus.WAITING:
+            return await runnable.resume(run_id, {}, context=self._context())
         claimed = await self._runs.claim(self._owner, DEFAULT_LEASE, run_id=run_id)
         if claimed is None:
             if record.has_ended:

@@ -65,6 +65,11 @@ class Driver:
             if (delay := execution.options.delay) and self._state.status is ProcessStatus.RUNNING:
                 await execution.context.clock.sleep(delay)
 
+    async def run_step(self) -> None:
+        """Make one step, and pause the process unless it ends or waits."""
+        self.pause()
+        await self.step()
+
     async def step(self) -> None:
         """Make one step, and save the process."""
         try:

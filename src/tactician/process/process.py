@@ -100,7 +100,9 @@ class AgentProcess(ProcessHandle):
         *,
         is_counted: bool = False,
     ) -> AgentProcess:
-        """Restore the process of the checkpoint of a context. An action that was running will be run again.
+        """Restore the process of the checkpoint of a context, with the answers of the context to its requests.
+
+        An action that was running will be run again.
 
         Args:
             agent: description of the agent.
@@ -118,6 +120,7 @@ class AgentProcess(ProcessHandle):
         process = cls(agent, state.blackboard, context, restored.options, run, state)
         process._meter.restore(saved["turns"], saved["seconds"], saved["actions"])
         process._seconds = saved["seconds"]
+        state.take_responses(context.responses)
         if not is_counted:
             for used in saved["usage"]:
                 context.tally.add(used)
@@ -213,6 +216,18 @@ class AgentProcess(ProcessHandle):
             LeaseLostError: as `run`.
         """
         await self._continue(self._driver.step)
+
+    async def run_step(self) -> None:
+        """Make one step, and pause: `run` for what decides itself when the next step is due.
+
+        One that has ended, or has to wait, stays as it is.
+
+        Raises:
+            ConfigurationError: as `run`.
+            RunConflictError: as `run`.
+            LeaseLostError: as `run`.
+        """
+        await self._continue(self._driver.run_step)
 
     async def finished(self) -> AgentProcess:
         """Wait until the process has run as far as it can: has ended, is stuck, waits or is paused. It runs elsewhere.

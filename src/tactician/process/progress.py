@@ -27,7 +27,7 @@ from tactician.process.spec import PlannedAgentSpec
 from tactician.process.state import ActionRun, Order, ProcessState, ProcessStatus, WaitingAction
 from tactician.process.stored_objects import decode_entry, encode_object
 from tactician.process.stored_types import SavedObject
-from tactician.runs import Changes, Data, Live, PendingRequest, revive
+from tactician.runs import Changes, Data, Live, PendingRequest, restore_response, revive, save_response
 
 VERSION: Final = 3
 
@@ -128,7 +128,7 @@ class ProcessProgress:
             failure=state.failure,
             declined=None if state.declined is None else state.declined.name,
             waiting={name: one.pending for name, one in state.waiting.items()},
-            responses={name: Live(response) for name, response in state.responses.items()},
+            responses={name: save_response(response) for name, response in state.responses.items()},
             unstickings=state.unstickings,
             replans=state.replans,
             order=replace(state.order, order=list(state.order.order), places=dict(state.order.places)),
@@ -202,7 +202,7 @@ def restore_process(
         read_history(data),
         None if declined is None else agent.action(declined).plan,
         {name: WaitingAction(pending) for name, pending in saved["waiting"].items()},
-        {name: revive(response, _keep_json) for name, response in saved["responses"].items()},
+        {name: restore_response(response) for name, response in saved["responses"].items()},
         saved["unstickings"],
         saved["replans"],
         order=saved["order"],
@@ -325,10 +325,6 @@ def _save_origin(origin: ProcessOrigin) -> Origin:
         options=save_options(origin.options),
         recipe=None if origin.recipe is None else dict(origin.recipe),
     )
-
-
-def _keep_json(value: object) -> object:
-    return value
 
 
 @cache

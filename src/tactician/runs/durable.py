@@ -18,7 +18,7 @@ from tactician.runs.status import RunStatus
 from tactician.runs.steps import Snapshot, Spent, Start, Step, shorten
 from tactician.runs.store import RunRecord, RunStore
 from tactician.runs.suspension import PendingRequest
-from tactician.stores import LEASE_HEARTBEAT, Body, DocumentStore, HeldLease, Lease
+from tactician.stores import AT_ONCE, LEASE_HEARTBEAT, Body, DocumentStore, HeldLease, Lease
 
 DEFAULT_LEASE: Final = 30.0
 _HEARTBEATS: Final = 3
@@ -138,8 +138,9 @@ class DurableRun:
         pending: tuple[PendingRequest, ...] = (),
         failure: str | None = None,
         output: str = "",
+        is_due: bool = False,
     ) -> None:
-        """Save the status of the run, and what it waits for.
+        """Save the status of the run, and what it waits for; `is_due` lets any worker continue one that waits.
 
         Without a durable store, a run that waits is saved as a whole, and one that has ended is forgotten.
 
@@ -148,11 +149,11 @@ class DurableRun:
             RunKilledError: when the run was killed in the store.
             StoreError: when the store does not answer.
         """
-        deadlines = [request.deadline for request in pending if request.deadline is not None]
+        deadlines = [one.deadline for one in pending if one.deadline is not None and not one.is_answered]
         header = replace(
             self.record.header, pending=pending, failure=failure, output=shorten(output), spent=self._spent()
         )
-        wakes_at = min(deadlines, default=None) if status is RunStatus.WAITING else None
+        wakes_at = AT_ONCE if is_due else min(deadlines, default=None) if status is RunStatus.WAITING else None
         changed = replace(self.record, status=status, header=header, wakes_at=wakes_at)
         async with self._saving:
             if self._is_durable and (status is RunStatus.KILLED or not self.record.version):
