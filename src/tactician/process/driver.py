@@ -130,7 +130,7 @@ class Driver:
 
     @property
     def _operation(self) -> OperationContext:
-        """Context of conditions and costs. They are found out anew each time, so nothing of them is kept or found."""
+        """Context of conditions and costs. They are found out anew each time, so nothing of them is kept."""
         context = self._execution.context
         return OperationContext(
             self._execution.process, replace(context, checkpoint=Checkpoint(self._execution.agent.name))
