@@ -13,8 +13,8 @@ from tactician.agents import RouteChosen
 from tactician.errors import AgentNotFoundError, NoAgentFitsError
 from tactician.events import Event
 from tactician.platform import Autonomy, Ranked
-from tactician.process import ProcessOptions, ProcessStatus, ProcessStuckError, ask_human
-from tactician.runs import Budget, OutputError, approve
+from tactician.process import AgentProcess, ProcessOptions, ProcessStatus, ProcessStuckError, ask_human
+from tactician.runs import Budget, OutputError, RunResult, approve
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, Step, ToolCall
 
@@ -223,6 +223,7 @@ class TestClosed:
         assert result.status is RunStatus.WAITING
         assert result.process_id is not None
         process = await platform.respond(result.process_id, result.pending[0].id, "yes")
+        assert isinstance(process, AgentProcess)
         assert process.result == Poem("yes")
 
     async def test_an_agent_that_waits_goes_on_by_the_platform(self) -> None:
@@ -234,7 +235,8 @@ class TestClosed:
         platform, _ = platform_of(ranking({"Payer": 0.9}), agents=[payer])
         result = await Autonomy(platform).run("pay!")
         assert result.status is RunStatus.WAITING
-        done = await platform.resume_run(result.run_id, {result.pending[0].id: approve()})
+        done = await platform.respond(result.run_id, result.pending[0].id, approve())
+        assert isinstance(done, RunResult)
         assert done.output == "It is paid."
 
     async def test_a_ranking_can_be_had_without_doing_anything(self) -> None:

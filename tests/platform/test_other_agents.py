@@ -23,9 +23,9 @@ from tactician import (
 )
 from tactician.agents import runnable
 from tactician.agents.flows import Feedback, Scored
-from tactician.errors import AgentNotFoundError
+from tactician.errors import AgentNotFoundError, RunNotFoundError
 from tactician.platform import Worker
-from tactician.runs import Budget
+from tactician.runs import Budget, RunResult
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 
@@ -112,11 +112,16 @@ async def test_one_that_waits_goes_on_elsewhere_and_with_a_worker() -> None:
     store = MemoryStore()
     first = Platform(ScriptedModel(), store=store).register(simple_agent(Joke, ask, name="asker"))
     second = Platform(ScriptedModel(), store=store).register(simple_agent(Joke, ask, name="asker"))
-    process_id = await first.enqueue("asker", "frogs")
+    run_id = await first.enqueue("asker", "frogs")
     assert await Worker(second).run_once()
-    (request,) = (await first.process(process_id)).pending
+    (record,) = await first.waiting()
+    (request,) = record.header.pending
     assert request.prompt == "A joke on frogs?"
-    assert (await first.respond(process_id, request.id, "hop")).result == Joke("hop")
+    done = await first.respond(run_id, request.id, "hop")
+    assert isinstance(done, RunResult)
+    assert done.output == Joke("hop")
+    with pytest.raises(RunNotFoundError, match=f"{run_id} is a run of 'asker', and no process: see"):
+        await first.process(run_id)
 
 
 async def test_a_function_that_says_nothing_is_only_run() -> None:

@@ -16,7 +16,6 @@ from tactician.process import (
     Entry,
     PlannedAgentSpec,
     Rejection,
-    SavedEntry,
     SavedObject,
     UserInput,
     decode_object,
@@ -29,6 +28,12 @@ _COLLECTION: Final = "memories"
 _ATTEMPTS: Final = 5
 
 
+class SavedFinding(SavedObject):
+    """Object of a memory as JSON, with the name that it is bound to."""
+
+    binding: str
+
+
 @dataclass(frozen=True, slots=True)
 class _Finding:
     """Object of a memory: itself, in a store that keeps objects, or its JSON form."""
@@ -36,17 +41,17 @@ class _Finding:
     value: Live[object] | SavedObject
     binding: str
 
-    def to_saved(self) -> SavedEntry:
+    def to_saved(self) -> SavedFinding:
         saved = cast("SavedObject", self.value.encode()) if isinstance(self.value, Live) else self.value
-        return SavedEntry(**saved, binding=self.binding, hidden=False)
+        return SavedFinding(**saved, binding=self.binding)
 
     def recall(self, agent: PlannedAgentSpec) -> Entry | None:
         """Return the object, if the agent knows its type."""
         if isinstance(self.value, Live):
-            return Entry(self.value.value, self.binding, False) if agent.knows(self.value.value) else None
+            return Entry(self.value.value, self.binding) if agent.knows(self.value.value) else None
         if self.value["type"] not in agent.types:
             return None
-        return Entry(decode_object(self.value, agent), self.binding, False)
+        return Entry(decode_object(self.value, agent), self.binding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +140,13 @@ def _read(stored: StoredDocument | None) -> _Memory:
     if isinstance(stored.body, _Memory):
         return stored.body
     try:
-        saved = TypeAdapter(list[SavedEntry]).validate_json(stored.text)
+        saved = TypeAdapter(list[SavedFinding]).validate_json(stored.text)
     except ValidationError as error:
         raise StoredStateError(f"The memory {stored.id!r} cannot be read: {error}") from error
     return _Memory(tuple(_Finding(_without_place(entry), entry["binding"]) for entry in saved))
 
 
-def _without_place(entry: SavedEntry) -> SavedObject:
+def _without_place(entry: SavedFinding) -> SavedObject:
     saved = SavedObject(type=entry["type"], value=entry["value"])
     if "version" in entry:
         saved["version"] = entry["version"]
