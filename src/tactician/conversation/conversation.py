@@ -183,16 +183,16 @@ class Conversation:
         self._let_in()
 
     def begin_part(self, run_id: str) -> None:
-        """Let the messages from here on be the part of a run. A run that is continued keeps the part that it has."""
+        """Let the next part of the conversation be that of a run. A run that is continued keeps the part that it has."""
         if self.find_part(run_id) is None:
-            self.part = RunPart(run_id, len(self._list))
+            self.part = RunPart(run_id, len(self._list), len(self._list))
 
     def find_part(self, run_id: str) -> RunPart | None:
         """Return the part of a run, if it is the last one that has added messages."""
         return self.part if self.part is not None and self.part.run_id == run_id else None
 
     def restore_part(self, messages: Sequence[Message]) -> None:
-        """Make the part of the last run these messages, as the run itself knows them.
+        """Make the part of the last run these messages, as the run itself knows them, before it adds more.
 
         What others have said after the run stays after them.
         """

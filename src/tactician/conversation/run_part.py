@@ -14,7 +14,7 @@ class RunPart:
     Attributes:
         run_id: id of the run.
         begin: number of messages before the part.
-        end: number of messages up to its end; `None` while the run works on it.
+        end: number of messages up to its end; `None` while the run adds messages.
     """
 
     run_id: str

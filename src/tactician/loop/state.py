@@ -17,12 +17,12 @@ from tactician.runs import Changes, Data, Live, RunContext, RunResult, RunStatus
 class _Counts(TypedDict):
     """What a run has counted, beside its messages.
 
-    `kept` is the number of messages of the caller's conversation that come before those that are saved. `input` is the
-    number of those that are saved up to the end of the input, `answer` the place among them of an answer of the model
-    that is not dealt with.
+    `kept` is the number of messages that were in the caller's conversation before; `None`, when they are saved too.
+    `input` is the number of those that are saved up to the end of the input, `answer` the place among them of an answer
+    of the model that is not dealt with.
     """
 
-    kept: int
+    kept: int | None
     input: int
     answer: int | None
     is_last_word: bool
@@ -64,8 +64,8 @@ class TurnState:
     def __init__(self, conversation: Conversation, *, part: RunPart | None = None, is_kept: bool = False) -> None:
         self.conversation = conversation
         self._part = part
-        self._kept = len(conversation) if is_kept else 0
-        self._saved = len(conversation) if is_kept else 0
+        self._kept = len(conversation) if is_kept else None
+        self._saved = self._kept or 0
         self._input = 0
         self._revision = conversation.revision
         self.answer: AssistantMessage | None = None
@@ -90,7 +90,7 @@ class TurnState:
     @property
     def _first(self) -> int:
         """The place of the first message that is saved. In a part of the conversation it moves with the part."""
-        return self._kept if self._part is None else self._part.begin
+        return self._kept or 0 if self._part is None else self._part.begin
 
     def repeated(self, call: ToolCall) -> int:
         """Counts a call; how often it has come in a row with the same arguments."""
@@ -194,7 +194,7 @@ class TurnState:
         saved = _read_messages(data.get("messages"))
         known = Conversation() if conversation is None else conversation
         if part is None:
-            _restore_messages(known, counts["kept"], saved)
+            _restore_messages(known, counts["kept"] or 0, saved)
         else:
             known.restore_part(saved)
         state = cls(known, part=part)
@@ -239,6 +239,18 @@ def read_messages(data: Mapping[str, object]) -> tuple[Message, ...]:
         StoredStateError: when they cannot be read.
     """
     return tuple(_read_messages(data.get("messages")))
+
+
+def read_added_messages(data: Mapping[str, object]) -> tuple[Message, ...]:
+    """Return the messages in a checkpoint that were added to a conversation of the caller; none, when there is none.
+
+    Raises:
+        StoredStateError: when they cannot be read.
+    """
+    if "counts" not in data:
+        return ()
+    counts = revive(data["counts"], _counts_adapter().validate_python)
+    return () if counts["kept"] is None else read_messages(data)
 
 
 def _keep(message: Message) -> Live[Message]:
