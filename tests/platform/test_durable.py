@@ -264,8 +264,7 @@ class TestMistakes:
         process = await platform_over(MemoryStore(), Odd()).start("Odd", "x")
 
         assert process.status is ProcessStatus.FAILED
-        assert str(process.failure).startswith("saving failed: StoredStateError: ")
-        assert "`Opaque` cannot be stored: Opaque has no JSON form" in str(process.failure)
+        assert str(process.failure).startswith("work raised StoredStateError: `Opaque` cannot be stored: Opaque has no")
 
 
 class TestKilling:

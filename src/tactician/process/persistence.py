@@ -23,13 +23,14 @@ _KILL_ATTEMPTS = 20
 async def kill_run(store: DocumentStore, run_id: str, reason: str) -> bool:
     """Mark a process or a run in a store as killed; its worker notices and ends it. No agent is needed.
 
+    What is stored of a process that cannot be read stays as it is.
+
     Returns:
         False when the run had ended before.
 
     Raises:
         RunNotFoundError: when the store has no run with this id.
         RunConflictError: when the run changes too fast.
-        StoredStateError: when the stored process cannot be read.
     """
     runs = RunStore(store)
     for _ in range(_KILL_ATTEMPTS):
@@ -38,8 +39,9 @@ async def kill_run(store: DocumentStore, run_id: str, reason: str) -> bool:
             raise RunNotFoundError(f"There is no run with the id {run_id!r} in the store")
         if record.has_ended:
             return False
-        is_process = record.kind == "process"
-        state = end_snapshot(record.state, ProcessStatus.KILLED, reason) if is_process else record.state
+        state = record.state
+        with suppress(StoredStateError):
+            state = end_snapshot(state, ProcessStatus.KILLED, reason) if record.kind == "process" else state
         with suppress(RunConflictError):
             await runs.save(replace(record, status=ProcessStatus.KILLED.value, state=state, wakes_at=None))
             return True
@@ -137,13 +139,13 @@ class ProcessPersister:
         self._start_heartbeat(lease)
 
     def _state_of(self, process: ProcessHandle) -> str:
-        """Return the snapshot; that of the last save for a process that failed because it has none."""
+        """Return the snapshot; that of the last save, ended, for a process that failed because it cannot be saved."""
         try:
             return process.snapshot()
         except StoredStateError:
-            if process.status is not ProcessStatus.FAILED:
+            if process.status is not ProcessStatus.FAILED or not self._record.version:
                 raise
-            return self._record.state
+            return end_snapshot(self._record.state, process.status, process.failure or "")
 
     @asynccontextmanager
     async def hold_lease(self, process: ProcessHandle) -> AsyncIterator[None]:

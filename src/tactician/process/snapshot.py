@@ -19,7 +19,7 @@ from tactician.process.state import Order, ProcessState, ProcessStatus, WaitingA
 from tactician.process.stored_objects import SavedEntry, restore_blackboard, save_objects
 from tactician.process.stored_types import Saved, Upgrade, apply_upgrades
 from tactician.runs import BudgetMeter, PendingRequest, SavedCheckpoint
-from tactician.stores import translate_json_errors
+from tactician.stores import escape_invalid, translate_json_errors
 
 VERSION: Final = 2
 
@@ -111,7 +111,13 @@ def end_snapshot(text: str, status: ProcessStatus, failure: str) -> str:
     Raises:
         StoredStateError: when the text is not a snapshot.
     """
-    ended: Snapshot = {**read_snapshot(text), "status": status, "failure": failure, "waiting": {}, "responses": {}}
+    ended: Snapshot = {
+        **read_snapshot(text),
+        "status": status,
+        "failure": escape_invalid(failure),
+        "waiting": {},
+        "responses": {},
+    }
     return to_json(ended).decode()
 
 

@@ -12,6 +12,7 @@ from tactician.planning import Action, Plan, WorldState
 from tactician.process.blackboard import Blackboard
 from tactician.process.goals import GoalSpec
 from tactician.runs import PendingRequest, Response, SavedCheckpoint
+from tactician.stores import escape_invalid
 
 
 class ProcessStatus(StrEnum):
@@ -43,7 +44,7 @@ _RESTING = frozenset({_S.STUCK, _S.WAITING, _S.PAUSED})
 _TRANSITIONS: dict[ProcessStatus, frozenset[ProcessStatus]] = {
     _S.NOT_STARTED: frozenset({_S.RUNNING, _S.KILLED}),
     _S.RUNNING: TERMINAL | _RESTING,
-    **{resting: frozenset({_S.RUNNING, _S.KILLED, _S.TERMINATED}) for resting in _RESTING},
+    **{resting: TERMINAL - {_S.COMPLETED} | {_S.RUNNING} for resting in _RESTING},  # `FAILED` when it cannot be saved
 }
 
 
@@ -210,7 +211,7 @@ class ProcessState:
         """Change the status of a running process: this is the only place. A final status stays."""
         if self.status.may_become(status):
             self.status = status
-            self.failure = failure
+            self.failure = None if failure is None else escape_invalid(failure)  # it may quote what cannot be stored
             if status is ProcessStatus.STUCK or status.is_terminal:
                 self.plan = None
             if status is ProcessStatus.STUCK:  # somebody may help: then all actions are planned with again
