@@ -6,6 +6,7 @@ from tactician.process.blackboard import (
     STATE,
     Blackboard,
     Bound,
+    Entry,
     Named,
     Rejection,
     SomeOf,
@@ -51,7 +52,7 @@ from tactician.process.spec import (
     check_tool_groups,
 )
 from tactician.process.state import TERMINAL, ActionRun, ChildRun, ProcessStatus
-from tactician.process.stored_objects import SavedEntry, restore_blackboard, save_objects
+from tactician.process.stored_objects import SavedEntry, decode_entry, encode_entry
 from tactician.process.stored_types import formerly, stored_names, type_name, upgrades
 
 __all__ = [
@@ -66,6 +67,7 @@ __all__ = [
     "ActionRun",
     "ChildRun",
     "Blackboard",
+    "Entry",
     "create_blackboard",
     "add_inputs",
     "GAVE_NOTHING",
@@ -113,8 +115,8 @@ __all__ = [
     "read_snapshot",
     "restore_history",
     "SavedEntry",
-    "save_objects",
-    "restore_blackboard",
+    "encode_entry",
+    "decode_entry",
     "check_options",
     "type_name",
     "stored_names",

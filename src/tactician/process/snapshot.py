@@ -16,7 +16,7 @@ from tactician.process.options import ProcessOptions
 from tactician.process.saved_parts import SavedOptions, SavedRun, restore_history, save_history, save_options
 from tactician.process.spec import PlannedAgentSpec
 from tactician.process.state import Order, ProcessState, ProcessStatus, WaitingAction
-from tactician.process.stored_objects import SavedEntry, restore_blackboard, save_objects
+from tactician.process.stored_objects import SavedEntry, encode_entry, restore_blackboard
 from tactician.process.stored_types import Saved, Upgrade, apply_upgrades
 from tactician.runs import BudgetMeter, PendingRequest, SavedCheckpoint
 from tactician.stores import escape_invalid, translate_json_errors
@@ -67,7 +67,7 @@ def write_snapshot(
         version=VERSION,
         agent=agent.name,
         status=state.status,
-        objects=save_objects(state.blackboard, agent),
+        objects=[encode_entry(entry, agent) for entry in state.blackboard.entries],
         conditions=dict(state.blackboard.conditions),
         history=save_history(state.history),
         declined=None if state.declined is None else state.declined.name,

@@ -49,16 +49,23 @@ def decode_object(saved: SavedObject, agent: PlannedAgentSpec) -> object:
     return _decode(saved, agent).value
 
 
-def save_objects(board: Blackboard, agent: PlannedAgentSpec) -> list[SavedEntry]:
-    """Return all objects of a blackboard as JSON that can be read again for the agent.
+def encode_entry(entry: Entry, agent: PlannedAgentSpec) -> SavedEntry:
+    """Return an entry of a blackboard as JSON that can be read again for the agent.
 
     Raises:
         StoredStateError: as `encode_object`, for an object that was not encoded when it was added.
     """
-    return [
-        SavedEntry(**(entry.saved or encode_object(entry.value, agent)), binding=entry.binding, hidden=entry.hidden)
-        for entry in board.entries
-    ]
+    saved = entry.saved or encode_object(entry.value, agent)
+    return SavedEntry(**saved, binding=entry.binding, hidden=entry.hidden)
+
+
+def decode_entry(saved: SavedEntry, agent: PlannedAgentSpec) -> Entry:
+    """Return the entry that was saved, for an agent that knows the type of its object.
+
+    Raises:
+        StoredStateError: as `decode_object`.
+    """
+    return replace(_decode(saved, agent), binding=saved["binding"], hidden=saved["hidden"])
 
 
 def restore_blackboard(
@@ -69,8 +76,7 @@ def restore_blackboard(
     Raises:
         StoredStateError: when the agent does not know a type, or an object is no longer valid.
     """
-    entries = (replace(_decode(one, agent), binding=one["binding"], hidden=one["hidden"]) for one in objects)
-    return Blackboard.of(entries, conditions)
+    return Blackboard.of((decode_entry(one, agent) for one in objects), conditions)
 
 
 def _decode(saved: SavedObject, agent: PlannedAgentSpec) -> Entry:

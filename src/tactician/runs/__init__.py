@@ -3,6 +3,7 @@
 from tactician.runs.budget import Budget, BudgetMeter
 from tactician.runs.checkpoint import Checkpoint, Progress, SavedCheckpoint
 from tactician.runs.context import RunContext, Services
+from tactician.runs.differences import find_difference
 from tactician.runs.errors import (
     BudgetError,
     HandoffError,
@@ -58,6 +59,7 @@ __all__ = [
     "SavedCheckpoint",
     "encode_value",
     "decode_value",
+    "find_difference",
     "start_run",
     "resume_run",
     "pending_of",
