@@ -14,6 +14,7 @@ from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 from tests.agents.running import started
 from tests.agents.test_mistakes import Correct, problems_of
+from tests.support.stored import expect_process
 
 T = TypeVar("T")
 
@@ -56,7 +57,7 @@ async def test_a_generic_data_class_comes_back_from_a_store_with_what_is_inside(
     assert process.status is ProcessStatus.WAITING, process.failure
 
     elsewhere = Platform(ScriptedModel(), store=store).register(Packer())
-    process = await elsewhere.respond(process.id, process.pending[0].id, Frog("Robin"))
+    process = expect_process(await elsewhere.respond(process.id, process.pending[0].id, Frog("Robin")))
     assert process.result == "Kermit and Robin"
     assert process.last(Box) == Box(Frog("Kermit"))
 

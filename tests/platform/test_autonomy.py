@@ -17,6 +17,7 @@ from tactician.process import AgentProcess, ProcessOptions, ProcessStatus, Proce
 from tactician.runs import Budget, OutputError, RunResult, approve
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, Step, ToolCall
+from tests.support.stored import expect_process
 
 
 @dataclass(frozen=True)
@@ -284,7 +285,7 @@ class TestOpen:
         result = await Autonomy(first).run("a word?", mode="open")
         assert result.process_id is not None
         second = Platform(models=ScriptedModel(), store=store).register(Asker(), Poet())
-        process = await second.respond(result.process_id, result.pending[0].id, "yes")
+        process = expect_process(await second.respond(result.process_id, result.pending[0].id, "yes"))
         assert (process.status, process.result) == (ProcessStatus.COMPLETED, Poem("yes"))
 
     async def test_it_does_not_go_on_where_the_goal_is_not_known(self) -> None:

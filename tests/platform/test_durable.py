@@ -13,7 +13,7 @@ from tactician.errors import LeaseLostError, ResponseError, RunConflictError, Ru
 from tactician.platform import Worker
 from tactician.process import ask_human
 from tactician.runs import RunStore
-from tactician.stores import DocumentStore, MemoryStore, StoredStep
+from tactician.stores import MemoryStore, StoredStep
 from tactician.testing import ScriptedModel
 from tests.support.stored import JsonStore, change_data, load_record, respond
 
@@ -280,7 +280,7 @@ class TestMistakes:
             await platform_over(store, Printer()).process(process.id)
 
     @pytest.mark.parametrize("store", [JsonStore(), MemoryStore()])
-    async def test_an_object_without_a_json_form_is_named(self, store: DocumentStore) -> None:
+    async def test_an_object_without_a_json_form_is_named(self, store: MemoryStore) -> None:
         process = await platform_over(store, Odd()).start("Odd", "x")
 
         assert process.status is ProcessStatus.FAILED

@@ -166,7 +166,11 @@ class TestLed:
         store = JsonStore()
         process = await waiting(store)
         for name in ("os.system", "tests.platform.test_made_agents.Bill", "builtins.str"):
-            await change_data(store, process.id, lambda data, name=name: data["origin"]["recipe"].update(wanted=name))
+
+            def want(data: dict[str, Any], name: str = name) -> None:
+                data["origin"]["recipe"]["wanted"] = name
+
+            await change_data(store, process.id, want)
             with pytest.raises(AgentNotFoundError, match=f"No action of Kitchen gives a {name}"):
                 await platform_of(store, Kitchen(), CashDesk(), Gardener()).process(process.id)
 

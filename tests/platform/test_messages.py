@@ -27,6 +27,7 @@ from tactician import (
 from tactician.llm import Image, Text, ToolResult
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
+from tests.support.stored import expect_process
 
 
 @dataclass(frozen=True)
@@ -211,6 +212,6 @@ async def test_a_message_goes_through_a_store() -> None:
     message = UserMessage((Text("what is this?"), picture))
     process = await platform_of(Asker(), store=store).start("Asker", message)
     other = platform_of(Asker(), store=store)
-    done = await other.respond(process.id, process.pending[0].id, "a frog")
+    done = expect_process(await other.respond(process.id, process.pending[0].id, "a frog"))
     assert done.result == Reply("what is this?: a frog")
     assert done.last(UserMessage) == message

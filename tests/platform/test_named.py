@@ -26,6 +26,7 @@ from tactician.process import AgentProcess, ProcessStatus
 from tactician.runs import RunStatus
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
+from tests.support.stored import expect_process
 
 
 @dataclass
@@ -64,7 +65,7 @@ async def test_a_process_is_started_with_them() -> None:
     assert await platform.invoke(Pair, named=NAMED) == Pair("a-b")
     assert await platform.invoke(Pair, 5, named={**NAMED, "between": "+"}) == Pair("a+b")  # text stays text
     spawned = await platform.spawn("Combiner", named={"one": Thing("x"), "two": Thing("y")})
-    assert (await platform.resume(spawned.id)).result == Pair("x-y")
+    assert expect_process(await platform.resume(spawned.id)).result == Pair("x-y")
 
 
 def test_without_an_event_loop() -> None:
@@ -112,7 +113,7 @@ async def test_they_are_kept() -> None:
     assert process.status is ProcessStatus.WAITING
 
     other = Platform(ScriptedModel(), store=store).register(Asking())
-    process = await other.respond(process_id, process.pending[0].id, Thing(" and "))
+    process = expect_process(await other.respond(process_id, process.pending[0].id, Thing(" and ")))
     assert process.result == Pair("a and b")
 
 

@@ -29,6 +29,7 @@ from tactician.process import AgentProcess, OperationContext, Rejection
 from tactician.runs import RunStore
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
+from tests.support.stored import expect_process
 
 
 @dataclass
@@ -75,7 +76,7 @@ async def answered(platform: Platform, process: AgentProcess, *, last_first: boo
     """The process, with every question answered by its own first word."""
     while process.status is ProcessStatus.WAITING:
         request = process.pending[-1 if last_first else 0]
-        process = await platform.respond(process.id, request.id, request.prompt.removesuffix("?"))
+        process = expect_process(await platform.respond(process.id, request.id, request.prompt.removesuffix("?")))
     return process
 
 

@@ -26,6 +26,7 @@ from tactician.runs import RunSuspended
 from tactician.stores import MemoryStore
 from tactician.testing import FakeContext, ScriptedModel
 from tests.agents.running import started
+from tests.support.stored import expect_process
 
 
 @dataclass
@@ -148,10 +149,10 @@ class TestParallelMapAndPeople:
         process = await somewhere().start("Translator", "Frogs Hares")
         first, second = process.pending
         assert (first.prompt, second.prompt) == ("The tone of Frogs?", "The tone of Hares?")
-        process = await somewhere().respond(process.id, second.id, "sad")
+        process = expect_process(await somewhere().respond(process.id, second.id, "sad"))
         assert process.status is ProcessStatus.WAITING
         assert [one.id for one in process.pending] == [first.id]
-        process = await somewhere().respond(process.id, first.id, "gay")
+        process = expect_process(await somewhere().respond(process.id, first.id, "gay"))
         assert process.result == Titles("gay Frogs, sad Hares")
         assert len(model.calls) == 2, "what was said about the second is not asked again"
 
@@ -197,7 +198,7 @@ class TestAnotherAttempt:
         asked: list[str] = []
         for answer in ("hop", "run", "A and B"):
             asked += [request.prompt for request in process.pending]
-            process = await somewhere().respond(process.id, process.pending[0].id, answer)
+            process = expect_process(await somewhere().respond(process.id, process.pending[0].id, answer))
         assert process.result == Title("A and B: second ['hop', 'run']"), process.failure
         assert asked == ["What of frogs?", "What of hares?", "What of hares?", "A title?"]
         assert len([event for event in events if isinstance(event, MessageSent)]) == 1
