@@ -208,7 +208,11 @@ class TurnState:
         """Take over what was counted, beside so many saved messages."""
         self._saved, self._input = self._first + saved, counts["input"]
         self.turn, self.calls, self.restarts = counts["turn"], counts["calls"], counts["restarts"]
-        self.rejections, self.refusals, self.admitted = counts["rejections"], counts["refusals"], set(counts["admitted"])
+        self.rejections, self.refusals, self.admitted = (
+            counts["rejections"],
+            counts["refusals"],
+            set(counts["admitted"]),
+        )
         self._last_call, self._repeats = counts["last_call"], counts["repeats"]
         self.cut_off, self.is_accepted, self.is_last_word = (
             counts["cut_off"], counts["is_accepted"], counts["is_last_word"],

@@ -28,7 +28,17 @@ class OpenConversation:
         is_answering: true while a run adds messages; it saves them at its end, with what others have changed.
     """
 
-    __slots__ = ("_conversation", "_id", "_is_deleted", "_is_new", "_store", "_storing", "is_answering", "turn", "users")
+    __slots__ = (
+        "_conversation",
+        "_id",
+        "_is_deleted",
+        "_is_new",
+        "_store",
+        "_storing",
+        "is_answering",
+        "turn",
+        "users",
+    )
 
     def __init__(self, id: str, store: ConversationStore, *, is_new: bool) -> None:
         self._id = id

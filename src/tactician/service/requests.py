@@ -147,7 +147,9 @@ def model_options(model: str, options: ModelOptions) -> LlmOptions:
     )
 
 
-def create_model_agent(request: Request, tools: Sequence[ToolLike] = (), output_type: type[T] | None = None) -> Agent[T]:
+def create_model_agent(
+    request: Request, tools: Sequence[ToolLike] = (), output_type: type[T] | None = None
+) -> Agent[T]:
     """Return the agent that stands for the model that a request asks."""
     return Agent(
         request.agent,
