@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import pytest
 
 from tactician import AgentService, RunResult, RunStatus, approve
 from tactician.errors import StoreError
+from tactician.llm import AssistantMessage, ToolResult
 from tactician.platform import Worker
 from tactician.runs import Runnable, RunStore
 from tactician.stores import MemoryStore
@@ -164,3 +167,60 @@ async def test_a_program_dies_in_the_first_request_of_a_conversation() -> None:
             assert [run.status for run in runs] == [RunStatus.COMPLETED]
             assert said(await service.conversation(conversation_id)) == said_by_cashier("first")
     assert died > 20
+
+
+async def test_a_new_request_takes_the_place_of_one_whose_program_died() -> None:
+    died = 0
+    for lives, dies_after in deaths():
+        site = Site(cashier)
+        service = site.start()
+        conversation_id = service.create_conversation()
+        await service.insert_message(conversation_id, "system", "Be quick.")
+        mortal = MortalStore(site.store, lives, dies_after=dies_after)
+        with suppress(StoreError):
+            await site.start(mortal).request_agent("cashier", "first", conversation_id=conversation_id)
+        if not mortal.is_dead:
+            break
+        died += 1
+        site.now += 3600
+        paid = len(site.paid)
+
+        await service.request_agent("cashier", "second", conversation_id=conversation_id)
+
+        conversation = await service.conversation(conversation_id)
+        texts = said(conversation)
+        before = texts[: texts.index("second")]
+        assert texts == before + said_by_cashier("second")
+        assert before[:1] == ["Be quick."]
+        known = sum(text.startswith("paid") for text in before)
+        assert paid - known in ((0, 1) if before[-1].startswith("Interrupted") else (0,)), (lives, dies_after)
+        assert before[1:2] == (["first"] if await RunStore(site.store).find(statuses=["killed"]) else before[1:2])
+        calls = [call.id for one in conversation.messages if isinstance(one, AssistantMessage) for call in one.tool_calls]
+        assert calls == [one.call_id for one in conversation.messages if isinstance(one, ToolResult)]
+        assert not [run for run in await RunStore(site.store).find() if not run.has_ended and run.is_leased]
+    assert died > 20
+
+
+@pytest.mark.parametrize("seed", range(25))
+async def test_programs_die_one_after_the_other(seed: int) -> None:
+    chance = random.Random(seed)
+    name, create, said_of = KINDS[seed % len(KINDS)]
+    site = Site(create)
+    service = site.start()
+    conversation_id = service.create_conversation()
+    await service.insert_message(conversation_id, "system", "Be quick.")
+    mortal = MortalStore(site.store, chance.randint(3, 20), dies_after=chance.random() < 0.5)
+    with suppress(StoreError):
+        await site.start(mortal).request_agent(name, "first", conversation_id=conversation_id)
+    deaths = int(mortal.is_dead)
+    while mortal.is_dead and deaths < 10:
+        site.now += 3600
+        mortal = MortalStore(site.store, chance.randint(1, 20), dies_after=chance.random() < 0.5)
+        await Worker(site.start(mortal)).run_once()
+        deaths += mortal.is_dead
+
+    service = await site.continue_all()
+
+    assert said(await service.conversation(conversation_id)) == ["Be quick.", *said_of("first")]
+    assert len(site.paid) == PAYMENTS
+    assert sum(site.paid.values()) - PAYMENTS <= deaths

@@ -249,7 +249,9 @@ def read_messages(data: Mapping[str, object]) -> tuple[Message, ...]:
 
 
 def read_added_messages(data: Mapping[str, object]) -> tuple[Message, ...]:
-    """Return the messages in a checkpoint that were added to a conversation of the caller; none, when there is none.
+    """Return the messages in a checkpoint that were added to a conversation of the caller, if there is one.
+
+    They end with the results of calls that have one already, though others of the same message have none yet.
 
     Raises:
         StoredStateError: when they cannot be read.
@@ -257,7 +259,7 @@ def read_added_messages(data: Mapping[str, object]) -> tuple[Message, ...]:
     if "counts" not in data:
         return ()
     counts = revive(data["counts"], _counts_adapter().validate_python)
-    return () if counts["kept"] is None else read_messages(data)
+    return () if counts["kept"] is None else (*read_messages(data), *_read_messages(data.get("answers")))
 
 
 def _keep(message: Message) -> Live[Message]:
