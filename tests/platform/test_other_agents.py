@@ -130,7 +130,7 @@ async def test_one_that_waits_goes_on_elsewhere_and_with_a_worker() -> None:
 async def test_one_that_was_enqueued_is_no_process() -> None:
     platform = Platform(ScriptedModel(), store=MemoryStore()).register(simple_agent(Joke, tell, name="joker"))
     run_id = await platform.enqueue("joker", "frogs")
-    with pytest.raises(RunNotFoundError, match=f"The run {run_id} of joker is no process: `await platform.tree"):
+    with pytest.raises(RunNotFoundError, match=f"{run_id} is a run of 'joker', and no process: see"):
         await platform.process(run_id)
 
 

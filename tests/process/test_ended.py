@@ -141,6 +141,7 @@ async def test_what_invoke_waits_for_is_said_with_how_to_go_on(platform: Make) -
         await platform().invoke(Book, "x")
 
     process = caught.value.process
+    assert isinstance(process, AgentProcess)
     answer = f"await platform.respond({process.id!r}, 'Writer/ask/asked', ...)"
     assert str(caught.value) == f"Writer waits for 'A title?' (form, 'Writer/ask/asked'). Go on with `{answer}`."
     done = await respond(platform(), process, "Frogs")

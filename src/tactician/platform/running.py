@@ -256,8 +256,7 @@ class Runner:
         record = await self.record(process_id)
         if record.kind != _KIND:
             raise RunNotFoundError(
-                f"The run {process_id} of {record.name} is no process: `await platform.tree({process_id!r})` shows it, "
-                "and `respond` and `resume` continue it."
+                f"{process_id} is a run of {record.name!r}, and no process: see `await platform.tree({process_id!r})`."
             )
         return await self._restore(record)
 
