@@ -14,7 +14,7 @@ from tactician.process.events import PlanMade
 from tactician.process.operation import OperationContext
 from tactician.process.performing import to_failure
 from tactician.process.state import ActionRun, ProcessStatus
-from tactician.runs import BudgetError, DurableRun, RunContext, RunKilledError, RunResult, RunStatus
+from tactician.runs import BudgetError, DurableRun, RunContext, RunKilledError, RunResult, RunStatus, list_prompts
 
 _MOST_UNSTICKINGS: Final = 10
 _PLANNING: Final = "planning failed:"
@@ -23,13 +23,14 @@ _PLANNING: Final = "planning failed:"
 class Driver:
     """Driver of one process, step by step."""
 
-    __slots__ = ("_activity", "_actor", "_execution", "_is_to_pause", "_run", "_state")
+    __slots__ = ("_activity", "_actor", "_execution", "_is_to_pause", "_run", "_saved_runs", "_state")
 
     def __init__(self, execution: Execution, run: DurableRun | None) -> None:
         self._execution = execution
         self._state = execution.state
         self._actor = Actor(execution)
         self._run = run
+        self._saved_runs = len(execution.state.history)
         self._is_to_pause = False
         self._activity = _PLANNING
 
@@ -99,20 +100,46 @@ class Driver:
         """Choose the plan that the next step follows."""
         return await decide(self._execution.agent, self._state, self._operation)
 
-    async def save(self, kind: str = "action") -> None:
-        """Save the process as it is now, if it is persisted: as a step, and a change of its status too."""
+    async def save(self, kind: str | None = None) -> None:
+        """Save the process as it is now, if it is persisted: as a step, and a change of its status too.
+
+        Args:
+            kind: kind of step; by default, what has just happened says which.
+        """
         state, context = self._state, self._execution.context
         if not context.is_saved:
             return
-        last = state.history[-1] if state.history else None
-        name, outputs = ("", "") if last is None else (last.action, ", ".join(last.outputs))
-        if kind == "action":
-            await context.save_step(kind, name, outputs if last is None or last.error is None else last.error)
+        if kind is None:
+            await self._save_step()
         elif self._run is not None and kind != "killed":  # whoever kills it need not hold its lease
             await self._run.save_all(kind)
         if self._run is not None and self._run.record.status is not state.status:
-            output = "" if (result := self._execution.process.result) is None else str(result)
-            await self._run.save_status(state.status, pending=state.pending, failure=state.failure, output=output)
+            await self._run.save_status(
+                state.status, pending=state.pending, failure=state.failure, output=self._result_text
+            )
+
+    async def _save_step(self) -> None:
+        """Save what has just happened as a step: actions that ended, questions to somebody, or the end."""
+        state, context = self._state, self._execution.context
+        new, self._saved_runs = state.history[self._saved_runs :], len(state.history)
+        if pending := state.pending:
+            names = ", ".join(state.waiting)
+            if self._run is None:
+                await context.save_step("suspended", names, list_prompts(pending))
+            else:
+                await self._run.save_all("suspended", names, list_prompts(pending), pending)
+        elif new:
+            results = (run.error or ", ".join(run.outputs) for run in new)
+            await context.save_step("action", ", ".join(run.action for run in new), "; ".join(results))
+        elif state.status is ProcessStatus.RUNNING:
+            await context.save_step("unstick")
+        else:
+            await context.save_step(state.status.value, detail=state.failure or self._result_text)
+
+    @property
+    def _result_text(self) -> str:
+        result = self._execution.process.result
+        return "" if result is None else str(result)
 
     @property
     def _operation(self) -> OperationContext:

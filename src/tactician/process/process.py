@@ -53,6 +53,8 @@ class AgentProcess(ProcessHandle):
         self._execution = Execution(self, agent, self._state, self.options, inside, meter)
         self._driver = Driver(self._execution, run)
         self.keeper = run
+        if run is not None:
+            run.meter = meter
         self._task: asyncio.Task[object] | None = None
         self._seconds = self._began = 0.0
         self._is_idle = asyncio.Event()

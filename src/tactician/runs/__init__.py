@@ -43,6 +43,7 @@ from tactician.runs.suspension import (
     Suspended,
     approve,
     find_suspension,
+    list_prompts,
     reject,
 )
 from tactician.runs.threads import in_thread
@@ -67,6 +68,7 @@ __all__ = [
     "ReportedError",
     "Suspended",
     "find_suspension",
+    "list_prompts",
     "RunStore",
     "RunRecord",
     "RunHeader",

@@ -44,6 +44,7 @@ class DurableRun:
     Attributes:
         record: record as last loaded or saved.
         killed: why the run was killed in the store; `None` when it was not.
+        meter: meter of the budget of the run, if it has one.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class DurableRun:
         assert context.checkpoint is not None
         self.record = record
         self.killed: str | None = None
+        self.meter = context.meter
         self._context = context
         self._tree = context.checkpoint
         self._runs = RunStore(context.store)
@@ -115,8 +117,10 @@ class DurableRun:
             operations = (*self._take_operations(), *checkpoint.take_changes())
             await self._append(kind, name, detail, checkpoint.names, operations)
 
-    async def save_all(self, kind: str, name: str = "", detail: str = "") -> None:
-        """Append a step with the changes of all checkpoints; see `save`."""
+    async def save_all(
+        self, kind: str, name: str = "", detail: str = "", pending: tuple[PendingRequest, ...] = ()
+    ) -> None:
+        """Append a step with the changes of all checkpoints, and the requests that the run waits for; see `save`."""
         if not self._is_durable:
             return
         self._check()
@@ -125,7 +129,7 @@ class DurableRun:
                 changes = [change for checkpoint in self._tree.walk() for change in checkpoint.take_changes()]
             else:  # the first step has the whole state, so that the steps alone are enough to fork the run
                 changes = [checkpoint.to_operation() for checkpoint in self._tree.walk()]
-            await self._append(kind, name, detail, self._tree.names, (*self._take_operations(), *changes))
+            await self._append(kind, name, detail, self._tree.names, (*self._take_operations(), *changes), pending)
 
     async def save_status(
         self,
@@ -176,7 +180,8 @@ class DurableRun:
     async def hold(self) -> AsyncIterator[None]:
         """Hold the lease of the run: claim it unless it is held already, renew it, and release it at the end.
 
-        A new run is added to the store with its first step. What runs is interrupted when the lease is lost, or the run is killed.
+        A new run is added to the store with its first step. What runs is interrupted when the lease is lost, or the
+        run is killed.
 
         Raises:
             RunConflictError: when somebody else continues the run, or has done so since it was loaded.
@@ -202,7 +207,13 @@ class DurableRun:
         return taken
 
     async def _append(
-        self, kind: str, name: str, detail: str, path: tuple[str, ...], operations: tuple[Operation, ...]
+        self,
+        kind: str,
+        name: str,
+        detail: str,
+        path: tuple[str, ...],
+        operations: tuple[Operation, ...],
+        pending: tuple[PendingRequest, ...] = (),
     ) -> None:
         step = Step(
             kind=kind,
@@ -211,6 +222,7 @@ class DurableRun:
             path=path,
             at=self._context.clock.time(),
             spent=self._spent(),
+            pending=pending,
             operations=operations,
             start=self._start if not self._steps else None,
         )
@@ -275,7 +287,7 @@ class DurableRun:
         )
 
     def _spent(self) -> Spent:
-        meter = self._context.meter
+        meter = self.meter
         return Spent(
             usage=list(self._context.tally.by_model.values()),
             turns=0 if meter is None else meter.turns,

@@ -30,7 +30,7 @@ from tactician.runs.runnable import Input, is_conversation, messages_of
 from tactician.runs.status import RunStatus
 from tactician.runs.steps import NOTHING_SPENT, RunState, Snapshot, Start
 from tactician.runs.store import RunHeader, RunRecord, RunStore
-from tactician.runs.suspension import PendingRequest, ReportedError, Response, Suspended, find_suspension
+from tactician.runs.suspension import PendingRequest, ReportedError, Response, Suspended, find_suspension, list_prompts
 from tactician.stores import Lease
 
 T = TypeVar("T")
@@ -267,7 +267,7 @@ async def _work(
 
 async def _suspend(run: DurableRun, child: RunContext, suspended: Suspended) -> RunResult[T]:
     pending = suspended.pending
-    await run.save_all("suspended", detail="; ".join(request.prompt for request in pending))
+    await run.save_all("suspended", detail=list_prompts(pending), pending=pending)
     await run.save_status(RunStatus.WAITING, pending=pending)
     child.emit(RunSuspended, pending=pending)
     result = RunResult(None, RunStatus.WAITING, tally=child.tally, run_id=child.run_id, pending=pending)

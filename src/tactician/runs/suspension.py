@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -39,6 +39,11 @@ class PendingRequest:
     deadline: float | None = None
     default: JsonValue = None
     problem: str | None = None
+
+
+def list_prompts(pending: Iterable[PendingRequest]) -> str:
+    """Return what requests ask, in one line."""
+    return "; ".join(request.prompt for request in pending)
 
 
 @dataclass(frozen=True, slots=True)
