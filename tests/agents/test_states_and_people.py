@@ -6,10 +6,8 @@ from dataclasses import dataclass
 
 from tactician import (
     Ai,
-    PlannedAgent,
     Platform,
     ProcessStatus,
-    RunContext,
     UserInput,
     achieves_goal,
     action,
@@ -18,6 +16,7 @@ from tactician import (
 )
 from tactician.process import AgentProcess, ask_human
 from tactician.testing import ScriptedModel
+from tests.support.stored import JsonStore, respond
 
 
 @dataclass(frozen=True)
@@ -81,8 +80,8 @@ class Done(Stage):
 
 
 async def answered(platform: Platform, process: AgentProcess, comments: str) -> AgentProcess:
-    (request,) = process.pending
-    return await platform.respond(process.id, request.id, Feedback(comments))
+    (_,) = process.pending
+    return await respond(platform, process, Feedback(comments))
 
 
 async def test_a_person_decides_how_often_the_states_loop() -> None:
@@ -99,15 +98,14 @@ async def test_a_person_decides_how_often_the_states_loop() -> None:
 
 
 async def test_a_process_goes_on_in_its_state_somewhere_else() -> None:
-    process = PlannedAgent(Writer()).process("a knight", context=RunContext.over(ScriptedModel("first")))
-    await process.run()
-    elsewhere = RunContext.over(ScriptedModel("second"))
-    restored = AgentProcess.restore(PlannedAgent(Writer()).spec, process.snapshot(), elsewhere)
+    store = JsonStore()
+    here, there, last = (
+        Platform(ScriptedModel(*said), store=store).register(Writer()) for said in (["first"], ["second"], [])
+    )
+    process = await here.start("Writer", "a knight")
+    restored = await there.process(process.id)
     assert restored.blackboard.objects == (Assess(Story("first")),)
-    (request,) = restored.pending
-    await restored.respond(request.id, Feedback("dull"))
-    assert [one.prompt for one in restored.pending] == ["Please comment on: second"]
-    again = AgentProcess.restore(PlannedAgent(Writer()).spec, restored.snapshot(), elsewhere)
-    (request,) = again.pending
-    await again.respond(request.id, Feedback("good"))
-    assert again.result == Reviewed(Story("second"))
+    await answered(there, restored, "dull")
+    again = await last.process(process.id)
+    assert [one.prompt for one in again.pending] == ["Please comment on: second"]
+    assert (await answered(last, again, "good")).result == Reviewed(Story("second"))

@@ -21,7 +21,7 @@ async def main(target: str, url: str, log: str) -> None:
     agent = Logging(Path(log), die=lambda: os.kill(os.getpid(), signal.SIGKILL))
     platform = Platform(models=ScriptedModel(), store=open_store(url)).register(agent)
     driver = TemporalDriver(platform, await Client.connect(target), lease=1.0)
-    await driver.worker().run()
+    await driver.create_worker().run()
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ from tactician.errors import (
     StoredStateError,
 )
 from tactician.integrations.temporal import TemporalDriver
-from tactician.integrations.temporal_workflow import ProcessWorkflow
+from tactician.integrations.temporal_workflow import RunWorkflow
 from tactician.process import AgentProcess, ProcessFailedError, ProcessStuckError
 from tactician.runs import PendingRequest, RunStore
 from tactician.stores import DocumentStore, Lease, MemoryStore, StoredDocument, open_store
@@ -62,18 +62,18 @@ async def skipping() -> AsyncIterator[WorkflowEnvironment]:
 
 
 def driver_over(
-    client: Client, store: DocumentStore, agent: object, *, options: ProcessOptions | None = None
+    client: Client, store: DocumentStore, agent: object, *, model: ScriptedModel | None = None
 ) -> TemporalDriver:
-    platform = Platform(models=ScriptedModel(), store=store).register(agent)
-    return TemporalDriver(platform, client, options=options, lease=SOON)
+    platform = Platform(models=model or ScriptedModel(), store=store).register(agent)
+    return TemporalDriver(platform, client, lease=SOON)
 
 
 async def resting(driver: TemporalDriver, process_id: str, status: ProcessStatus) -> AgentProcess:
     """The process, once it rests in the status."""
     async with asyncio.timeout(30):
-        while await driver.status(process_id) is not status:  # noqa: ASYNC110 - it is another program that changes it
+        while await driver.get_status(process_id) is not status:  # noqa: ASYNC110 - it is another program that changes it
             await asyncio.sleep(0.01)
-    return await driver.process(process_id)
+    return await driver.get_process(process_id)
 
 
 async def waiting(client: Client, driver: TemporalDriver, process_id: str) -> PendingRequest:
@@ -90,7 +90,7 @@ async def waiting(client: Client, driver: TemporalDriver, process_id: str) -> Pe
 async def history_of(client: Client, process_id: str) -> bytes:
     """All that Temporal knows of the process. That it can be replayed is checked on the way."""
     handle = client.get_workflow_handle(f"tactician-{process_id}")
-    await Replayer(workflows=[ProcessWorkflow]).replay_workflow(await handle.fetch_history())
+    await Replayer(workflows=[RunWorkflow]).replay_workflow(await handle.fetch_history())
     return await events_of(handle)
 
 
@@ -102,13 +102,13 @@ async def test_a_process_runs_step_by_step_and_temporal_learns_nothing_of_its_ob
     store, agent = MemoryStore(), Printer()
     driver = driver_over(client, store, agent)
 
-    async with driver.worker():
+    async with driver.create_worker():
         process_id = await driver.start("Printer", "frogs")
-        result = await driver.result(process_id)
+        result = await driver.wait_for_output(process_id)
 
     assert result == Printed("about frogs!")
     assert agent.done == ["draft", "check", "print"]
-    assert await driver.status(process_id) is ProcessStatus.COMPLETED
+    assert await driver.get_status(process_id) is ProcessStatus.COMPLETED
     history = await history_of(client, process_id)
     assert history.count(b"tactician-step") == 4, "three actions, and the look that finds the goal reached"
     assert process_id.encode() in history
@@ -118,16 +118,16 @@ async def test_a_process_runs_step_by_step_and_temporal_learns_nothing_of_its_ob
 async def test_a_process_waits_for_a_person_while_no_worker_runs(client: Client) -> None:
     store, first, second = MemoryStore(), Rated(), Rated()
     driver = driver_over(client, store, first)
-    async with driver.worker():
+    async with driver.create_worker():
         process_id = await driver.start(first, "frogs")
         request = await waiting(client, driver, process_id)
     assert request.prompt == "How good is about frogs?"
 
     later = driver_over(client, store, second)
     answering = asyncio.create_task(later.respond(process_id, request.id, Rating(5)))
-    async with later.worker():
+    async with later.create_worker():
         await answering
-        assert await later.result(process_id) == Printed("about frogs: 5")
+        assert await later.wait_for_output(process_id) == Printed("about frogs: 5")
 
     assert (first.done, second.done) == (["draft"], ["print"])
     assert b"stars" not in await history_of(client, process_id)
@@ -135,7 +135,7 @@ async def test_a_process_waits_for_a_person_while_no_worker_runs(client: Client)
 
 async def test_an_answer_that_does_not_fit_is_refused_and_the_process_still_waits(client: Client) -> None:
     driver = driver_over(client, MemoryStore(), Rated())
-    async with driver.worker():
+    async with driver.create_worker():
         process_id = await driver.start("Rated", "frogs")
         request = await waiting(client, driver, process_id)
 
@@ -143,10 +143,10 @@ async def test_an_answer_that_does_not_fit_is_refused_and_the_process_still_wait
             await driver.respond(process_id, request.id, {"stars": "very many"})
         with pytest.raises(ResponseError, match="does not wait for 'something else'"):
             await driver.respond(process_id, "something else", 1)
-        assert await driver.status(process_id) is ProcessStatus.WAITING
+        assert await driver.get_status(process_id) is ProcessStatus.WAITING
 
         await driver.respond(process_id, request.id, {"stars": 4})
-        assert await driver.result(process_id) == Printed("about frogs: 4")
+        assert await driver.wait_for_output(process_id) == Printed("about frogs: 4")
         with pytest.raises(ResponseError, match="is completed: it waits for nothing"):
             await driver.respond(process_id, request.id, {"stars": 4})
     assert b"very many" not in await history_of(client, process_id)
@@ -155,9 +155,9 @@ async def test_an_answer_that_does_not_fit_is_refused_and_the_process_still_wait
 async def test_an_answer_during_the_step_that_takes_another_one_comes_after_it(client: Client) -> None:
     store, gate = Counting(), asyncio.Event()
     agent = Committee(gate)
-    driver = driver_over(client, store, agent, options=ProcessOptions(max_parallel=2))
-    async with driver.worker(), asyncio.TaskGroup() as group:
-        process_id = await driver.start("Committee", "frogs")
+    driver = driver_over(client, store, agent)
+    async with driver.create_worker(), asyncio.TaskGroup() as group:
+        process_id = await driver.start("Committee", "frogs", options=ProcessOptions(max_parallel=2))
         pending = (await resting(driver, process_id, ProcessStatus.WAITING)).pending
         ids = {request.kind: request.id for request in pending}
 
@@ -166,40 +166,40 @@ async def test_an_answer_during_the_step_that_takes_another_one_comes_after_it(c
         group.create_task(driver.respond(process_id, ids["confirmation"], True))
         handle = client.get_workflow_handle(f"tactician-{process_id}")
         async with asyncio.timeout(30):
-            while b"rested" not in await events_of(handle):  # noqa: ASYNC110 - it is another program that changes it
+            while b"wait_for_step" not in await events_of(handle):  # noqa: ASYNC110 - it is another program that changes it
                 await asyncio.sleep(0.01)
         gate.set()
 
-        assert await driver.result(process_id) == Printed("3 yes")
+        assert await driver.wait_for_output(process_id) == Printed("3 yes")
     assert store.contentions == 1, "it waited for the step, and did not try again and again"
 
 
 class TestTime:
     async def test_the_default_is_the_answer_after_the_deadline(self, skipping: WorkflowEnvironment) -> None:
         driver = driver_over(skipping.client, MemoryStore(), Rated(timedelta(days=30)))
-        async with driver.worker():
+        async with driver.create_worker():
             process_id = await driver.start("Rated", "frogs")
             await waiting(skipping.client, driver, process_id)
 
             await skipping.sleep(timedelta(days=29))
-            assert await driver.status(process_id) is ProcessStatus.WAITING
+            assert await driver.get_status(process_id) is ProcessStatus.WAITING
             await skipping.sleep(timedelta(days=2))
 
-            assert await driver.result(process_id) == Printed("about frogs: 0")
+            assert await driver.wait_for_output(process_id) == Printed("about frogs: 0")
 
     async def test_an_answer_in_time_counts(self, skipping: WorkflowEnvironment) -> None:
         driver = driver_over(skipping.client, MemoryStore(), Rated(timedelta(days=30)))
-        async with driver.worker():
+        async with driver.create_worker():
             process_id = await driver.start("Rated", "frogs")
             request = await waiting(skipping.client, driver, process_id)
 
             await driver.respond(process_id, request.id, Rating(2))
 
-            assert await driver.result(process_id) == Printed("about frogs: 2")
+            assert await driver.wait_for_output(process_id) == Printed("about frogs: 2")
 
     async def test_a_wrong_answer_is_none_at_the_deadline(self, skipping: WorkflowEnvironment) -> None:
         driver = driver_over(skipping.client, MemoryStore(), Rated(timedelta(days=30)))
-        async with driver.worker():
+        async with driver.create_worker():
             process_id = await driver.start("Rated", "frogs")
             request = await waiting(skipping.client, driver, process_id)
             with pytest.raises(ResponseError):
@@ -207,11 +207,11 @@ class TestTime:
 
             await skipping.sleep(timedelta(days=31))
 
-            assert await driver.result(process_id) == Printed("about frogs: 0")
+            assert await driver.wait_for_output(process_id) == Printed("about frogs: 0")
 
     async def test_a_default_that_does_not_fit_fails_the_process(self, skipping: WorkflowEnvironment) -> None:
         driver = driver_over(skipping.client, MemoryStore(), Rated(timedelta(days=30), default="many"))
-        async with driver.worker():
+        async with driver.create_worker():
             process_id = await driver.start("Rated", "frogs")
 
             process = await resting(driver, process_id, ProcessStatus.FAILED)
@@ -219,13 +219,13 @@ class TestTime:
         assert "the default is no valid answer" in str(process.failure)
 
     async def test_the_delay_between_actions_is_a_timer(self, skipping: WorkflowEnvironment) -> None:
-        driver = driver_over(skipping.client, MemoryStore(), Printer(), options=ProcessOptions(delay=3600))
-        async with driver.worker():
-            process_id = await driver.start("Printer", "frogs")
+        driver = driver_over(skipping.client, MemoryStore(), Printer())
+        async with driver.create_worker():
+            process_id = await driver.start("Printer", "frogs", options=ProcessOptions(delay=3600))
 
             await skipping.sleep(timedelta(hours=4))
 
-            assert await driver.result(process_id) == Printed("about frogs!")
+            assert await driver.wait_for_output(process_id) == Printed("about frogs!")
 
         described = await skipping.client.get_workflow_handle(f"tactician-{process_id}").describe()
         assert described.close_time is not None
@@ -236,29 +236,29 @@ class TestKilling:
     async def test_what_runs_is_interrupted(self, client: Client) -> None:
         agent = Printer(gate=asyncio.Event())
         driver = driver_over(client, MemoryStore(), agent)
-        async with driver.worker():
+        async with driver.create_worker():
             process_id = await driver.start("Printer", "frogs")
             await agent.entered.wait()
 
             await driver.kill(process_id)
 
             with pytest.raises(ProcessFailedError, match="Printer is killed"):
-                await driver.result(process_id)
+                await driver.wait_for_output(process_id)
             assert agent.interrupted.is_set()
-        assert await driver.status(process_id) is ProcessStatus.KILLED
-        assert (await driver.process(process_id)).status is ProcessStatus.KILLED
+        assert await driver.get_status(process_id) is ProcessStatus.KILLED
+        assert (await driver.get_process(process_id)).status is ProcessStatus.KILLED
         await history_of(client, process_id)
 
     async def test_one_that_waits(self, client: Client) -> None:
         driver = driver_over(client, MemoryStore(), Rated())
-        async with driver.worker():
+        async with driver.create_worker():
             process_id = await driver.start("Rated", "frogs")
             await waiting(client, driver, process_id)
 
             await driver.kill(process_id)
 
             with pytest.raises(ProcessFailedError, match="Rated is killed"):
-                await driver.result(process_id)
+                await driver.wait_for_output(process_id)
 
     async def test_one_that_was_never_begun_here(self, client: Client) -> None:
         store = MemoryStore()
@@ -267,31 +267,31 @@ class TestKilling:
 
         await driver.kill(process.id)
 
-        assert await driver.status(process.id) is ProcessStatus.KILLED
+        assert await driver.get_status(process.id) is ProcessStatus.KILLED
 
     async def test_cancelling_the_workflow_kills_the_process(self, client: Client) -> None:
         agent = Printer(gate=asyncio.Event())
         driver = driver_over(client, MemoryStore(), agent)
-        async with driver.worker():
+        async with driver.create_worker():
             process_id = await driver.start("Printer", "frogs")
             await agent.entered.wait()
 
             await client.get_workflow_handle(f"tactician-{process_id}").cancel()
 
             with pytest.raises(ProcessFailedError, match="Printer is killed"):
-                await driver.result(process_id)
+                await driver.wait_for_output(process_id)
         assert agent.interrupted.is_set()
 
     async def test_who_has_ended_stays_as_it_is(self, client: Client) -> None:
         driver = driver_over(client, MemoryStore(), Printer())
-        async with driver.worker():
+        async with driver.create_worker():
             process_id = await driver.start("Printer", "frogs")
-            await driver.result(process_id)
+            await driver.wait_for_output(process_id)
 
         await driver.kill(process_id)
         await driver.pause(process_id)
 
-        assert await driver.status(process_id) is ProcessStatus.COMPLETED
+        assert await driver.get_status(process_id) is ProcessStatus.COMPLETED
 
 
 class TestPausing:
@@ -299,10 +299,10 @@ class TestPausing:
         gate = asyncio.Event()
         agent = Printer(gate=gate)
         driver = driver_over(client, MemoryStore(), agent)
-        async with driver.worker():
+        async with driver.create_worker():
             process_id = await driver.start("Printer", "frogs")
             await agent.entered.wait()
-            assert await driver.status(process_id) is ProcessStatus.RUNNING
+            assert await driver.get_status(process_id) is ProcessStatus.RUNNING
 
             await driver.pause(process_id)
             gate.set()
@@ -311,23 +311,23 @@ class TestPausing:
             assert await client.get_workflow_handle(f"tactician-{process_id}").query("status") == "paused"
 
             await driver.resume(process_id)
-            assert await driver.result(process_id) == Printed("about frogs!")
+            assert await driver.wait_for_output(process_id) == Printed("about frogs!")
 
     async def test_it_is_seen_when_no_worker_runs(self, client: Client) -> None:
         gate = asyncio.Event()
         agent = Printer(gate=gate)
         driver = driver_over(client, MemoryStore(), agent)
-        async with driver.worker():
+        async with driver.create_worker():
             process_id = await driver.start("Printer", "frogs")
             await agent.entered.wait()
             await driver.pause(process_id)
             gate.set()
             await resting(driver, process_id, ProcessStatus.PAUSED)
 
-        assert await driver.status(process_id) is ProcessStatus.PAUSED
+        assert await driver.get_status(process_id) is ProcessStatus.PAUSED
         await driver.resume(process_id)
-        async with driver.worker():
-            assert await driver.result(process_id) == Printed("about frogs!")
+        async with driver.create_worker():
+            assert await driver.wait_for_output(process_id) == Printed("about frogs!")
 
     async def test_one_that_was_paused_without_temporal_goes_on_with_it(self, client: Client) -> None:
         store, gate = MemoryStore(), asyncio.Event()
@@ -339,26 +339,26 @@ class TestPausing:
         driver = driver_over(client, store, agent)
 
         await resting(driver, process.id, ProcessStatus.PAUSED)
-        async with driver.worker():
+        async with driver.create_worker():
             await driver.resume(process.id)
-            assert await driver.result(process.id) == Printed("about frogs!")
+            assert await driver.wait_for_output(process.id) == Printed("about frogs!")
 
     async def test_a_paused_process_keeps_answers_until_it_goes_on(self, client: Client) -> None:
         driver = driver_over(client, MemoryStore(), Rated())
-        async with driver.worker():
+        async with driver.create_worker():
             process_id = await driver.start("Rated", "frogs")
             request = await waiting(client, driver, process_id)
             await driver.pause(process_id)
 
             await driver.respond(process_id, request.id, Rating(1))
-            assert await driver.status(process_id) is ProcessStatus.WAITING
+            assert await driver.get_status(process_id) is ProcessStatus.WAITING
 
             await driver.resume(process_id)
-            assert await driver.result(process_id) == Printed("about frogs: 1")
+            assert await driver.wait_for_output(process_id) == Printed("about frogs: 1")
 
     async def test_a_deadline_passes_while_it_is_paused(self, skipping: WorkflowEnvironment) -> None:
         driver = driver_over(skipping.client, MemoryStore(), Rated(timedelta(days=1)))
-        async with driver.worker():
+        async with driver.create_worker():
             process_id = await driver.start("Rated", "frogs")
             await waiting(skipping.client, driver, process_id)
             handle = skipping.client.get_workflow_handle(f"tactician-{process_id}")
@@ -366,11 +366,11 @@ class TestPausing:
             assert await handle.query("status") == "paused"
             assert len(await handle.query("pending", result_type=list[str])) == 1
             await skipping.sleep(timedelta(days=2))
-            assert await driver.status(process_id) is ProcessStatus.WAITING
+            assert await driver.get_status(process_id) is ProcessStatus.WAITING
 
             await driver.resume(process_id)
 
-            assert await driver.result(process_id) == Printed("about frogs: 0")
+            assert await driver.wait_for_output(process_id) == Printed("about frogs: 0")
 
 
 @planned_agent(description="can go on as soon as it may")
@@ -398,25 +398,25 @@ class Failing:
 class TestOtherEndings:
     async def test_an_action_that_raises(self, client: Client) -> None:
         driver = driver_over(client, MemoryStore(), Failing())
-        async with driver.worker():
+        async with driver.create_worker():
             process_id = await driver.start("Failing", "frogs")
 
             with pytest.raises(ProcessFailedError, match="print raised ValueError: no frogs"):
-                await driver.result(process_id)
+                await driver.wait_for_output(process_id)
         assert b"frogs" not in await history_of(client, process_id)
 
     async def test_one_that_is_stuck_goes_on_when_it_can(self, client: Client) -> None:
         agent = Hesitant()
         driver = driver_over(client, MemoryStore(), agent)
-        async with driver.worker():
+        async with driver.create_worker():
             process_id = await driver.start("Hesitant", "frogs")
             with pytest.raises(ProcessStuckError, match="Hesitant is stuck"):
-                await driver.result(process_id)
+                await driver.wait_for_output(process_id)
 
             agent.may = True
             await driver.resume(process_id)
 
-            assert await driver.result(process_id) == Printed("frogs")
+            assert await driver.wait_for_output(process_id) == Printed("frogs")
 
 
 class Counting(MemoryStore):
@@ -465,14 +465,14 @@ class TestWorkers:
         store = MemoryStore()
         first, second = Printer(gate=asyncio.Event()), Printer()
         driver = driver_over(client, store, first)
-        async with driver.worker():
+        async with driver.create_worker():
             process_id = await driver.start("Printer", "frogs")
             await first.entered.wait()
         assert first.interrupted.is_set()
 
         later = driver_over(client, store, second)
-        async with later.worker():
-            assert await later.result(process_id) == Printed("about frogs!")
+        async with later.create_worker():
+            assert await later.wait_for_output(process_id) == Printed("about frogs!")
 
         assert (first.done, second.done) == (["draft"], ["check", "print"])
 
@@ -489,8 +489,8 @@ class TestWorkers:
             assert await dying.wait() == -signal.SIGKILL
             assert log.read_text().split() == ["first", "second"]
 
-            async with driver.worker():
-                assert await driver.result(process_id) == Printed("frogs, third")
+            async with driver.create_worker():
+                assert await driver.wait_for_output(process_id) == Printed("frogs, third")
         finally:
             await store.aclose()
 
@@ -500,10 +500,10 @@ class TestWorkers:
     async def test_a_long_process_begins_its_history_anew(self) -> None:
         async with temporal_server(extra=SHORT_HISTORY) as client:
             driver = driver_over(client, MemoryStore(), Rounds())
-            async with driver.worker():
+            async with driver.create_worker():
                 process_id = await driver.start("Rounds", "frogs")
 
-                assert await driver.result(process_id) == Printed("12 rounds")
+                assert await driver.wait_for_output(process_id) == Printed("12 rounds")
 
             described = await client.get_workflow_handle(f"tactician-{process_id}").describe()
             assert described.raw_description.workflow_execution_info.first_run_id != described.run_id
@@ -511,7 +511,7 @@ class TestWorkers:
     async def test_a_new_history_begins_where_the_last_one_ended(self) -> None:
         async with temporal_server(extra=SHORT_HISTORY) as client:
             driver = driver_over(client, MemoryStore(), Rated())
-            async with driver.worker():
+            async with driver.create_worker():
                 process_id = await driver.start("Rated", "frogs")
                 request = await waiting(client, driver, process_id)
                 handle = client.get_workflow_handle(f"tactician-{process_id}")
@@ -523,15 +523,15 @@ class TestWorkers:
                     histories.add((await handle.describe()).run_id)
 
                 await driver.respond(process_id, request.id, Rating(1))
-                assert await driver.result(process_id) == Printed("about frogs: 1")
+                assert await driver.wait_for_output(process_id) == Printed("about frogs: 1")
 
     async def test_a_step_is_tried_again_and_temporal_learns_only_the_kind_of_the_error(self, client: Client) -> None:
         store = Unreliable()
         driver = driver_over(client, store, Printer())
-        async with driver.worker():
+        async with driver.create_worker():
             process_id = await driver.start("Printer", "frogs")
 
-            assert await driver.result(process_id) == Printed("about frogs!")
+            assert await driver.wait_for_output(process_id) == Printed("about frogs!")
 
         history = await history_of(client, process_id)
         assert (b"ConnectionError" in history, b"a secret" in history) == (True, False)
@@ -542,10 +542,10 @@ class TestWorkers:
         process_id = await driver.start("Printer", "frogs")
         record = await RunStore(store).load(process_id)
         assert record is not None
-        await RunStore(store).save(replace(record, state="frogs"))
-        async with driver.worker():
+        await RunStore(store).save(replace(record, body="frogs"))
+        async with driver.create_worker():
             with pytest.raises(StoredStateError, match="cannot be read"):
-                await driver.result(process_id)
+                await driver.wait_for_output(process_id)
         assert b"frogs" not in await history_of(client, process_id)
         claimed = await RunStore(store).claim("anybody", SOON, run_id=process_id)
         assert claimed is not None, "its lease was given back"
@@ -556,8 +556,8 @@ class TestWorkers:
         process_id = await driver.start("Printer", "frogs")
         await Platform(models=ScriptedModel(), store=store).register(Printer()).resume(process_id)
 
-        async with driver.worker():
-            assert await driver.result(process_id) == Printed("about frogs!")
+        async with driver.create_worker():
+            assert await driver.wait_for_output(process_id) == Printed("about frogs!")
 
     async def test_others_that_go_on_with_it_are_not_disturbed(self, client: Client) -> None:
         store = MemoryStore()
@@ -566,7 +566,7 @@ class TestWorkers:
         assert await RunStore(store).claim("others", 60, run_id=process.id) is not None
         driver = driver_over(client, store, Rated())
 
-        with pytest.raises(RunConflictError, match="Somebody else is going on with the process"):
+        with pytest.raises(RunConflictError, match="Somebody else is continuing the run"):
             await driver.respond(process.id, process.pending[0].id, Rating(1))
 
     async def test_one_that_was_begun_without_temporal_goes_on_with_it(self, client: Client) -> None:
@@ -574,9 +574,9 @@ class TestWorkers:
         process = await Platform(models=ScriptedModel(), store=store).register(Rated()).start("Rated", "frogs")
         driver = driver_over(client, store, Rated())
 
-        async with driver.worker():
+        async with driver.create_worker():
             await driver.respond(process.id, process.pending[0].id, Rating(1))
-            assert await driver.result(process.id) == Printed("about frogs: 1")
+            assert await driver.wait_for_output(process.id) == Printed("about frogs: 1")
 
 
 class TestServers:
@@ -601,18 +601,24 @@ class TestMistakes:
     def test_nothing_of_temporal_is_loaded_before_it_is_used(self) -> None:
         assert "temporalio" not in loaded_by("import tactician.integrations.temporal")
 
-    async def test_a_context_belongs_to_one_process(self, client: Client) -> None:
-        with pytest.raises(ConfigurationError, match="leave their memory_id out"):
-            driver_over(client, MemoryStore(), Printer(), options=ProcessOptions(memory_id="lynda"))
+    async def test_options_that_no_store_keeps(self, client: Client) -> None:
+        driver = driver_over(client, MemoryStore(), Printer())
+        with pytest.raises(ConfigurationError, match="terminate_when is a function"):
+            await driver.start("Printer", "frogs", options=ProcessOptions(terminate_when=lambda process: None))
+
+    async def test_a_platform_without_a_store(self, client: Client) -> None:
+        driver = TemporalDriver(Platform(models=ScriptedModel()).register(Printer()), client)
+        with pytest.raises(ConfigurationError, match="needs a store"):
+            await driver.start("Printer", "frogs")
 
     async def test_no_such_agent(self, client: Client) -> None:
         driver = driver_over(client, MemoryStore(), Printer())
-        with pytest.raises(AgentNotFoundError, match=r"registered here as 'Rated'\. Registered: Printer"):
+        with pytest.raises(AgentNotFoundError, match=r"registered as 'Rated'\. Registered: Printer"):
             await driver.start(Rated(), "frogs")
 
     async def test_no_such_process(self, client: Client) -> None:
         driver = driver_over(client, MemoryStore(), Printer())
-        for call in (driver.status, driver.process, driver.result, driver.resume, driver.kill):
+        for call in (driver.get_status, driver.get_process, driver.wait_for_output, driver.resume, driver.kill):
             with pytest.raises(RunNotFoundError, match=r"no .* with the id 'x'"):
                 await call("x")
         with pytest.raises(RunNotFoundError, match=r"no .* with the id 'x'"):

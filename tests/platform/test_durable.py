@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
@@ -11,9 +12,10 @@ from tactician import Budget, Platform, ProcessOptions, ProcessStatus, UserInput
 from tactician.errors import LeaseLostError, ResponseError, RunConflictError, RunNotFoundError, StoredStateError
 from tactician.platform import Worker
 from tactician.process import ask_human
-from tactician.runs import RunRecord, RunStore
-from tactician.stores import MemoryStore
+from tactician.runs import RunStore
+from tactician.stores import MemoryStore, StoredStep
 from tactician.testing import ScriptedModel
+from tests.support.stored import JsonStore, change_data, load_record, respond
 
 
 @dataclass
@@ -58,14 +60,14 @@ def platform_over(store: MemoryStore, agent: object) -> Platform:
 
 
 async def test_a_process_that_waits_goes_on_on_another_platform() -> None:
-    store, first, second = MemoryStore(), Printer(), Printer()
+    store, first, second = JsonStore(), Printer(), Printer()
     process = await platform_over(store, first).start("Printer", "frogs")
     assert process.status is ProcessStatus.WAITING
 
     other = platform_over(store, second)
     found = await other.process(process.id)
     assert found.pending == process.pending
-    done = await other.respond(process.id, process.pending[0].id, "better frogs")
+    done = await respond(other, process, "better frogs")
 
     assert done.status is ProcessStatus.COMPLETED
     assert done.last(Printed) == Printed("about frogs -> better frogs")
@@ -74,14 +76,14 @@ async def test_a_process_that_waits_goes_on_on_another_platform() -> None:
 
 
 async def test_a_wrong_answer_leaves_it_waiting_in_the_store() -> None:
-    store = MemoryStore()
+    store = JsonStore()
     process = await platform_over(store, Printer()).start("Printer", "frogs")
     other = platform_over(store, Printer())
 
     with pytest.raises(ResponseError):
         await other.respond(process.id, "something else", "x")
 
-    again = await platform_over(store, Printer()).respond(process.id, process.pending[0].id, "ok")
+    again = await respond(platform_over(store, Printer()), process, "ok")
     assert again.status is ProcessStatus.COMPLETED
 
 
@@ -98,7 +100,7 @@ async def test_what_was_used_counts_on() -> None:
 
 async def test_a_worker_takes_over_what_another_one_left() -> None:
     now = 1000.0
-    store, agent = MemoryStore(lambda: now), Crashing()
+    store, agent = JsonStore(lambda: now), Crashing()
     task = asyncio.ensure_future(platform_over(store, agent).start("Crashing", "x"))
     await agent.in_second.wait()
     store, abandoned = copy(store), task  # what is in the store when the machine goes away
@@ -118,8 +120,8 @@ async def test_a_worker_takes_over_what_another_one_left() -> None:
     await asyncio.gather(abandoned, return_exceptions=True)
 
 
-def copy(store: MemoryStore) -> MemoryStore:
-    other = MemoryStore(store._time)
+def copy(store: JsonStore) -> JsonStore:
+    other = JsonStore(store._time)
     for name, entries in store._entries.items():
         other._entries[name] = {key: replace(entry, steps=[*entry.steps]) for key, entry in entries.items()}
     return other
@@ -159,7 +161,7 @@ class Crashing:
 
 async def test_one_that_was_fenced_out_cannot_save_any_more() -> None:
     now = 1000.0
-    store = MemoryStore(lambda: now)
+    store = JsonStore(lambda: now)
     slow = Slow()
     task = asyncio.ensure_future(platform_over(store, slow).start("Slow", "x"))
     await slow.entered.wait()
@@ -191,7 +193,7 @@ class Slow:
 
 
 async def test_killing_from_another_platform() -> None:
-    store = MemoryStore()
+    store = JsonStore()
     process = await platform_over(store, Printer()).start("Printer", "frogs")
 
     await platform_over(store, Printer()).kill(process.id, "not needed")
@@ -203,7 +205,7 @@ async def test_killing_from_another_platform() -> None:
 
 
 async def test_two_that_respond_at_once_are_told_so() -> None:
-    store = MemoryStore()
+    store = JsonStore()
     process = await platform_over(store, Printer()).start("Printer", "frogs")
     assert await RunStore(store).claim("somebody", 30, run_id=process.id) is not None
 
@@ -212,7 +214,7 @@ async def test_two_that_respond_at_once_are_told_so() -> None:
 
 
 async def test_contexts_last_from_one_process_to_the_next() -> None:
-    store, options = MemoryStore(), ProcessOptions(memory_id="lynda")
+    store, options = JsonStore(), ProcessOptions(memory_id="lynda")
     first = Crashing(crashes=False)
     await platform_over(store, first).start("Crashing", "x", options=options)
 
@@ -224,53 +226,82 @@ async def test_contexts_last_from_one_process_to_the_next() -> None:
     assert "first" not in second.done, "what it needs is known already"
 
 
+class Opaque:
+    def __init__(self) -> None:
+        self.self = self
+
+
+@planned_agent(description="has something that has no JSON form")
+class Odd:
+    @achieves_goal("done")
+    @action
+    def work(self, topic: UserInput) -> Opaque:
+        return Opaque()
+
+
 class TestMistakes:
     async def test_no_such_process(self) -> None:
         with pytest.raises(RunNotFoundError, match="There is no run with the id 'x'"):
             await Platform(models=ScriptedModel(), store=MemoryStore()).process("x")
 
-    @pytest.mark.parametrize("state", ["", "{}", "[]", '{"version": 99}'])
-    async def test_a_snapshot_that_cannot_be_read(self, state: str) -> None:
-        store = MemoryStore()
-        await RunStore(store).save(RunRecord("p", "Printer", "waiting", state, kind="process"))
+    @pytest.mark.parametrize("body", ["", "{}", "[]", '{"step": 99}', '{"step": 0, "start": {}, "tree": []}'])
+    async def test_a_snapshot_that_cannot_be_read(self, body: str) -> None:
+        store = JsonStore()
+        process = await platform_over(store, Printer()).start("Printer", "frogs")
+        record = await load_record(store, process.id)
+        await RunStore(store).save(replace(record, body=body))
 
         with pytest.raises(StoredStateError, match="cannot be read"):
-            await platform_over(store, Printer()).process("p")
+            await platform_over(store, Printer()).process(process.id)
+
+    @pytest.mark.parametrize("body", ["", "{}", "[]", '{"kind": "action"}'])
+    async def test_a_step_that_cannot_be_read(self, body: str) -> None:
+        store = JsonStore()
+        process = await platform_over(store, Printer()).start("Printer", "frogs")
+        claimed = await RunStore(store).claim("somebody", 30, run_id=process.id)
+        assert claimed is not None
+        record, lease = claimed
+        await store.append(lease, StoredStep(record.steps + 1, body))
+
+        with pytest.raises(StoredStateError, match=f"The step {record.steps + 1} of the run cannot be read"):
+            await platform_over(store, Printer()).process(process.id)
 
     async def test_a_type_that_the_agent_does_not_know_is_not_imported(self) -> None:
-        store = MemoryStore()
+        store = JsonStore()
         process = await platform_over(store, Printer()).start("Printer", "frogs")
-        record = await RunStore(store).load(process.id)
-        assert record is not None
-        evil = record.state.replace("test_durable.Draft", "os.system")
-        assert evil != record.state
-        await RunStore(store).save(RunRecord("evil", "Printer", "waiting", evil, kind="process"))
 
-        with pytest.raises(StoredStateError, match="which the agent does not know"):
-            await platform_over(store, Printer()).process("evil")
+        def swap(data: dict[str, Any]) -> None:
+            saved = [change["value"] for change in data["board"] if change["kind"] == "add"]
+            next(value for value in saved if value["type"].endswith(".Draft"))["type"] = "os.system"
+
+        await change_data(store, process.id, swap)
+
+        with pytest.raises(StoredStateError, match=r"'os\.system', which the agent does not know"):
+            await platform_over(store, Printer()).process(process.id)
 
     async def test_an_object_without_a_json_form_is_named(self) -> None:
-        class Opaque:
-            def __init__(self) -> None:
-                self.self = self
-
-        @planned_agent(description="has something that cannot be kept")
-        class Odd:
-            @achieves_goal("done")
-            @action
-            def work(self, topic: UserInput) -> Opaque:
-                return Opaque()
-
-        process = await platform_over(MemoryStore(), Odd()).start("Odd", "x")
+        store = JsonStore()
+        process = await platform_over(store, Odd()).start("Odd", "x")
 
         assert process.status is ProcessStatus.FAILED
         assert str(process.failure).startswith("saving failed: StoredStateError: ")
         assert "`Opaque` cannot be stored: Opaque has no JSON form" in str(process.failure)
+        record = await load_record(store, process.id)
+        assert (record.status, record.header.failure) == (ProcessStatus.FAILED, process.failure)
+        kept = await platform_over(store, Odd()).process(process.id)
+        assert [type(one) for one in kept.blackboard.objects] == [UserInput], "the last state that could be saved"
+
+    async def test_a_store_in_memory_keeps_objects_as_they_are(self) -> None:
+        store = MemoryStore()
+        process = await platform_over(store, Odd()).start("Odd", "x")
+
+        assert process.status is ProcessStatus.COMPLETED
+        assert (await platform_over(store, Odd()).process(process.id)).last(Opaque) is process.result
 
 
 class TestKilling:
     async def test_one_that_waits_is_killed_in_the_store_too_with_the_reason(self) -> None:
-        store = MemoryStore()
+        store = JsonStore()
         process = await platform_over(store, Printer()).start("Printer", "frogs")
 
         await platform_over(store, Printer()).kill(process.id, "not needed")
@@ -279,7 +310,7 @@ class TestKilling:
         assert (found.status, found.failure) == (ProcessStatus.KILLED, "not needed")
 
     async def test_one_that_runs_elsewhere_ends_at_its_next_step(self) -> None:
-        store, slow = MemoryStore(), Slow()
+        store, slow = JsonStore(), Slow()
         task = asyncio.ensure_future(platform_over(store, slow).start("Slow", "x"))
         await slow.entered.wait()
         (record,) = await RunStore(store).find()
@@ -293,10 +324,10 @@ class TestKilling:
 
 
 async def test_options_are_kept() -> None:
-    store, options = MemoryStore(), ProcessOptions(budget=Budget(actions=2), max_parallel=3, delay=0.0)
+    store, options = JsonStore(), ProcessOptions(budget=Budget(actions=2), max_parallel=3, delay=0.0)
     process = await platform_over(store, Printer()).start("Printer", "frogs", options=options)
 
-    done = await platform_over(store, Printer()).respond(process.id, process.pending[0].id, "x")
+    done = await respond(platform_over(store, Printer()), process, "x")
 
     assert done.options == options
     assert done.status is ProcessStatus.TERMINATED

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
@@ -25,9 +26,10 @@ from tactician.errors import AgentNotFoundError, ConfigurationError, StoredState
 from tactician.llm import LanguageModel
 from tactician.platform import Worker
 from tactician.process import AgentProcess
-from tactician.runs import RunRecord, RunStore
+from tactician.runs import RunStore
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
+from tests.support.stored import JsonStore, change_data, load_record, respond
 
 
 @dataclass(frozen=True)
@@ -111,34 +113,34 @@ async def waiting(store: MemoryStore, wanted: type[object] = Dish, *scope: objec
 
 class TestLed:
     async def test_it_goes_on_in_another_program_with_the_same_components(self) -> None:
-        store = MemoryStore()
+        store = JsonStore()
         process = await waiting(store)
         model = ScriptedModel(ToolCall("bake"), "apple pie")
         other = platform_of(store, Gardener(), Kitchen(), model=model)
 
-        done = await other.respond(process.id, process.pending[0].id, "Ada")
+        done = await respond(other, process, "Ada")
 
         assert (done.status, done.result) == (ProcessStatus.COMPLETED, Pie("apple pie"))
         assert [run.action for run in done.history][:1] == ["Kitchen.choose_cook"]
         model.assert_exhausted()
 
     async def test_in_the_same_program_too(self) -> None:
-        store, model = MemoryStore(), ScriptedModel(CHOSEN, ToolCall("bake"), "apple pie")
+        store, model = JsonStore(), ScriptedModel(CHOSEN, ToolCall("bake"), "apple pie")
         platform = platform_of(store, Kitchen(), model=model)
         process = await SupervisorInvocation(platform).returning(Pie).within(Kitchen()).start("a pie")
-        done = await platform.respond(process.id, process.pending[0].id, "Ada")
+        done = await respond(platform, process, "Ada")
         assert done.result == Pie("apple pie")
 
     async def test_several_components_and_agents_are_found_by_the_names_they_are_registered_with(self) -> None:
-        store = MemoryStore()
+        store = JsonStore()
         process = await waiting(store, Bill, Kitchen(), CashDesk())
         model = ScriptedModel(ToolCall("bake"), "apple pie", ToolCall("charge"))
         other = platform_of(store, CashDesk(), Kitchen(), model=model)
-        done = await other.respond(process.id, process.pending[0].id, "Ada")
+        done = await respond(other, process, "Ada")
         assert done.result == Bill(9)
 
     async def test_who_leads_and_for_how_long_go_with_it(self) -> None:
-        store = MemoryStore()
+        store = JsonStore()
         first = platform_of(store, Kitchen(), model=ScriptedModel(CHOSEN))
         leader = LlmOptions(temperature=0.25, fallbacks=("gpt-x",))
         invocation = SupervisorInvocation(first, model=leader, max_rounds=1).returning(Pie).within(Kitchen())
@@ -146,14 +148,14 @@ class TestLed:
         model = ScriptedModel("I am done.")
         other = platform_of(store, Kitchen(), model=model)
 
-        done = await other.respond(process.id, process.pending[0].id, "Ada")
+        done = await respond(other, process, "Ada")
 
         assert done.status is ProcessStatus.FAILED
         assert (model.calls[0].options.temperature, model.calls[0].tool_choice) == (0.25, "none")
 
     @pytest.mark.parametrize("missing", [[], [CashDesk()], [Gardener(), CashDesk()]])
     async def test_it_does_not_where_they_are_not_registered(self, missing: list[object]) -> None:
-        store = MemoryStore()
+        store = JsonStore()
         process = await waiting(store, Bill, Kitchen(), CashDesk())
         other = platform_of(store, *missing)
         registered = ", ".join(other.agents) or "none"
@@ -161,28 +163,20 @@ class TestLed:
             await other.process(process.id)
 
     async def test_what_is_wanted_is_looked_for_only_among_what_they_give(self) -> None:
-        store = MemoryStore()
+        store = JsonStore()
         process = await waiting(store)
-        record = await RunStore(store).load(process.id)
-        assert record is not None
         for name in ("os.system", "tests.platform.test_made_agents.Bill", "builtins.str"):
-            state = record.state.replace("tests.platform.test_made_agents.Dish", name)
-            assert state != record.state
-            await RunStore(store).save(RunRecord(name, record.name, "waiting", state, kind="process"))
+            await change_data(store, process.id, lambda data, name=name: data["origin"]["recipe"].update(wanted=name))
             with pytest.raises(AgentNotFoundError, match=f"No action of Kitchen gives a {name}"):
-                await platform_of(store, Kitchen(), CashDesk(), Gardener()).process(name)
+                await platform_of(store, Kitchen(), CashDesk(), Gardener()).process(process.id)
 
-    @pytest.mark.parametrize("recipe", ["null", '{"within":"Kitchen"}', "[]"])
-    async def test_a_recipe_that_cannot_be_read(self, recipe: str) -> None:
-        store = MemoryStore()
+    @pytest.mark.parametrize("recipe", [None, {"within": "Kitchen"}, []])
+    async def test_a_recipe_that_cannot_be_read(self, recipe: object) -> None:
+        store = JsonStore()
         process = await waiting(store)
-        record = await RunStore(store).load(process.id)
-        assert record is not None
-        head, _, rest = record.state.partition('"recipe":{')
-        state = f'{head}"recipe":{recipe}{rest[rest.index("}") + 1 :]}'
-        await RunStore(store).save(RunRecord("changed", record.name, "waiting", state, kind="process"))
+        await change_data(store, process.id, lambda data: data["origin"].update(recipe=recipe))
         with pytest.raises(StoredStateError, match="cannot be read"):
-            await platform_of(store, Kitchen()).process("changed")
+            await platform_of(store, Kitchen()).process(process.id)
 
     async def test_a_model_that_is_an_object_would_not_be_there_elsewhere(self) -> None:
         invocation = SupervisorInvocation(platform_of(MemoryStore(), Kitchen()), model=ScriptedModel())
@@ -191,28 +185,25 @@ class TestLed:
 
     async def test_it_is_not_taken_for_a_process_of_the_component_itself(self) -> None:
         """A component does whatever is worth most: that is another agent."""
-        store = MemoryStore()
+        store = JsonStore()
         process = await waiting(store)
-        record = await RunStore(store).load(process.id)
-        assert record is not None
+        record = await load_record(store, process.id)
         assert record.name == "led towards Dish"
-        assert record.name in platform_of(store, Kitchen()).process_names
+        assert record.name in platform_of(store, Kitchen()).run_names
 
 
 class TestWorkers:
     async def test_a_worker_takes_what_a_model_leads(self) -> None:
-        store, model = MemoryStore(), ScriptedModel(ToolCall("bake"), "apple pie")
+        store, model = JsonStore(), ScriptedModel(ToolCall("bake"), "apple pie")
         process = await waiting(store)
         await answered(store, process)
 
         assert await Worker(platform_of(store, Kitchen(), model=model)).run_once()
 
-        record = await RunStore(store).load(process.id)
-        assert record is not None
-        assert record.status == "completed"
+        assert (await load_record(store, process.id)).status is ProcessStatus.COMPLETED
 
     async def test_a_worker_takes_what_was_assembled_for_a_goal(self) -> None:
-        store = MemoryStore()
+        store = JsonStore()
         ranking = {"value": [{"name": "CashDesk.charge", "confidence": 0.9, "reason": "yes"}]}
         first = platform_of(store, CashDesk(), Kitchen(), model=ScriptedModel(ranking))
         result = await Autonomy(first).run("a pie, please", mode="open")
@@ -225,7 +216,7 @@ class TestWorkers:
         assert (done.status, done.result) == (ProcessStatus.COMPLETED, Bill(9))
 
     async def test_it_leaves_what_it_could_not_go_on_with(self) -> None:
-        store = MemoryStore()
+        store = JsonStore()
         await answered(store, await waiting(store))
         assert not await Worker(platform_of(store, Gardener())).run_once()
         assert not await Worker(platform_of(store)).run_once()
@@ -234,7 +225,7 @@ class TestWorkers:
         ).run_once()
 
     async def test_agents_that_do_not_go_together_still_go_on_by_themselves(self) -> None:
-        store = MemoryStore()
+        store = JsonStore()
         platform = platform_of(store, Gardener(), OneTwin(), OtherTwin())
         process_id = await platform.enqueue("Gardener", "roses")
         assert await Worker(platform).run_once()
@@ -243,9 +234,10 @@ class TestWorkers:
 
 async def answered(store: MemoryStore, process: AgentProcess) -> None:
     """What a process waits for is there, and its worker has died before it went on."""
-    record = await RunStore(store).load(process.id)
-    assert record is not None
-    state = record.state.replace('"responses":{}', f'"responses":{{"{process.pending[0].id}":"Ada"}}')
-    state = state.replace('"status":"waiting"', '"status":"not started"')
-    assert state != record.state
-    await RunStore(store).save(RunRecord(record.run_id, record.name, "running", state, record.version, kind="process"))
+
+    def answer(data: dict[str, Any]) -> None:
+        data["state"].update(status="running", responses={process.pending[0].id: "Ada"})
+
+    await change_data(store, process.id, answer)
+    record = replace(await load_record(store, process.id), status=ProcessStatus.RUNNING, body=None)
+    await RunStore(store).save(record)

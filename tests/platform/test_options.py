@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -31,9 +32,10 @@ from tactician.process import (
     ProcessEnded,
     Verbosity,
 )
-from tactician.runs import RunRecord, RunStore
+from tactician.runs import RunStore
 from tactician.stores import MemoryStore
 from tactician.testing import FakeClock, ScriptedModel, ToolCall
+from tests.support.stored import JsonStore, change_data, load_data, respond
 
 
 @dataclass(frozen=True)
@@ -178,12 +180,17 @@ class TestListeners:
         assert len(of_all) > len(heard)
 
 
+async def change_options(store: JsonStore, process: AgentProcess, **changed: object) -> None:
+    """Change what is saved of the options of a process."""
+    await change_data(store, process.id, lambda data: data["origin"]["options"].update(changed))
+
+
 class TestInAStore:
     async def resumed(self, options: ProcessOptions, *errors: Exception) -> AgentProcess:
         """A process that waited, after it has gone on elsewhere."""
-        store = MemoryStore()
+        store = JsonStore()
         process = await platform_of(Reporter(), store).start("Reporter", "why?", options=options)
-        return await platform_of(Reporter(*errors), store).respond(process.id, process.pending[0].id, "so")
+        return await respond(platform_of(Reporter(*errors), store), process, "so")
 
     async def test_retries_the_pace_and_the_verbosity_go_with_it(self) -> None:
         retry = ActionRetryPolicy(attempts=7, delay=0.0, factor=3.0, max_delay=5.0, on=(BusyError, KeyError))
@@ -205,39 +212,35 @@ class TestInAStore:
         assert (process.status, process.history[-1].attempts) == (ProcessStatus.FAILED, 1)
 
     async def test_a_kind_of_error_that_is_not_loaded_is_named_and_nothing_is_imported(self) -> None:
-        store = MemoryStore()
+        store = JsonStore()
         options = ProcessOptions(retry=ActionRetryPolicy(on=(BusyError,)))
         process = await platform_of(Reporter(), store).start("Reporter", "why?", options=options)
-        record = await RunStore(store).load(process.id)
-        assert record is not None
+        saved = (await load_data(store, process.id))["origin"]["options"]["retry"]
+        assert saved["on"] == ["tests.platform.test_options.BusyError"]
         for name in ("antigravity.Error", "os.system", "tests.platform.test_options.Reporter"):
-            changed = record.state.replace("tests.platform.test_options.BusyError", name)
-            assert changed != record.state
-            await RunStore(store).save(RunRecord(name, "Reporter", "waiting", changed, kind="process"))
+            await change_options(store, process, retry={**saved, "on": [name]})
             with pytest.raises(StoredStateError, match=f"try again after a {name}, which this program has not loaded"):
-                await platform_of(Reporter(), store).process(name)
+                await platform_of(Reporter(), store).process(process.id)
 
     async def test_a_budget_that_is_not_valid_is_said_to_be(self) -> None:
-        store = MemoryStore()
+        store = JsonStore()
         process = await platform_of(Reporter(), store).start("Reporter", "why?")
-        record = await RunStore(store).load(process.id)
-        assert record is not None
-        changed = record.state.replace('"actions":50.0', '"actions":0.5').replace('"actions":50', '"actions":0.5')
-        assert changed != record.state
-        await RunStore(store).save(RunRecord("changed", "Reporter", "waiting", changed, kind="process"))
+        saved = (await load_data(store, process.id))["origin"]["options"]["limits"]
+        await change_options(store, process, limits={**saved, "actions": 0.5})
         with pytest.raises(StoredStateError, match="a budget that is not valid"):
-            await platform_of(Reporter(), store).process("changed")
+            await platform_of(Reporter(), store).process(process.id)
 
     async def test_a_process_without_these_options_has_those_of_before(self) -> None:
         """One that was kept by a version that did not know them."""
-        store = MemoryStore()
+        store = JsonStore()
         process = await platform_of(Reporter(), store).start("Reporter", "why?")
-        record = await RunStore(store).load(process.id)
-        assert record is not None
-        old = record.state.replace('"tool_delay":0.0,', "").replace(',"verbosity":null', "")
-        assert old.count("tool_delay") == old.count("verbosity") == 0
-        await RunStore(store).save(RunRecord("old", "Reporter", "waiting", old, kind="process"))
-        assert (await platform_of(Reporter(), store).process("old")).options == ProcessOptions()
+
+        def forget(data: dict[str, Any]) -> None:
+            for name in ("tool_delay", "retry", "verbosity"):
+                del data["origin"]["options"][name]
+
+        await change_data(store, process.id, forget)
+        assert (await platform_of(Reporter(), store).process(process.id)).options == ProcessOptions()
 
     async def test_functions_that_would_be_lost_are_refused_before_anything_runs(self) -> None:
         options = ProcessOptions(terminate_when=lambda process: None)

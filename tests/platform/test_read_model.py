@@ -10,8 +10,8 @@ from tactician.errors import RunNotFoundError, StoredStateError
 from tactician.events import Event, EventLog, read_event_log
 from tactician.platform import ObjectView, RunReader, RunView, replay_events
 from tactician.process import OperationContext, ask_human
-from tactician.runs import RunRecord, RunStore
-from tactician.stores import MemoryStore, SqliteStore
+from tactician.runs import RunRecord, RunStatus, RunStore, Snapshot, Spent, Start
+from tactician.stores import MemoryStore, SqliteStore, StoredDocument
 from tactician.testing import ScriptedModel, ToolCall
 from tactician.tools import tool
 
@@ -101,10 +101,15 @@ class TestStore:
 
     async def test_what_is_not_there_and_what_cannot_be_read(self) -> None:
         store = MemoryStore()
-        await RunStore(store).save(RunRecord("r1", "Odd", "waiting", "{", kind="process"))
+        record = RunRecord(run_id="r1", name="Odd", status=RunStatus.WAITING, kind="process", body="{")
+        await RunStore(store).save(record)
+        await store.save(StoredDocument(collection="runs", id="r3", name="Odd", status="waiting", body="", header="{"))
         reader = RunReader(store)
 
-        assert (await reader.list())[0].problem is not None
+        readable, damaged = await reader.list()
+        assert (readable.id, readable.problem) == ("r1", None), "the list needs no body"
+        assert (damaged.id, damaged.status) == ("r3", "waiting")
+        assert "The record of the run r3 cannot be read" in str(damaged.problem)
         with pytest.raises(StoredStateError):
             await reader.get("r1")
         with pytest.raises(RunNotFoundError, match="There is no run with the id 'r2'"):
@@ -112,8 +117,11 @@ class TestStore:
 
     async def test_runs_that_name_each_other_as_parents_end(self) -> None:
         store = MemoryStore()
+        spent, start = Spent(usage=[], turns=0, seconds=0.0, actions=0), Start(input="x", form="value", limits={})
+        body = Snapshot(start=start, spent=spent, tree={"data": {}, "children": {}})
         for run_id, parent_id in (("a", "b"), ("b", "a"), ("c", "c")):
-            await RunStore(store).save(RunRecord(run_id, "Odd", "completed", "", parent_id=parent_id))
+            record = RunRecord(run_id=run_id, name="Odd", status=RunStatus.COMPLETED, parent_id=parent_id, body=body)
+            await RunStore(store).save(record)
         reader = RunReader(store)
 
         assert [run.id for run in (await reader.tree("a")).walk()] == ["a", "b"]

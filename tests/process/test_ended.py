@@ -23,6 +23,7 @@ from tactician.process import AgentProcess, ProcessWaitingError
 from tactician.runs import RunStore
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
+from tests.support.stored import respond
 
 Make = Callable[[], Platform]
 
@@ -108,9 +109,9 @@ async def test_what_has_ended_waits_for_nothing(platform: Make, ended: Callable[
     assert "next" not in chart
     expected = f"^The process {process.id} has ended, and is {process.status}: it waits for nothing.$"
     with pytest.raises(ResponseError, match=expected):
-        await platform().respond(process.id, "ask/asked", "Frogs")
+        await platform().respond(process.id, "Writer/ask/asked", "Frogs")
     with pytest.raises(ResponseError, match=expected):
-        await process.respond("ask/asked", "Frogs")
+        await process.respond("Writer/ask/asked", "Frogs")
     assert (await platform().process(process.id)).pending == ()
 
 
@@ -140,7 +141,7 @@ async def test_what_invoke_waits_for_is_said_with_how_to_go_on(platform: Make) -
         await platform().invoke(Book, "x")
 
     process = caught.value.process
-    answer = f"await platform.respond({process.id!r}, 'ask/asked', ...)"
-    assert str(caught.value) == f"Writer waits for 'A title?' (form, 'ask/asked'). Go on with `{answer}`."
-    done = await platform().respond(process.id, process.pending[0].id, "Frogs")
+    answer = f"await platform.respond({process.id!r}, 'Writer/ask/asked', ...)"
+    assert str(caught.value) == f"Writer waits for 'A title?' (form, 'Writer/ask/asked'). Go on with `{answer}`."
+    done = await respond(platform(), process, "Frogs")
     assert done.result == Book("Frogs")

@@ -23,6 +23,7 @@ from tactician.agents import PlannedAgent
 from tactician.errors import ModelServerError, PermanentError, Replan, TransientError
 from tactician.process import ActionRetryPolicy, AgentProcess, OperationContext, ProcessHandle
 from tactician.testing import FakeClock, ScriptedModel
+from tests.support.stored import JsonStore, resume
 
 
 @dataclass
@@ -194,13 +195,16 @@ class TestReplanning:
 
     @pytest.mark.parametrize(("times", "status"), [(2, ProcessStatus.COMPLETED), (1000, ProcessStatus.STUCK)])
     async def test_also_when_each_step_is_made_elsewhere(self, times: int, status: ProcessStatus) -> None:
-        agent = PlannedAgent(Closed(times))
-        context = RunContext.over(ScriptedModel())
-        process = agent.process("x", context=context, options=UNLIMITED)
+        agent, store = Closed(times), JsonStore()
+
+        def elsewhere() -> Platform:
+            return Platform(ScriptedModel(), store=store).register(agent)
+
+        process = await elsewhere().process(await elsewhere().enqueue("Closed", "x", options=UNLIMITED))
         for _ in range(20):
             process.pause()
             await process.run()
-            process = AgentProcess.restore(agent.spec, process.snapshot(), context)
+            process = await elsewhere().process(process.id)
             if process.status is not ProcessStatus.PAUSED:
                 break
         assert process.status is status
@@ -213,13 +217,13 @@ class TestReplanning:
             def bake(self, topic: UserInput) -> Bought:
                 return Bought("cake")
 
-        agent = PlannedAgent(TwoWays(1000))
-        context = RunContext.over(ScriptedModel())
-        process = agent.process("x", context=context)
+        store = JsonStore()
+        first, second = (Platform(ScriptedModel(), store=store).register(TwoWays(1000)) for _ in range(2))
+        process = await first.process(await first.enqueue("TwoWays", "x"))
         process.pause()
         await process.run()
-        process = AgentProcess.restore(agent.spec, process.snapshot(), context)
-        assert (await process.run()).result == Result("cake")
+        process = await resume(second, process.id)
+        assert process.result == Result("cake")
         assert [entry.action for entry in process.history] == ["buy", "bake", "eat"]
 
     async def test_two_actions_that_wait_for_each_other_come_to_an_end(self) -> None:

@@ -40,6 +40,7 @@ from tactician.runs import OutputError
 from tactician.stores import MemoryStore
 from tactician.testing import FakeContext, ScriptedModel, ToolCall
 from tests.agents.running import started, steps
+from tests.support.stored import JsonStore, respond, resume
 
 
 @dataclass
@@ -497,16 +498,16 @@ class TestPauses:
 
     @pytest.mark.parametrize("agent", [Asker(), Pauser()], ids=["waits", "paused"])
     async def test_both_go_on_elsewhere(self, agent: Asker | Pauser) -> None:
-        store = MemoryStore()
+        store = JsonStore()
 
         def somewhere() -> Platform:
             return Platform(ScriptedModel(), store=store).register(Publisher(agent))
 
         process = await somewhere().start("Publisher", "frogs")
         if process.status is ProcessStatus.WAITING:
-            process = await somewhere().respond(process.id, process.pending[0].id, "Hop")
+            process = await respond(somewhere(), process, "Hop")
         else:
-            process = await somewhere().resume(process.id)
+            process = await resume(somewhere(), process.id)
         assert process.status is ProcessStatus.COMPLETED
         assert agent.researched == 1
         (child,) = process.history[0].children
@@ -523,7 +524,7 @@ class TestPauses:
         store, options = MemoryStore(), ProcessOptions(budget=Budget(actions=3))
         platform = Platform(ScriptedModel(), store=store).register(Publisher(Asker()))
         process = await platform.start("Publisher", "frogs", options=options)
-        process = await platform.respond(process.id, process.pending[0].id, "Hop")
+        process = await respond(platform, process, "Hop")
         assert process.status is ProcessStatus.COMPLETED, "research, draft and publish: three"
 
     async def test_one_item_waits_and_another_is_paused(self) -> None:

@@ -109,7 +109,7 @@ class TestForms:
     async def test_a_request_that_is_not_there(self) -> None:
         process = await started(Writer())
 
-        with pytest.raises(ResponseError, match=r"Writer does not wait for 'x'; it waits for \['review/asked'\]"):
+        with pytest.raises(ResponseError, match=r"does not wait for 'x'; it waits for \['Writer/review/asked'\]"):
             await process.respond("x", {})
 
     async def test_running_it_again_without_an_answer_changes_nothing(self) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tactician import ProcessStatus
-from tactician.process import TERMINAL
+from tactician.runs import TERMINAL, RunStatus
 
 RESTING = {ProcessStatus.STUCK, ProcessStatus.WAITING, ProcessStatus.PAUSED}
 statuses = st.sampled_from(ProcessStatus)
@@ -40,6 +40,10 @@ def test_whatever_is_asked_for_at_most_the_last_state_is_final(wanted: list[Proc
 def test_between_two_rests_a_process_runs(wanted: list[ProcessStatus]) -> None:
     seen = follow(ProcessStatus.NOT_STARTED, wanted)
     assert not any(a in RESTING and b in RESTING for a, b in pairwise(seen))
+
+
+def test_a_process_has_the_status_of_any_run() -> None:
+    assert ProcessStatus is RunStatus
 
 
 def test_four_states_are_final() -> None:

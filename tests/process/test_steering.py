@@ -27,6 +27,7 @@ from tactician.runs import RunContext, RunStore
 from tactician.stores import Lease, MemoryStore, StoredDocument
 from tactician.testing import ScriptedModel
 from tests.agents.running import steps
+from tests.support.stored import JsonStore, resume
 
 
 @dataclass
@@ -130,12 +131,12 @@ async def test_a_step_is_paused_and_killed_like_a_run() -> None:
 
 
 async def test_steps_are_kept() -> None:
-    store = MemoryStore()
+    store = JsonStore()
     first, second = (Platform(ScriptedModel(), store=store).register(Author()) for _ in range(2))
     process = await first.process(await first.enqueue("Author", "frogs"))
     await process.tick()
     assert steps(await second.process(process.id)) == ["draft"]
-    done = await second.resume(process.id)
+    done = await resume(second, process.id)
     assert (done.status, steps(done)) == (ProcessStatus.COMPLETED, ["draft", "publish"])
 
 
@@ -206,8 +207,11 @@ async def test_a_process_that_is_restored_and_waits_is_finished() -> None:
         async def ask(self, topic: UserInput) -> str:
             return await ask_human(str, "Well?")
 
-    process = await process_of(Asker()).run()
-    same = AgentProcess.restore(process.agent, process.snapshot(), RunContext.over(ScriptedModel()))
+    store = JsonStore()
+    first, second = (Platform(ScriptedModel(), store=store).register(Asker()) for _ in range(2))
+    process = await first.start("Asker", "frogs")
+    same = await second.process(process.id)
+    assert same is not process
     assert (await same.finished()).status is ProcessStatus.WAITING
 
 

@@ -1,10 +1,9 @@
-"""What older versions have saved: snapshots of the framework's, and objects of users' types."""
+"""What other versions have saved: processes in another format, and objects of users' types."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,11 +20,10 @@ from tactician import (
 )
 from tactician.errors import DeclarationError, StoredStateError
 from tactician.process import AgentProcess, formerly, upgrades
-from tactician.runs import RunRecord, RunStore
+from tactician.runs import RunRecord, RunStatus, RunStore
 from tactician.stores import MemoryStore, StoredDocument
 from tactician.testing import ScriptedModel
-
-OLD = Path(__file__).parent / "stored" / "version_1.json"
+from tests.support.stored import Change, JsonStore, change_data, load_data, load_record, respond
 
 
 @dataclass
@@ -76,132 +74,138 @@ class Seller:
         return Sale(f"{order.number} for {order.cents} {order.currency} to {buyer}, {bill}")
 
 
-async def stored(snapshot: dict[str, Any]) -> Platform:
-    """A platform with a store that holds the snapshot, under the id `old`."""
-    store = MemoryStore()
-    await RunStore(store).save(RunRecord("old", "Seller", snapshot["status"], json.dumps(snapshot), 0, "process", None))
+def platform_over(store: MemoryStore) -> Platform:
     return Platform(ScriptedModel(), store=store).register(Seller())
 
 
-def old() -> dict[str, Any]:
-    snapshot: dict[str, Any] = json.loads(OLD.read_text())
-    return snapshot
+async def waiting(store: MemoryStore, *objects: object) -> str:
+    """The id of a process that waits, with an order among its objects."""
+    process = await platform_over(store).start("Seller", Order(7, 1250, "EUR"), *objects)
+    assert process.status is ProcessStatus.WAITING
+    return process.id
 
 
-async def restored(snapshot: dict[str, Any]) -> AgentProcess:
-    return await (await stored(snapshot)).process("old")
+async def restored(change: Change, *objects: object) -> AgentProcess:
+    """A process that waits, in another program, after a change of what its store has."""
+    store = JsonStore()
+    process_id = await waiting(store, *objects)
+    await change_data(store, process_id, change)
+    return await platform_over(store).process(process_id)
 
 
-class TestSnapshots:
-    async def test_one_of_version_1_goes_on(self) -> None:
-        platform = await stored(old())
-        process = await platform.process("old")
-        assert (process.status, process.pending[0].prompt) == (ProcessStatus.WAITING, "To whom?")
-        (run,) = process.history
-        assert (run.action, run.attempts, run.children) == ("take", 2, ())
-        process = await platform.respond("old", "sell/asked", "Ada")
-        assert process.result == Sale("7 for 1250 EUR to Ada, None")
+def saved_object(data: dict[str, Any], name: str) -> dict[str, Any]:
+    """What is saved of the object of a type, by the end of its name."""
+    changes = (one["value"] for one in data["board"] if one["kind"] == "add")
+    return next(value for value in changes if value["type"].endswith(f".{name}"))
 
-    async def test_what_it_had_used_still_counts(self) -> None:
-        snapshot = old()
-        snapshot["options"]["limits"]["actions"] = 1
-        del snapshot["waiting"]["sell"]
-        snapshot["status"] = "not started"
-        process = await restored(snapshot)
-        await process.run()
-        assert (process.status, process.failure) == (ProcessStatus.TERMINATED, "the budget of 1 actions is used up")
 
-    async def test_its_context_is_a_memory_now(self) -> None:
-        snapshot = old()
-        snapshot["options"]["context_id"] = "ada"
-        assert (await restored(snapshot)).options.memory_id == "ada"
-
-    async def test_it_is_saved_in_the_present_version(self) -> None:
-        saved = json.loads((await restored(old())).snapshot())
-        assert saved["version"] == 2
-        assert saved["actions"] == 1
-
-    async def test_a_newer_one_is_refused(self) -> None:
-        with pytest.raises(
-            StoredStateError,
-            match=r"cannot be read: it has version 99, and this program knows versions up to 2: a newer",
-        ):
-            await restored({**old(), "version": 99})
+class TestFormats:
+    """The format of what is saved of a process."""
 
     @pytest.mark.parametrize("version", [None, "1", 0, -1, True, 1.0])
-    async def test_one_without_a_version_is_refused(self, version: object) -> None:
-        with pytest.raises(StoredStateError, match=f"cannot be read: {version!r} is no version"):
-            await restored({**old(), "version": version})
+    async def test_what_is_no_version_is_refused(self, version: object) -> None:
+        with pytest.raises(StoredStateError, match=f"cannot be read: {version!r} is no version.*kill the run"):
+            await restored(lambda data: data["origin"].update(version=version))
 
-    async def test_one_that_is_not_what_its_version_says_is_refused(self) -> None:
-        broken = old()
-        del broken["history"]
-        with pytest.raises(StoredStateError, match=r"could not be upgraded from version 1: KeyError: 'history'"):
-            await restored(broken)
+    async def test_a_newer_one_is_refused_with_what_to_do(self) -> None:
+        with pytest.raises(
+            StoredStateError,
+            match=r"it has version 99, and this program knows version 3: a newer .* bring this one up to date\.",
+        ):
+            await restored(lambda data: data["origin"].update(version=99))
 
-    async def test_what_is_no_snapshot_is_refused(self) -> None:
+    @pytest.mark.parametrize("version", [1, 2])
+    async def test_an_older_one_is_refused_with_what_to_do(self, version: int) -> None:
+        with pytest.raises(StoredStateError, match=f"it has version {version}, .*: an older .* or kill the run"):
+            await restored(lambda data: data["origin"].update(version=version))
+
+    @pytest.mark.parametrize("damage", [[{"what": "damage"}], {"what": "damage"}, "damage", 3])
+    @pytest.mark.parametrize("part", ["origin", "state", "board", "history"])
+    async def test_one_that_is_not_what_its_version_says_is_refused(self, part: str, damage: object) -> None:
+        with pytest.raises(StoredStateError, match="cannot be read"):
+            await restored(lambda data: data.update({part: damage}))
+
+    @pytest.mark.parametrize("body", ["", "[]", "{}", "null", "{"])
+    async def test_what_is_no_state_of_a_run_is_refused(self, body: str) -> None:
         store = MemoryStore()
-        await RunStore(store).save(RunRecord("old", "Seller", "waiting", "[]", 0, "process", None))
-        with pytest.raises(StoredStateError, match="The snapshot of the process cannot be read"):
-            await Platform(ScriptedModel(), store=store).register(Seller()).process("old")
+        record = RunRecord(run_id="old", name="Seller", status=RunStatus.WAITING, kind="process", body=body)
+        await RunStore(store).save(record)
+        with pytest.raises(StoredStateError, match="The state of the run cannot be read"):
+            await platform_over(store).process("old")
 
-
-def with_order(version: int | None, value: object) -> dict[str, Any]:
-    snapshot = old()
-    snapshot["objects"] = [{"type": f"{__name__}.Order", "value": value, "binding": "it", "hidden": False}]
-    if version is not None:
-        snapshot["objects"][0]["version"] = version
-    return snapshot
+    async def test_one_that_cannot_be_read_can_be_killed(self) -> None:
+        store = JsonStore()
+        process_id = await waiting(store)
+        await change_data(store, process_id, lambda data: data["origin"].update(version=99))
+        assert await platform_over(store).kill(process_id) is ProcessStatus.KILLED
+        assert (await load_record(store, process_id)).status is ProcessStatus.KILLED
 
 
 class TestTypes:
     async def test_objects_are_upgraded_step_by_step(self) -> None:
-        first = await restored(with_order(None, {"number": "A-7", "euros": 12.5}))
-        assert first.last(Order) == Order(7, 1250, "EUR")
-        second = await restored(with_order(2, {"number": "A-7", "cents": 5, "currency": "USD"}))
-        assert second.last(Order) == Order(7, 5, "USD")
+        def as_first(data: dict[str, Any]) -> None:
+            saved = saved_object(data, "Order")
+            saved["value"] = {"number": "A-7", "euros": 12.5}
+            del saved["version"]
+
+        def as_second(data: dict[str, Any]) -> None:
+            saved_object(data, "Order").update(version=2, value={"number": "A-7", "cents": 5, "currency": "USD"})
+
+        assert (await restored(as_first)).last(Order) == Order(7, 1250, "EUR")
+        assert (await restored(as_second)).last(Order) == Order(7, 5, "USD")
+
+    async def test_an_upgraded_object_is_there_for_actions(self) -> None:
+        store = JsonStore()
+        process_id = await waiting(store)
+        old = {"version": 1, "value": {"number": "A-8", "euros": 12.5}}
+        await change_data(store, process_id, lambda data: saved_object(data, "Order").update(old))
+        platform = platform_over(store)
+        done = await respond(platform, await platform.process(process_id), "Ada")
+        assert done.result == Sale("8 for 1250 EUR to Ada, None")
 
     async def test_those_of_the_present_version_stay_as_they_are(self) -> None:
-        again = json.loads((await restored(old())).snapshot())
-        saved = next(one for one in again["objects"] if one["type"].endswith("Order"))
+        store = JsonStore()
+        process_id = await waiting(store)
+        saved = saved_object(await load_data(store, process_id), "Order")
         assert (saved["version"], saved["value"]) == (3, {"number": 7, "cents": 1250, "currency": "EUR"})
-        assert (await restored(again)).last(Order) == Order(7, 1250, "EUR")
+        assert (await platform_over(store).process(process_id)).last(Order) == Order(7, 1250, "EUR")
 
     async def test_those_of_a_newer_version_are_refused(self) -> None:
         with pytest.raises(StoredStateError, match=r"test_upgrades.Order has version 4, .* up to 3: a newer program"):
-            await restored(with_order(4, {}))
+            await restored(lambda data: saved_object(data, "Order").update(version=4, value={}))
 
     async def test_an_upgrade_that_fails_says_which(self) -> None:
         with pytest.raises(StoredStateError, match=r"Order could not be upgraded from version 1: KeyError: 'euros'"):
-            await restored(with_order(1, {"number": "A-7"}))
+            await restored(lambda data: saved_object(data, "Order").update(version=1, value={"number": "A-7"}))
 
     async def test_what_was_no_json_object_cannot_be_upgraded(self) -> None:
         with pytest.raises(StoredStateError, match="Order was saved as no JSON object, and cannot be upgraded"):
-            await restored(with_order(1, "A-7"))
+            await restored(lambda data: saved_object(data, "Order").update(version=1, value="A-7"))
 
     async def test_a_version_without_an_upgrade_is_refused(self) -> None:
         with pytest.raises(StoredStateError, match="Order has version 0, and nothing upgrades version 0"):
-            await restored(with_order(0, {}))
+            await restored(lambda data: saved_object(data, "Order").update(version=0, value={}))
 
-    @pytest.mark.parametrize("name", ["acme.invoices.Invoice", "acme.Bill", f"{__name__}.Bill"])
+    @pytest.mark.parametrize("name", ["acme.invoices.Invoice", "acme.Bill"])
     async def test_a_class_that_was_renamed_is_found_by_its_former_names(self, name: str) -> None:
-        snapshot = old()
-        snapshot["objects"].append({"type": name, "value": {"total": 5}, "binding": "it", "hidden": False})
-        process = await restored(snapshot)
+        process = await restored(lambda data: saved_object(data, "Bill").update(type=name), Bill(5))
         assert process.last(Bill) == Bill(5)
-        assert f'"{__name__}.Bill"' in process.snapshot(), "it is saved under its name of now"
+
+    async def test_it_is_saved_under_its_name_of_now(self) -> None:
+        store = JsonStore()
+        process_id = await waiting(store, Bill(5))
+        assert saved_object(await load_data(store, process_id), "Bill")["type"] == f"{__name__}.Bill"
 
     async def test_a_name_that_nobody_knows_is_refused_with_what_to_do(self) -> None:
-        snapshot = old()
-        snapshot["objects"].append({"type": "acme.Invoice", "value": {}, "binding": "it", "hidden": False})
         with pytest.raises(StoredStateError, match=r"'acme.Invoice', which the agent does not know.*@formerly"):
-            await restored(snapshot)
+            await restored(lambda data: saved_object(data, "Bill").update(type="acme.Invoice"), Bill(5))
 
     async def test_memories_are_upgraded_too(self) -> None:
         store = MemoryStore()
-        kept = [one for one in old()["objects"] if one["type"].endswith("Order")]
+        value = {"number": "A-7", "euros": 12.5}
+        kept = [{"type": f"{__name__}.Order", "value": value, "binding": "it", "hidden": False}]
         await store.save(StoredDocument(collection="memories", id="ada", body=json.dumps(kept)))
-        platform = Platform(ScriptedModel(), store=store).register(Seller())
+        platform = platform_over(store)
         process = await platform.start("Seller", options=ProcessOptions(memory_id="ada"))
         assert process.last(Order) == Order(7, 1250, "EUR")
 
@@ -275,7 +279,8 @@ class TestTypes:
             def pack(self, basket: Basket) -> str:
                 return f"{basket.size}"
 
-        platform = Platform(ScriptedModel(), store=MemoryStore()).register(Packer())
+        store = JsonStore()
+        platform = Platform(ScriptedModel(), store=store).register(Packer())
         process = await platform.start("Packer", Large(3))
-        assert json.loads(process.snapshot())["objects"][0].get("version") is None
+        assert saved_object(await load_data(store, process.id), "Large").get("version") is None
         assert (await platform.process(process.id)).last(Large) == Large(3)

@@ -11,7 +11,7 @@ import pytest
 from tactician import Agent, Platform, ProcessOptions, UserInput, achieves_goal, action, planned_agent, tool
 from tactician.conversation import Conversation, ConversationStore
 from tactician.errors import ConversationConflictError, LeaseLostError, RunConflictError, StoredStateError
-from tactician.runs import RunRecord, RunStore
+from tactician.runs import RunHeader, RunRecord, RunStatus, RunStore
 from tactician.stores import DocumentStore
 from tactician.testing import ScriptedModel, ToolCall
 from tests.conversation.talk import calls, exchange, result, says, user
@@ -22,7 +22,7 @@ BROKEN = "half a frog \ud83d"
 
 
 def record(run_id: str = "r", status: str = "running", name: str = "Clerk", wakes_at: float | None = None) -> RunRecord:
-    return RunRecord(run_id, name, status, "{}", kind="process", wakes_at=wakes_at)
+    return RunRecord(run_id=run_id, name=name, status=RunStatus(status), body="{}", kind="process", wakes_at=wakes_at)
 
 
 class RunConformance:
@@ -35,23 +35,35 @@ class RunConformance:
         return RunStore(stores[1])
 
     async def test_a_run_comes_back(self, runs: RunStore, others: RunStore) -> None:
-        given = RunRecord("r", "Clerk", "waiting", '{"text": "Grüße"}', kind="process", parent_id="p", wakes_at=1234.5)
+        header = RunHeader(started_at=12.5, deadline=99.0, trace_parent="00-ab-cd-01", failure="Grüße")
+        given = replace(
+            record(status="waiting", wakes_at=1234.5),
+            parent_id="p",
+            priority=3,
+            idempotency_key="order-17",
+            header=header,
+            body='{"text": "Grüße"}',
+        )
 
         saved = await runs.save(given)
 
         assert saved == replace(given, version=1)
-        assert await others.load("r") == saved
-        changed = await others.save(replace(saved, status="completed", state="[]", wakes_at=None))
-        assert await runs.load("r") == changed == RunRecord("r", "Clerk", "completed", "[]", 2, "process", "p", None)
+        loaded = await others.load("r")
+        assert loaded == saved
+        assert loaded.body == given.body
+        changed = await others.save(replace(saved, status=RunStatus.COMPLETED, wakes_at=None))
+        ended = await runs.load("r")
+        assert ended == changed == replace(given, version=2, status=RunStatus.COMPLETED, wakes_at=None)
+        assert ended.body == given.body, "a save without a body keeps it"
         await runs.delete("r")
         assert await others.load("r") is None
 
     async def test_of_two_who_change_a_run_the_second_is_told(self, runs: RunStore, others: RunStore) -> None:
         saved = await runs.save(record())
-        await others.save(replace(saved, state="[1]"))
+        await others.save(replace(saved, body="[1]"))
 
         with pytest.raises(RunConflictError, match="The run r has been changed by somebody else"):
-            await runs.save(replace(saved, state="[2]"))
+            await runs.save(replace(saved, body="[2]"))
         with pytest.raises(RunConflictError):
             await runs.add_and_claim(record(), "w", HOUR)
 
@@ -99,19 +111,19 @@ class RunConformance:
         assert found is not None
         assert found[0].run_id == "due"
         waiting = await runs.save(replace(found[0], wakes_at=None), found[1])
-        await runs.save(replace(waiting, status="running"), found[1])
+        await runs.save(replace(waiting, status=RunStatus.RUNNING), found[1])
         with pytest.raises(LeaseLostError):
             await runs.save(replace(waiting, version=3), replace(found[1], fence=0))
 
     async def test_a_run_that_goes_on_can_be_claimed(self, runs: RunStore, store: DocumentStore) -> None:
         waiting = await runs.save(record(status="waiting"))
-        running = await runs.save(replace(waiting, status="running"))
+        running = await runs.save(replace(waiting, status=RunStatus.RUNNING))
         found = await runs.claim("w", HOUR)
         assert found is not None
         assert found[0] == running
         await store.release(found[1])
 
-        await runs.save(replace(running, status="completed"))
+        await runs.save(replace(running, status=RunStatus.COMPLETED))
 
         assert await runs.claim("w", HOUR) is None
 
@@ -122,7 +134,11 @@ class RunConformance:
             return text
 
         platform = Platform(ScriptedModel(ToolCall("pay", text="a")), store=store)
-        with pytest.raises(StoredStateError, match=r"The run .* of Payer cannot be stored: .*surrogates"):
+        if store.keeps_objects:
+            waiting = await Agent("Payer", tools=[pay]).run(BROKEN, context=platform.context())
+            assert waiting.status is RunStatus.WAITING, "nothing has to be written"
+            return
+        with pytest.raises(StoredStateError, match=r"cannot be stored: .*surrogates"):
             await Agent("Payer", tools=[pay]).run(BROKEN, context=platform.context())
         assert await RunStore(store).find() == []
 

@@ -29,10 +29,10 @@ from tactician import (
     tool,
 )
 from tactician.errors import ConfigurationError, DeclarationError
-from tactician.process import AgentProcess
 from tactician.runs import RunContext
 from tactician.testing import ScriptedModel, ToolCall
 from tactician.tools import DeclaredTool, ToolGroup, ToolGroupPermission
+from tests.support.stored import JsonStore
 
 Configure: TypeAlias = Callable[[str], object]
 
@@ -355,11 +355,10 @@ class TestMissingGroups:
             await agent.run("go", context=context)
 
     async def test_a_process_that_is_gone_on_with_elsewhere_waits_until_the_groups_are_there(self) -> None:
-        spec = PlannedAgent(Needy()).spec
-        everywhere = [ToolGroup(name, []) for name in ("web", "maps", "mail")]
-        rich, poor = Platform(ScriptedModel(), tool_groups=everywhere), Platform(ScriptedModel())
-        text = PlannedAgent(Needy()).process("go", context=rich.context()).snapshot()
-        process = AgentProcess.restore(spec, text, poor.context())
+        everywhere, store = [ToolGroup(name, []) for name in ("web", "maps", "mail")], JsonStore()
+        rich = Platform(ScriptedModel(), store=store, tool_groups=everywhere).register(Needy())
+        poor = Platform(ScriptedModel(), store=store).register(Needy())
+        process = await poor.process(await rich.enqueue("Needy", "go"))
         with pytest.raises(ConfigurationError, match="Needy cannot start"):
             await process.run()
         assert process.status is ProcessStatus.NOT_STARTED

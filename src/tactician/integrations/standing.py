@@ -1,4 +1,4 @@
-"""How a process stands after one of its steps: all that an engine is told. This module imports nothing of the rest."""
+"""Status of a run after one of its steps: all that an engine is told. This module imports nothing of the rest."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a process stands. There are only names and times in it: its objects stay in the store.
+    """Status of a run. There are only names and times in it: everything else stays in the store.
 
     Attributes:
-        status: where it stands.
-        has_ended: whether no further step is of use.
-        pending: the ids of the requests that it waits for; empty when it does not wait.
-        refused: those whose last answer did not fit.
-        wakes_at: when the first of their deadlines passes, in seconds since the epoch.
+        status: status of the run, such as `"waiting"`.
+        has_ended: true when a further step is of no use.
+        pending: ids of the requests that nobody has answered; empty when the run can continue.
+        refused: ids of those whose last answer was not valid.
+        wakes_at: time at which the first of their deadlines passes, in seconds since the epoch.
+        delay: seconds until the next step.
     """
 
     status: str
@@ -22,3 +23,4 @@ class Standing:
     pending: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     wakes_at: float | None = None
+    delay: float = 0.0

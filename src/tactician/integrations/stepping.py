@@ -2,45 +2,82 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import datetime
+
+from tactician.agents import as_runnable, raise_unless_completed
 from tactician.errors import ResponseError, RunConflictError, RunNotFoundError
 from tactician.events import new_id
 from tactician.integrations.standing import Standing
+from tactician.loop import output_type
 from tactician.platform import Platform
-from tactician.process import ProcessOptions
-from tactician.runs import DEFAULT_LEASE, Response, RunRecord, RunStatus, RunStore, keep_response
+from tactician.process import AgentProcess, Named, ProcessOptions
+from tactician.runs import (
+    DEFAULT_LEASE,
+    Response,
+    RunError,
+    RunRecord,
+    RunResult,
+    RunStatus,
+    RunStore,
+    keep_responses,
+    read_output,
+)
 from tactician.stores import Lease
 
 
 class Stepper:
     """Continues the runs of a platform's store one step at a time, each under a lease.
 
-    A step of a process is one action. Any other run goes on until it waits or ends: its own steps are saved on the way,
-    so that a step that is repeated repeats only what was in flight.
+    A step of a process is one action. Any other run continues until it waits or ends: its own steps are saved on the
+    way, so that a step that is repeated repeats only what was in flight.
 
     Args:
         platform: platform with the agents and the store.
-        options: settings of processes.
         lease: duration of the lease in seconds; it is renewed while a step runs.
     """
 
-    def __init__(
-        self, platform: Platform, options: ProcessOptions | None = None, *, lease: float = DEFAULT_LEASE
-    ) -> None:
+    def __init__(self, platform: Platform, *, lease: float = DEFAULT_LEASE) -> None:
         self._platform = platform
-        self._store = platform.store
         self._runs = RunStore(platform.store)
-        self._options = options
         self._lease = lease
         self._owner = f"stepper-{new_id()}"
 
-    async def add(self, agent: str, *objects: object) -> str:
-        """Put a new run of a registered Runnable into the store, and return its id.
+    async def add(
+        self,
+        agent: object,
+        *objects: object,
+        named: Named | None = None,
+        options: ProcessOptions | None = None,
+        priority: int = 0,
+        deadline: datetime | None = None,
+        idempotency_key: str | None = None,
+    ) -> str:
+        """Put a new run of a registered Runnable into the store, and return its id. See `Platform.enqueue`.
+
+        Args:
+            agent: the Runnable, or its name.
+            *objects: input; a planned agent may take several objects.
+            named: further objects for a planned agent, by their names.
+            options: settings of a process.
+            priority: rank among the runs that wait for a worker.
+            deadline: time by which the run has to end.
+            idempotency_key: key of the run, which is started once.
 
         Raises:
-            AgentNotFoundError: when nothing is registered with the name.
+            AgentNotFoundError: when it is not registered: whoever makes a step finds it by its name.
+            ConfigurationError: when the platform has no store, or the options cannot be kept there.
             StoredStateError: when an object has no JSON form.
         """
-        return await self._platform.enqueue(agent, *objects, options=self._options)
+        return await self._platform.enqueue(
+            agent if isinstance(agent, str) else _name_of(agent),
+            *objects,
+            named=named,
+            options=options,
+            priority=priority,
+            deadline=deadline,
+            idempotency_key=idempotency_key,
+        )
 
     async def step(self, run_id: str, now: float) -> Standing:
         """Make one step. A run that waits and has no answer stays as it is.
@@ -55,44 +92,83 @@ class Stepper:
             LeaseLostError: when somebody else has claimed it meanwhile.
             StoredStateError: when what is kept cannot be read.
         """
-        record = await self._record(run_id)
+        record = await self.load(run_id)
         if record.status.is_terminal:
-            return Standing(record.status.value, has_ended=True)
-        outcome = await self._platform.step_claimed(*await self._claim(run_id), seconds=self._lease, now=now)
-        return _standing_of(outcome, now)
+            return _standing_of(record, now)
+        await self._answer_overdue(record, now)
+        try:
+            outcome = await self._platform.step_claimed(*await self._claim(run_id), seconds=self._lease)
+        except Exception:
+            ended = await self.load(run_id)
+            if not ended.status.is_terminal:
+                raise
+            return _standing_of(ended, now)  # its record has the failure
+        return _standing_of(await self.load(run_id), now, _delay_of(outcome))
 
-    async def answer(self, run_id: str, request_id: str, response: Response) -> None:
-        """Keep an answer to a request of a run that waits: its next step takes it.
+    async def answer(self, run_id: str, responses: Mapping[str, Response]) -> None:
+        """Keep answers to requests of a run that waits: its next step takes them.
 
         Raises:
             RunNotFoundError: when there is no such run.
             RunConflictError: when somebody is continuing it.
             ResponseError: when it does not wait for that.
         """
-        record = await self._record(run_id)
+        record = await self.load(run_id)
         if record.status.is_terminal:
             raise ResponseError(f"The run {run_id} is {record.status}: it waits for nothing.")
-        claimed, lease = await self._claim(run_id)
-        try:
-            await keep_response(self._store, claimed, lease, request_id, response)
-        finally:
-            await self._store.release(lease)
+        await keep_responses(*await self._claim(run_id), self._platform.context(), responses)
 
-    async def status(self, run_id: str) -> RunStatus:
-        """Return the status of a run, as it is kept. A process is `PAUSED` between two steps.
+    async def load(self, run_id: str) -> RunRecord:
+        """Return the record of a run, without its state. A process is `PAUSED` between two steps.
 
         Raises:
-            RunNotFoundError: when there is none with the id.
+            RunNotFoundError: when there is no such run.
         """
-        return (await self._record(run_id)).status
+        return await self._load(run_id, with_body=False)
+
+    async def load_output(self, run_id: str) -> object:
+        """Return what a run gave: the object that reaching the goal gave, for a process; the output, for any other run.
+
+        Raises:
+            RunNotFoundError: when there is no such run.
+            ProcessError: when a process has not completed.
+            RunError: when any other run has not.
+            StoredStateError: when what is kept cannot be read.
+        """
+        record = await self._load(run_id)
+        if record.kind == "process":
+            process = await self._platform.process(run_id)
+            raise_unless_completed(process)
+            return process.result
+        if record.status is not RunStatus.COMPLETED:
+            why = record.header.failure or ", ".join(one.prompt for one in record.header.pending)
+            result = RunResult(None, record.status, run_id=run_id, pending=record.header.pending)
+            raise RunError(f"{record.name}: the run {run_id} is {record.status}: {why}", result)
+        return self._revive(record.name, read_output((await self._runs.load_state(record)).tree))
 
     async def kill(self, run_id: str) -> Standing:
         """End a run for good, unless it has ended.
 
         Raises:
-            RunNotFoundError: when there is none with the id.
+            RunNotFoundError: when there is no such run.
         """
         return Standing((await self._platform.kill(run_id)).value, has_ended=True)
+
+    def _revive(self, name: str, output: object) -> object:
+        """Return an output of the type that the Runnable says, where it says one."""
+        wanted: type[object] | None = getattr(self._platform.agents.get(name), "output_type", None)
+        return output if wanted is None else output_type(wanted).accept(output)
+
+    async def _answer_overdue(self, record: RunRecord, now: float) -> None:
+        overdue = {one.id: one.default for one in record.header.pending if one.is_overdue(now)}
+        if record.status is RunStatus.WAITING and overdue:
+            await self.answer(record.run_id, overdue)
+
+    async def _load(self, run_id: str, *, with_body: bool = True) -> RunRecord:
+        record = await self._runs.load(run_id, with_body=with_body)
+        if record is None:
+            raise RunNotFoundError(f"There is no run with the id {run_id!r} in the store")
+        return record
 
     async def _claim(self, run_id: str) -> tuple[RunRecord, Lease]:
         claimed = await self._runs.claim(self._owner, self._lease, run_id=run_id)
@@ -100,8 +176,29 @@ class Stepper:
             raise RunConflictError(f"Somebody else is continuing the run {run_id}: try again.")
         return claimed
 
-    async def _record(self, run_id: str) -> RunRecord:
-        record = await self._runs.load(run_id, with_body=False)
-        if record is None:
-            raise RunNotFoundError(f"There is no run with the id {run_id!r} in the store")
-        return record
+
+def _name_of(agent: object) -> str:
+    runnable = as_runnable(agent)
+    return type(agent).__name__ if runnable is None else runnable.name
+
+
+def _standing_of(record: RunRecord, now: float, delay: float = 0.0) -> Standing:
+    waits_for = record.header.pending if record.status is RunStatus.WAITING else ()
+    pending = [request for request in waits_for if not request.is_answered]
+    # A deadline that has passed is of no use when not even the default was valid.
+    deadlines = [
+        one.deadline for one in pending if one.deadline is not None and (one.deadline > now or one.problem is None)
+    ]
+    status = RunStatus.RUNNING if record.status is RunStatus.PAUSED else record.status
+    return Standing(
+        status.value,
+        has_ended=status.is_terminal or status is RunStatus.STUCK,
+        pending=[request.id for request in pending],
+        refused=[request.id for request in pending if request.problem is not None],
+        wakes_at=min(deadlines, default=None),
+        delay=delay,
+    )
+
+
+def _delay_of(outcome: AgentProcess | RunResult[object]) -> float:
+    return outcome.options.delay if isinstance(outcome, AgentProcess) else 0.0

@@ -1,4 +1,4 @@
-"""What a Temporal worker does for a process: its steps, with heartbeats."""
+"""Activities of the workflow of a run: its steps, with heartbeats, and its end."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _logger = logging.getLogger(__name__)
 
 
 class Activities:
-    """The activities of the workflow of a process.
+    """Activities of the workflow of a run.
 
     Args:
-        stepper: does the work.
+        stepper: stepper that does the work.
         beat: seconds between two heartbeats.
     """
 
@@ -30,37 +30,37 @@ class Activities:
         self._beat = beat
 
     @activity.defn(name=STEP)
-    async def step(self, process_id: str, now: float) -> Standing:
-        """See `Stepper.step`."""
-        async with _discreetly(process_id), self._beating():
-            return await self._stepper.step(process_id, now)
+    async def step(self, run_id: str, now: float) -> Standing:
+        """Make a step; see `Stepper.step`."""
+        async with _hide_details(run_id), self._beating():
+            return await self._stepper.step(run_id, now)
 
     @activity.defn(name=KILL)
-    async def kill(self, process_id: str) -> Standing:
-        """See `Stepper.kill`."""
-        async with _discreetly(process_id):
-            return await self._stepper.kill(process_id)
+    async def kill(self, run_id: str) -> Standing:
+        """End the run; see `Stepper.kill`."""
+        async with _hide_details(run_id):
+            return await self._stepper.kill(run_id)
 
     @asynccontextmanager
     async def _beating(self) -> AsyncIterator[None]:
-        task = asyncio.create_task(self._beat_on())
+        task = asyncio.create_task(self._send_heartbeats())
         try:
             yield
         finally:
             task.cancel()
 
-    async def _beat_on(self) -> None:
+    async def _send_heartbeats(self) -> None:
         while True:
             activity.heartbeat()
             await asyncio.sleep(self._beat)
 
 
 @asynccontextmanager
-async def _discreetly(process_id: str) -> AsyncIterator[None]:
-    """Errors can hold objects of the process: the history of the workflow is given their kind alone."""
+async def _hide_details(run_id: str) -> AsyncIterator[None]:
+    """Raise errors without their text, which may hold data of the run, for the history of the workflow."""
     try:
         yield
     except Exception as error:
         kind = type(error).__name__
-        _logger.warning("The process %s cannot go on here", process_id, exc_info=error)
+        _logger.warning("The run %s cannot continue here", run_id, exc_info=error)
         raise ApplicationError(f"{kind}; see the log of {activity.info().task_queue}'s worker", type=kind) from None

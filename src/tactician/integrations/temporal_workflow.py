@@ -1,4 +1,4 @@
-"""The workflow of a process: it knows when the next step is due, and nothing of what the step does.
+"""Workflow of a run: it knows when the next step is due, and nothing of what the step does.
 
 Temporal replays this module in a sandbox: it is deterministic, and imports nothing heavy.
 """
@@ -17,33 +17,31 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 from tactician.integrations.standing import Standing
 
 STEP, KILL, PAUSED = "tactician-step", "tactician-kill", "tactician-paused"
-_PERMANENT = ["RunNotFoundError", "StoredStateError"]
+_PERMANENT_ERRORS = ["RunNotFoundError", "StoredStateError"]
 
 
 @dataclass(frozen=True, slots=True)
 class Driven:
-    """A process, and how its workflow runs it.
+    """Input of the workflow of a run.
 
     Attributes:
-        process_id: the process.
-        heartbeat: seconds without a sign of life of a worker, after which another takes the step over.
+        run_id: id of the run.
+        heartbeat: seconds without a heartbeat of a worker, after which another one takes the step over.
         step_timeout: seconds that a step may take.
-        delay: seconds between two steps.
-        standing: how the process stands.
-        answered: the ids of requests whose answers wait in the store.
+        standing: status of the run.
+        answered: ids of requests whose answers are in the store.
     """
 
-    process_id: str
+    run_id: str
     heartbeat: float
     step_timeout: float
-    delay: float = 0.0
     standing: Standing = field(default_factory=lambda: Standing("running"))
     answered: list[str] = field(default_factory=list)
 
 
-@workflow.defn(name="tactician-process")
-class ProcessWorkflow:
-    """Takes steps of one process until it ends."""
+@workflow.defn(name="tactician-run")
+class RunWorkflow:
+    """Workflow that makes the steps of one run until it ends."""
 
     @workflow.init
     def __init__(self, driven: Driven) -> None:
@@ -57,10 +55,10 @@ class ProcessWorkflow:
 
     @workflow.run
     async def run(self, driven: Driven) -> str:
-        """Runs the process; returns its status in the end."""
+        """Make the steps of the run, and return its status in the end."""
         try:
             while not self._has_ended:
-                await self._go_on()
+                await self._continue()
         except (asyncio.CancelledError, ActivityError) as error:
             # A cancellation that is none of ours is one of the workflow, with Temporal's tools: the same as a kill.
             self._is_killed = self._is_killed or is_cancelled_exception(error)
@@ -73,46 +71,46 @@ class ProcessWorkflow:
 
     @workflow.signal
     def answered(self, request_id: str) -> None:
-        """An answer to the request is in the store."""
+        """Note that an answer to the request is in the store."""
         self._answered.append(request_id)
 
     @workflow.signal
     def pause(self) -> None:
-        """Takes no further step until `resume`."""
+        """Make no further step until `resume`."""
         self._set_paused(True)
 
     @workflow.signal
     def resume(self) -> None:
-        """Goes on after `pause`."""
+        """Continue after `pause`."""
         self._set_paused(False)
 
     @workflow.signal
     def kill(self) -> None:
-        """Ends the process for good, and interrupts the step that runs."""
+        """End the run for good, and interrupt the step that runs."""
         self._is_killed = True
         if self._running is not None:
             self._running.cancel()
 
     @workflow.update
-    async def verdict(self, request_id: str) -> bool:
-        """Whether the answer to the request fits, once a step has taken it; `True` when none will for now."""
-        await workflow.wait_condition(lambda: request_id not in (*self._answered, *self._taken) or self._rests)
+    async def is_valid(self, request_id: str) -> bool:
+        """Return whether the answer to a request is valid, once a step has taken it; `True` when none will for now."""
+        await workflow.wait_condition(lambda: request_id not in (*self._answered, *self._taken) or self._is_idle)
         return request_id not in self._standing.refused
 
     @workflow.update
-    async def rested(self) -> None:
-        """Returns once the step that runs has ended."""
+    async def wait_for_step(self) -> None:
+        """Return once the step that runs has ended."""
         running = self._running
         await workflow.wait_condition(lambda: self._running is not running or running is None)
 
     @workflow.query
     def status(self) -> str:
-        """Where the process stands."""
+        """Return the status of the run."""
         return "paused" if self._is_paused and self._running is None and not self._has_ended else self._standing.status
 
     @workflow.query
     def pending(self) -> list[str]:
-        """The ids of the requests that it waits for."""
+        """Return the ids of the requests that nobody has answered."""
         return self._standing.pending
 
     def _set_paused(self, is_paused: bool) -> None:
@@ -125,11 +123,11 @@ class ProcessWorkflow:
         return self._standing.has_ended or self._is_killed
 
     @property
-    def _rests(self) -> bool:
+    def _is_idle(self) -> bool:
         return self._has_ended or (self._is_paused and self._running is None)
 
     @property
-    def _can_go_on(self) -> bool:
+    def _can_continue(self) -> bool:
         if self._is_paused or self._is_killed:
             return self._is_killed
         return not self._standing.pending or bool(self._answered) or self._is_due
@@ -138,33 +136,33 @@ class ProcessWorkflow:
     def _is_due(self) -> bool:
         return self._standing.wakes_at is not None and self._standing.wakes_at <= workflow.time()
 
-    async def _go_on(self) -> None:
-        """Waits until the next step is due, and takes it."""
-        while not self._can_go_on:
+    async def _continue(self) -> None:
+        """Wait until the next step is due, and make it."""
+        while not self._can_continue:
             await self._wait()
         if self._is_killed:
             return
-        await self._take_step()
-        if self._driven.delay and not self._has_ended and not self._standing.pending:
+        await self._make_step()
+        if (delay := self._standing.delay) and not self._has_ended and not self._standing.pending:
             with suppress(TimeoutError):
-                await workflow.wait_condition(lambda: self._is_killed, timeout=self._driven.delay)
+                await workflow.wait_condition(lambda: self._is_killed, timeout=delay)
         await self._shorten_history()
 
     async def _wait(self) -> None:
-        """Waits until the next step is due, or until the process is paused, or is no longer."""
+        """Wait until the next step is due, or until the run is paused, or no longer paused."""
         was_paused = self._is_paused
         wakes_at = None if was_paused else self._standing.wakes_at
         with suppress(TimeoutError):
             await workflow.wait_condition(
-                lambda: self._can_go_on or self._is_paused is not was_paused,
+                lambda: self._can_continue or self._is_paused is not was_paused,
                 timeout=None if wakes_at is None else max(0.0, wakes_at - workflow.time()),
             )
 
-    async def _take_step(self) -> None:
+    async def _make_step(self) -> None:
         self._taken, self._answered = self._answered, []
         self._running = workflow.start_activity(
             STEP,
-            args=[self._driven.process_id, workflow.time()],
+            args=[self._driven.run_id, workflow.time()],
             result_type=Standing,
             start_to_close_timeout=timedelta(seconds=self._driven.step_timeout),
             heartbeat_timeout=timedelta(seconds=self._driven.heartbeat),
@@ -179,7 +177,7 @@ class ProcessWorkflow:
     async def _end(self) -> None:
         self._standing = await workflow.execute_activity(
             KILL,
-            self._driven.process_id,
+            self._driven.run_id,
             result_type=Standing,
             start_to_close_timeout=timedelta(seconds=self._driven.heartbeat),
             retry_policy=self._retry_policy,
@@ -187,12 +185,12 @@ class ProcessWorkflow:
 
     @property
     def _retry_policy(self) -> RetryPolicy:
-        """For what prevents a step, such as a store that cannot be reached. Actions have policies of their own."""
+        """Policy for what prevents a step, such as a store that does not answer. Actions have policies of their own."""
         longest = timedelta(seconds=max(1.0, self._driven.heartbeat))
-        return RetryPolicy(maximum_interval=longest, non_retryable_error_types=_PERMANENT)
+        return RetryPolicy(maximum_interval=longest, non_retryable_error_types=_PERMANENT_ERRORS)
 
     async def _shorten_history(self) -> None:
-        """Begins anew with an empty history, when Temporal says that it is long. All else is in the store."""
+        """Start again with an empty history when Temporal says that it is long. All else is in the store."""
         if not workflow.info().is_continue_as_new_suggested():
             return
         await workflow.wait_condition(lambda: workflow.all_handlers_finished() or bool(self._answered))

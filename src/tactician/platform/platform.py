@@ -65,14 +65,14 @@ class Platform:
             SYSTEM_CLOCK,
             EventBus(on_event),
         )
-        self._set_up(services, tool_groups, is_durable=store is not None)
+        services.is_durable = store is not None
+        self._set_up(services, tool_groups)
 
-    def _set_up(self, services: Services, tool_groups: Iterable[ToolGroup] = (), *, is_durable: bool) -> None:
+    def _set_up(self, services: Services, tool_groups: Iterable[ToolGroup] = ()) -> None:
         self.services = services
-        self.is_durable = is_durable
         self.tool_groups.add([local_goals(lambda: self.goal_tools(remote=False)), *tool_groups])
         self._registry = Registry()
-        self._runner = Runner(self._registry, self.context, services.store, is_durable=is_durable)
+        self._runner = Runner(self._registry, self.context, services)
 
     @staticmethod
     def default() -> Platform:
@@ -89,6 +89,11 @@ class Platform:
     def run_names(self) -> tuple[str, ...]:
         """The names of all runs that can be continued here: of what is registered, and what can be made of it."""
         return self._registry.run_names
+
+    @property
+    def is_durable(self) -> bool:
+        """True when every run is saved in the store after each step."""
+        return self.services.is_durable
 
     @property
     def store(self) -> DocumentStore:
@@ -337,6 +342,22 @@ class Platform:
         """
         return await self._runner.continue_claimed(record, lease, seconds)
 
+    async def step_claimed(
+        self, record: RunRecord, lease: Lease, *, seconds: float = DEFAULT_LEASE
+    ) -> AgentProcess | RunResult[object]:
+        """Continue a claimed run by one step: a process by one action, any other run as far as it can go.
+
+        A process is `PAUSED` then, unless it waits or has ended. Any other run cannot be cut between two of its steps:
+        it continues by running the same code again from the beginning, so each cut would run what users wrote around
+        its steps, such as a tool that runs an agent, once more. Its steps are saved on the way all the same.
+
+        Raises:
+            AgentNotFoundError: when what ran, or what it is made of, is not registered here.
+            StoredStateError: when what is kept cannot be read.
+            LeaseLostError: when another worker has claimed it.
+        """
+        return await self._runner.step_claimed(record, lease, seconds)
+
     async def waiting(self, limit: int = 1000) -> list[RunRecord]:
         """Return the runs in the store that wait for somebody, oldest first."""
         return await RunStore(self.services.store).find(statuses=(RunStatus.WAITING.value,), limit=limit)
@@ -358,5 +379,5 @@ class Platform:
 @cache
 def _default() -> Platform:
     platform = Platform.__new__(Platform)
-    platform._set_up(Services.default(), is_durable=False)
+    platform._set_up(Services.default())
     return platform

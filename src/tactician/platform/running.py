@@ -21,7 +21,6 @@ from tactician.process import (
     ProcessOptions,
     ProcessStatus,
     add_inputs,
-    check_objects,
     check_options,
     check_tool_groups,
     create_blackboard,
@@ -33,14 +32,16 @@ from tactician.runs import (
     RunContext,
     RunRecord,
     RunResult,
+    RunStatus,
     RunStore,
+    Services,
     create_durable_run,
     create_record,
     enqueue_run,
     kill_run,
     restore_context,
 )
-from tactician.stores import DocumentStore, Lease
+from tactician.stores import Lease
 
 Objects = tuple[object, ...]
 _KIND: Final = "process"
@@ -68,21 +69,18 @@ class Runner:
     Args:
         registry: registered agents.
         context: returns a context for a run on the platform.
-        store: store of the runs.
-        is_durable: true when every process is saved in the store.
+        services: services of the platform.
     """
 
-    def __init__(
-        self, registry: Registry, context: Callable[[], RunContext], store: DocumentStore, *, is_durable: bool
-    ) -> None:
+    def __init__(self, registry: Registry, context: Callable[[], RunContext], services: Services) -> None:
         self._registry = registry
         self._context = context
-        self._store = store
-        self._runs = RunStore(store)
-        self._is_durable = is_durable
+        self._store = services.store
+        self._runs = RunStore(services.store)
+        self._is_durable = services.is_durable
         self._owner = f"platform-{new_id()}"
         self._spawned: set[asyncio.Task[AgentProcess]] = set()
-        self.processes = Processes(is_durable=is_durable)
+        self.processes = Processes(is_durable=services.is_durable)
 
     async def start(self, agent: PlannedAgentSpec, objects: Objects, options: ProcessOptions | None) -> AgentProcess:
         """Create a process, and run it as far as it can go."""
@@ -113,7 +111,7 @@ class Runner:
         context, is_process = around.child(runnable.name), planned_spec(runnable) is not None
         if is_process:
             spec, board = self._registry.met(agent), await self._board(self._registry.met(agent), options)
-            check_options(options or ProcessOptions())
+            check_options(options)
             AgentProcess.create(spec, objects, context, options, None, board)
         record = replace(
             create_record(runnable.name, context, _KIND if is_process else "run"),
@@ -156,9 +154,6 @@ class Runner:
         if process.status.is_terminal:
             raise _has_ended(run_id, process.status)
         async with self._continuing(process):
-            if objects and self._is_durable:
-                add_inputs(given := Blackboard(), objects, process.agent)
-                check_objects(given, process.agent)
             add_inputs(process.blackboard, objects, process.agent)
             if objects and (keeper := process.keeper) is not None:
                 await keeper.save_all("objects", detail=", ".join(type(one).__name__ for one in objects))
@@ -179,9 +174,20 @@ class Runner:
             raise
         return await runnable.continue_claimed(record, lease, context=self._context(), seconds=seconds)
 
+    async def step_claimed(self, record: RunRecord, lease: Lease, seconds: float) -> AgentProcess | RunResult[object]:
+        """Continue a claimed run: a process by one step, any other run as far as it can go."""
+        if record.kind != _KIND:
+            return await self.continue_claimed(record, lease, seconds)
+        process = await self._claimed(record, lease, seconds)
+        async with self._continuing(process):
+            await process.run_step()
+        return process
+
     async def _resume_run(self, run_id: str) -> RunResult[object]:
         record = await self.record(run_id)
         runnable = self._resumable(record)
+        if record.status is RunStatus.WAITING:
+            return await runnable.resume(run_id, {}, context=self._context())
         claimed = await self._runs.claim(self._owner, DEFAULT_LEASE, run_id=run_id)
         if claimed is None:
             if record.has_ended:
@@ -275,7 +281,7 @@ class Runner:
 
     async def _prepare(self, agent: PlannedAgentSpec, options: ProcessOptions | None) -> RunContext:
         if self._is_durable:
-            check_options(options or ProcessOptions())
+            check_options(options)
         return self._context().child(agent.name)
 
     async def _board(self, agent: PlannedAgentSpec, options: ProcessOptions | None) -> Blackboard:
@@ -340,8 +346,8 @@ class Runner:
         owner = self._owner if lease is None else lease.owner
         keeper = DurableRun(context, record, owner, lease=lease, seconds=seconds, start=state.start)
         process = AgentProcess.restore(agent, context, None, keeper, is_counted=True)
-        if record.status is ProcessStatus.KILLED:  # whoever killed it knew its record only
-            process.mark_killed(record.header.failure or "killed")
+        if record.has_ended and process.status is not record.status:  # as it was killed, or could not be saved
+            process.mark_ended(record.status, record.header.failure)
         return process
 
     def _find_agent(self, record: RunRecord) -> PlannedAgentSpec:

@@ -58,8 +58,8 @@ from tactician.process.spec import (
     check_tool_groups,
 )
 from tactician.process.state import ActionRun, ChildRun, ProcessStatus
-from tactician.process.stored_objects import SavedEntry, check_objects, restore_blackboard, save_objects
-from tactician.process.stored_types import formerly, stored_names, type_name, upgrades
+from tactician.process.stored_objects import decode_object, encode_object
+from tactician.process.stored_types import SavedObject, formerly, stored_names, type_name, upgrades
 
 __all__ = [
     "AgentProcess",
@@ -119,10 +119,9 @@ __all__ = [
     "read_state",
     "read_history",
     "read_board",
-    "SavedEntry",
-    "save_objects",
-    "restore_blackboard",
-    "check_objects",
+    "SavedObject",
+    "encode_object",
+    "decode_object",
     "check_options",
     "type_name",
     "stored_names",

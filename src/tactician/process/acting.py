@@ -10,9 +10,8 @@ from time import perf_counter
 
 from pydantic import BaseModel, ValidationError
 
-from tactician.errors import Rejected
+from tactician.errors import Rejected, StoredStateError
 from tactician.process.blackboard import (
-    DEFAULT_BINDING,
     GAVE_NOTHING,
     Blackboard,
     Rejection,
@@ -161,8 +160,8 @@ class Actor:
         """Record the output of an action; return the names of its types, or why it cannot be recorded."""
         try:
             return self._record_output(outcome), None
-        except TypeError as mismatch:
-            return (), mismatch
+        except (TypeError, StoredStateError) as refusal:
+            return (), refusal
 
     def _record_output(self, outcome: Outcome) -> tuple[str, ...]:
         """Put the output of an action onto the blackboard. No output means: plan again without the action."""
@@ -219,21 +218,24 @@ def _record_output(
 
     Raises:
         TypeError: when the output is not of a type that the action declares.
+        StoredStateError: when the process is saved, and the output could not be read again.
     """
     output = _convert_output(output, action)
     if output is None and action.output_types:
         _record_nothing(blackboard, action)
         return ()
     parts = get_parts(output)
+    entries = [blackboard.prepare(part) for part in parts]
+    if output is not None:
+        entries.insert(0, blackboard.prepare(output, action.output_binding))
     _make_room(blackboard, agent, action, (output, *parts))
     for name in action.sets:
         blackboard.set_condition(name, set_by_hand.get(name, True))
     if output is None:
         blackboard.set_condition(GAVE_NOTHING, True)
         return ()
-    blackboard.add(output, action.output_binding)
-    for part in parts:
-        blackboard.add(part, DEFAULT_BINDING)
+    for entry in entries:
+        blackboard.put(entry)
     return tuple(type(value).__name__ for value in (output, *parts))
 
 

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import UTC, datetime
 from typing import Final, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel
 
 from tactician.errors import ConfigurationError
+from tactician.process.stored_types import SavedObject
 
 DEFAULT_BINDING: Final = "it"
 STATE: Final = "__tactician_state__"
 
 Named: TypeAlias = Mapping[str, object]
 """Objects by the names under which they go onto a blackboard."""
+
+Encode: TypeAlias = Callable[[object], SavedObject]
+"""Returns an object as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +123,6 @@ GAVE_NOTHING: Final = "the last action gave nothing"
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
-    value: object
-    binding: str
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
 class BoardChange:
     """Change of a blackboard.
 
@@ -135,61 +132,104 @@ class BoardChange:
         numbers: numbers of the entries; for a move, the place of the first one, and its new place.
         value: the object that was added, or the value of the condition; `None` for one that is no longer set.
         name: name that the object is bound to, or that of the condition.
+        saved: the object as JSON, on the blackboard of a process that is saved.
     """
 
     kind: Literal["add", "move", "hide", "show", "clear", "condition"]
     numbers: tuple[int, ...] = ()
     value: object = None
     name: str = ""
+    saved: SavedObject | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An object on a blackboard, the name that it is bound to, and whether it is hidden."""
+    """An object on a blackboard.
+
+    Attributes:
+        value: the object.
+        binding: the name that it is bound to.
+        hidden: True when look-ups do not find it.
+        saved: the object as JSON, on the blackboard of a process that is saved.
+        number: number of the entries that were added before it.
+    """
 
     value: object
-    binding: str
-    hidden: bool
+    binding: str = DEFAULT_BINDING
+    hidden: bool = False
+    saved: SavedObject | None = None
+    number: int = field(default=0, compare=False)
 
 
 class Blackboard:
     """Memory of all that is known so far. Objects are added and hidden, never changed; only `clear` removes them.
 
     Lookup is by type, where the newest object wins, or by the name that an object was bound to.
+
+    Objects are values. A process that is saved saves each object once, when it is added: an object that is changed
+    afterwards is not saved again. So add a changed copy, as by `dataclasses.replace`.
     """
 
     def __init__(self, *objects: object) -> None:
-        self._entries: list[_Entry] = []
+        self._entries: list[Entry] = []
         self._hidden: dict[int, object] = {}
         self._conditions: dict[str, bool] = {}
         self._newest: dict[type, object | None] = {}
         self._added = 0
         self._changes: list[BoardChange] | None = None
+        self._encode: Encode | None = None
         for value in objects:
             self.add(value)
+
+    def save_with(self, encode: Encode) -> None:
+        """Encode what is there, and all that is added from now on, so that it can be saved.
+
+        Args:
+            encode: returns an object as JSON; raises a `StoredStateError` when the object could not be read again.
+
+        Raises:
+            StoredStateError: when that is so for an object that is there; then nothing has changed.
+        """
+        self._entries = [one if one.saved else replace(one, saved=encode(one.value)) for one in self._entries]
+        self._encode = encode
 
     def add(self, value: object, binding: str = DEFAULT_BINDING) -> None:
         """Add an object, under a name if it is not simply the newest of its type. Show one again that was hidden.
 
         Raises:
             ConfigurationError: when the object is `None`.
+            StoredStateError: when the process is saved, and the object could not be read again; then it is not added.
+        """
+        self.put(self.prepare(value, binding))
+
+    def prepare(self, value: object, binding: str = DEFAULT_BINDING) -> Entry:
+        """Return the entry of an object that is to be put: nothing has changed yet when one of several is refused.
+
+        Raises:
+            ConfigurationError: when the object is `None`.
+            StoredStateError: as `add`.
         """
         if value is None:
             raise ConfigurationError("None is no object for a blackboard: add what there is, or nothing.")
+        return Entry(value, binding, saved=None if self._encode is None else self._encode(value))
+
+    def put(self, entry: Entry) -> None:
+        """Add the object of an entry that was prepared."""
+        value = entry.value
         if id(value) in self._hidden:
             self.show(value)
-        self._entries.append(_Entry(value, binding, self._added))
-        self._note("add", (self._added,), value, binding)
+        self._entries.append(replace(entry, number=self._added))
+        self._note(BoardChange("add", (self._added,), value, entry.binding, entry.saved))
         self._added += 1
         if self._conditions.pop(GAVE_NOTHING, None) is not None:
-            self._note("condition", (), None, GAVE_NOTHING)
+            self._note(BoardChange("condition", name=GAVE_NOTHING))
         self._newest.update((kind, value) for kind in self._newest if isinstance(value, kind))
 
     def move(self, start: int, place: int) -> None:
         """Move the entries from a number on to an earlier place, as if they had been added there."""
         if place < start < len(self._entries):
             self._entries[place:] = self._entries[start:] + self._entries[place:start]
-            self._note("move", (start, place))
+            self._note(BoardChange("move", (start, place)))
             self._newest.clear()
 
     def __setitem__(self, binding: str, value: object) -> None:
@@ -244,7 +284,7 @@ class Blackboard:
     @property
     def entries(self) -> tuple[Entry, ...]:
         """All that was ever added, oldest first, hidden objects included."""
-        return tuple(Entry(e.value, e.binding, id(e.value) in self._hidden) for e in self._entries)
+        return tuple(replace(entry, hidden=id(entry.value) in self._hidden) for entry in self._entries)
 
     @property
     def conditions(self) -> Mapping[str, bool]:
@@ -256,7 +296,7 @@ class Blackboard:
         """Create a blackboard with the entries and conditions of another one."""
         board = cls()
         for entry in entries:
-            board.add(entry.value, entry.binding)
+            board.put(entry)
             if entry.hidden:
                 board.hide(entry.value)
         for name, value in conditions.items():
@@ -271,7 +311,7 @@ class Blackboard:
 
     def to_changes(self) -> list[BoardChange]:
         """Return the changes that make an empty blackboard equal to this one."""
-        added = [BoardChange("add", (e.number,), e.value, e.binding) for e in self._entries]
+        added = [BoardChange("add", (e.number,), e.value, e.binding, e.saved) for e in self._entries]
         hidden = tuple(e.number for e in self._entries if id(e.value) in self._hidden)
         conditions = [BoardChange("condition", (), value, name) for name, value in self._conditions.items()]
         return [*added, *([BoardChange("hide", hidden)] if hidden else ()), *conditions]
@@ -289,7 +329,7 @@ class Blackboard:
         match change.kind:
             case "add":
                 self._added = change.numbers[0]
-                self.add(change.value, change.name)
+                self.put(Entry(change.value, change.name, saved=change.saved))
             case "move":
                 self.move(*change.numbers)
             case "clear":
@@ -306,15 +346,9 @@ class Blackboard:
     def _numbers_of(self, value: object) -> tuple[int, ...]:
         return tuple(entry.number for entry in self._entries if entry.value is value)
 
-    def _note(
-        self,
-        kind: Literal["add", "move", "hide", "show", "clear", "condition"],
-        numbers: tuple[int, ...] = (),
-        value: object = None,
-        name: str = "",
-    ) -> None:
+    def _note(self, change: BoardChange) -> None:
         if self._changes is not None:
-            self._changes.append(BoardChange(kind, numbers, value, name))
+            self._changes.append(change)
 
     def hide(self, value: object) -> None:
         """Hide this very object from all look-ups, until it is shown or added again.
@@ -324,26 +358,26 @@ class Blackboard:
         if numbers := self._numbers_of(value):
             self._hidden[id(value)] = value
             self._newest.clear()
-            self._note("hide", numbers)
+            self._note(BoardChange("hide", numbers))
 
     def show(self, value: object) -> None:
         """Show this very object again."""
         if self._hidden.pop(id(value), None) is not None:
             self._newest.clear()
-            self._note("show", self._numbers_of(value))
+            self._note(BoardChange("show", self._numbers_of(value)))
 
     def clear(self) -> None:
         """Remove all objects, and all conditions that were set."""
         for memory in (self._entries, self._hidden, self._newest, self._conditions):
             memory.clear()
-        self._note("clear")
+        self._note(BoardChange("clear"))
 
     def set_condition(self, name: str, value: bool) -> None:
         """Set a condition that no `@condition` method computes."""
         holds = bool(value)
         if self._conditions.get(name) is not holds:
             self._conditions[name] = holds
-            self._note("condition", (), holds, name)
+            self._note(BoardChange("condition", value=holds, name=name))
         board, noted = _noting.get()
         if board is self:
             noted[name] = holds
@@ -368,7 +402,7 @@ class Blackboard:
     def __repr__(self) -> str:
         return f"Blackboard({', '.join(type(value).__name__ for value in self.objects)})"
 
-    def _visible(self) -> Iterator[_Entry]:
+    def _visible(self) -> Iterator[Entry]:
         """Yield visible entries, newest first. Hidden objects are kept alive: their ids are never used again."""
         return (entry for entry in reversed(self._entries) if id(entry.value) not in self._hidden)
 

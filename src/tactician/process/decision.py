@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import isfinite
 from typing import Final, NamedTuple
 
 from tactician.documents import did_you_mean
-from tactician.errors import Rejected
+from tactician.errors import ConfigurationError, Rejected
 from tactician.planning import NIRVANA, Action, ConditionValue, Explanation, Goal, Plan, WorldState
 from tactician.process.blackboard import DEFAULT_BINDING, Blackboard, Rejection, get_state_declaration
 from tactician.process.goals import GoalSpec
@@ -16,7 +17,7 @@ from tactician.process.handle import ProcessHandle
 from tactician.process.operation import OperationContext
 from tactician.process.spec import ActionSpec, Observe, PlannedAgentSpec
 from tactician.process.state import ProcessState
-from tactician.runs import OutputError
+from tactician.runs import OutputError, Suspended, find_suspension
 
 _MOST_REPLANS: Final = 5
 
@@ -84,12 +85,32 @@ def _look(agent: PlannedAgentSpec, context: OperationContext) -> dict[str, Condi
 
 
 async def _evaluate(name: str, look: Observe, context: OperationContext) -> bool:
-    try:
+    with _finding_out(f"the condition {name!r}", context):
         holds = look(context)
         return holds if isinstance(holds, bool) else bool(await holds)
-    except Exception as error:
-        error.add_note(f"in the condition {name!r}")
+
+
+@contextmanager
+def _finding_out(place: str, context: OperationContext) -> Iterator[None]:
+    """Name the condition or cost that is found out inside the `with` block, where that fails. It cannot wait."""
+    try:
+        yield
+    except BaseException as error:
+        if (suspended := find_suspension(error)) is not None:
+            raise ConfigurationError(
+                f"{_name_waiting(suspended, context)} waits for somebody, which can be waited for in an action of a "
+                f"process only, and not in {place}."
+            ) from error
+        if isinstance(error, Exception):
+            error.add_note(f"in {place}")
         raise
+
+
+def _name_waiting(suspended: Suspended, context: OperationContext) -> str:
+    """Return the name of what runs in the context, and has to wait."""
+    own = len(context.run.path)
+    names = dict.fromkeys(name for request in suspended.pending for name in request.path[own : own + 1])
+    return " and ".join(names) or "What it runs"
 
 
 def iterate_scopes(
@@ -137,12 +158,9 @@ async def _add_prices(world: WorldState, agent: PlannedAgentSpec, context: Opera
         return world
     prices: dict[str, float] = {}
     for name, find in agent.prices.items():
-        try:
+        with _finding_out(f"the cost {name!r}", context):
             found = find(context)
             price: object = await found if isinstance(found, Awaitable) else found
-        except Exception as error:
-            error.add_note(f"in the cost {name!r}")
-            raise
         if not isinstance(price, int | float) or not isfinite(price) or price < 0:
             raise ValueError(f"the cost {name!r} gave {price!r}; it has to be a number from 0 up")
         prices[name] = float(price)

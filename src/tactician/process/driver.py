@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from typing import Final
 
-from tactician.errors import LeaseLostError
+from tactician.errors import LeaseLostError, StoredStateError
 from tactician.planning import Plan, WorldState
 from tactician.process.acting import Actor, Execution
 from tactician.process.decision import Decision, decide, explain_stuck, observe, select_startable
@@ -14,7 +15,16 @@ from tactician.process.events import PlanMade
 from tactician.process.operation import OperationContext
 from tactician.process.performing import to_failure
 from tactician.process.state import ActionRun, ProcessStatus
-from tactician.runs import BudgetError, DurableRun, RunContext, RunKilledError, RunResult, RunStatus, list_prompts
+from tactician.runs import (
+    BudgetError,
+    Checkpoint,
+    DurableRun,
+    RunContext,
+    RunKilledError,
+    RunResult,
+    RunStatus,
+    list_prompts,
+)
 
 _MOST_UNSTICKINGS: Final = 10
 _PLANNING: Final = "planning failed:"
@@ -65,6 +75,11 @@ class Driver:
             if (delay := execution.options.delay) and self._state.status is ProcessStatus.RUNNING:
                 await execution.context.clock.sleep(delay)
 
+    async def run_step(self) -> None:
+        """Make one step, and pause the process unless it ends or waits."""
+        self.pause()
+        await self.step()
+
     async def step(self) -> None:
         """Make one step, and save the process."""
         try:
@@ -80,7 +95,10 @@ class Driver:
             failure = self._actor.error = to_failure(error)
             place = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
             self._state.end(ProcessStatus.FAILED, f"{self._activity} {type(failure).__name__}: {failure}{place}")
-            await self.save()
+            if isinstance(failure, StoredStateError):  # the store has the last state that could be saved
+                await self.save_status()
+            else:
+                await self.save()
 
     async def act(self, name: str, context: RunContext) -> tuple[ActionRun, object]:
         """Run an action as a part of the one that runs: see `AgentProcess.act`."""
@@ -113,6 +131,11 @@ class Driver:
             await self._save_step()
         elif self._run is not None and kind != "killed":  # whoever kills it need not hold its lease
             await self._run.save_all(kind)
+        await self.save_status()
+
+    async def save_status(self) -> None:
+        """Save the status of the process, if the store has another one."""
+        state = self._state
         if self._run is not None and self._run.record.status is not state.status:
             await self._run.save_status(
                 state.status, pending=state.pending, failure=state.failure, output=self._result_text
@@ -143,7 +166,9 @@ class Driver:
 
     @property
     def _operation(self) -> OperationContext:
-        return OperationContext(self._execution.process, self._execution.context)
+        """Context of conditions and costs. They are found out anew each time, so nothing of them is kept or found."""
+        context = self._execution.context
+        return OperationContext(self._execution.process, replace(context, checkpoint=Checkpoint(context.path[-1])))
 
     async def _tick(self) -> None:
         execution, agent, state = self._execution, self._execution.agent, self._state

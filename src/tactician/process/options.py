@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import UnionType
 from typing import Final
 
@@ -166,13 +166,23 @@ def _need_function(name: str, value: object, example: str) -> None:
         raise ConfigurationError(f"ProcessOptions.{name} is {value!r}; write a function, as in {name}={example}")
 
 
-def create_blackboard(options: ProcessOptions | None) -> Blackboard:
-    """Create the blackboard of a process, with the objects in its options.
+def need_options(options: ProcessOptions | None) -> ProcessOptions:
+    """Return the options, or the default ones for `None`.
 
     Raises:
         ConfigurationError: when `options` is not a `ProcessOptions`.
     """
     if not isinstance(options, ProcessOptions | None):
         raise ConfigurationError(f"The options are {options!r}; write options=ProcessOptions(...)")
-    given = None if options is None else options.blackboard
-    return Blackboard() if given is None else Blackboard.of(given.entries, given.conditions)
+    return options or ProcessOptions()
+
+
+def create_blackboard(options: ProcessOptions | None) -> Blackboard:
+    """Create the blackboard of a process, with the objects in its options.
+
+    Raises:
+        ConfigurationError: when `options` is not a `ProcessOptions`.
+    """
+    given = need_options(options).blackboard
+    entries = () if given is None else (replace(entry, saved=None) for entry in given.entries)  # another agent's form
+    return Blackboard.of(entries, {} if given is None else given.conditions)

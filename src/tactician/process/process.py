@@ -24,6 +24,7 @@ from tactician.process.options import ProcessOptions, create_blackboard
 from tactician.process.progress import ProcessProgress, restore_process
 from tactician.process.spec import PlannedAgentSpec, add_inputs, check_tool_groups
 from tactician.process.state import ActionRun, ProcessState, ProcessStatus
+from tactician.process.stored_objects import encode_object
 from tactician.runs import BudgetMeter, DurableRun, Response, RunContext, RunKilledError
 
 
@@ -55,6 +56,8 @@ class AgentProcess(ProcessHandle):
         self.keeper = run
         if run is not None:
             run.meter = meter
+        if inside.is_durable:
+            blackboard.save_with(lambda value: encode_object(value, self.agent))
         self._task: asyncio.Task[object] | None = None
         self._seconds = self._began = 0.0
         self._is_idle = asyncio.Event()
@@ -99,7 +102,9 @@ class AgentProcess(ProcessHandle):
         *,
         is_counted: bool = False,
     ) -> AgentProcess:
-        """Restore the process of the checkpoint of a context. An action that was running will be run again.
+        """Restore the process of the checkpoint of a context, with the answers of the context to its requests.
+
+        An action that was running will be run again.
 
         Args:
             agent: description of the agent.
@@ -117,6 +122,7 @@ class AgentProcess(ProcessHandle):
         process = cls(agent, state.blackboard, context, restored.options, run, state)
         process._meter.restore(saved["turns"], saved["seconds"], saved["actions"])
         process._seconds = saved["seconds"]
+        state.take_responses(context.responses)
         if not is_counted:
             for used in saved["usage"]:
                 context.tally.add(used)
@@ -213,6 +219,18 @@ class AgentProcess(ProcessHandle):
         """
         await self._continue(self._driver.step)
 
+    async def run_step(self) -> None:
+        """Make one step, and pause: `run` for what decides itself when the next step is due.
+
+        One that has ended, or has to wait, stays as it is.
+
+        Raises:
+            ConfigurationError: as `run`.
+            RunConflictError: as `run`.
+            LeaseLostError: as `run`.
+        """
+        await self._continue(self._driver.run_step)
+
     async def finished(self) -> AgentProcess:
         """Wait until the process has run as far as it can: has ended, is stuck, waits or is paused. It runs elsewhere.
 
@@ -279,9 +297,9 @@ class AgentProcess(ProcessHandle):
                 f"{self!r} has gone on elsewhere: `await platform.kill(id)` ends it there."
             ) from error
 
-    def mark_killed(self, reason: str) -> None:
-        """Note that the process was killed in its store."""
-        self._state.status, self._state.failure = ProcessStatus.KILLED, reason
+    def mark_ended(self, status: ProcessStatus, failure: str | None) -> None:
+        """Note that the process has ended in its store, without a step that says so."""
+        self._state.status, self._state.failure = status, failure
 
     def _is_run_by(self, task: asyncio.Task[object] | None) -> bool:
         """Return whether the task runs the process, or one inside it, for which it waits."""
@@ -291,6 +309,8 @@ class AgentProcess(ProcessHandle):
     async def _continue(self, work: Callable[[], Awaitable[None]]) -> None:
         self._state.answer_overdue(self._context.clock.time())
         if not self._can_continue or self._state.has_to_wait:
+            if self.keeper is not None and self.keeper.is_held:  # whoever ran it may have died before it saved this
+                await self._driver.save_status()
             return
         check_tool_groups(self.agent, self._context)
         async with self._driver.hold_lease():

@@ -25,8 +25,9 @@ from tactician.process.saved_parts import (
 )
 from tactician.process.spec import PlannedAgentSpec
 from tactician.process.state import ActionRun, Order, ProcessState, ProcessStatus, WaitingAction
-from tactician.process.stored_objects import SavedObject, decode_object, encode_object
-from tactician.runs import Changes, Data, Live, PendingRequest, revive
+from tactician.process.stored_objects import decode_entry, encode_object
+from tactician.process.stored_types import SavedObject
+from tactician.runs import Changes, Data, Live, PendingRequest, restore_response, revive, save_response
 
 VERSION: Final = 3
 
@@ -127,7 +128,7 @@ class ProcessProgress:
             failure=state.failure,
             declined=None if state.declined is None else state.declined.name,
             waiting={name: one.pending for name, one in state.waiting.items()},
-            responses={name: Live(response) for name, response in state.responses.items()},
+            responses={name: save_response(response) for name, response in state.responses.items()},
             unstickings=state.unstickings,
             replans=state.replans,
             order=replace(state.order, order=list(state.order.order), places=dict(state.order.places)),
@@ -139,8 +140,8 @@ class ProcessProgress:
 
     def _save_change(self, change: BoardChange) -> SavedChange:
         # A live object must not keep the process: a store in memory has it for long.
-        agent = self._execution.agent
-        value = Live(change.value, partial(_encode, agent)) if change.kind == "add" else change.value
+        encode = partial(_encode, self._execution.agent, change.saved)
+        value = Live(change.value, encode) if change.kind == "add" else change.value
         return SavedChange(kind=change.kind, numbers=change.numbers, name=change.name, value=value)
 
 
@@ -201,7 +202,7 @@ def restore_process(
         read_history(data),
         None if declined is None else agent.action(declined).plan,
         {name: WaitingAction(pending) for name, pending in saved["waiting"].items()},
-        {name: revive(response, _keep_json) for name, response in saved["responses"].items()},
+        {name: restore_response(response) for name, response in saved["responses"].items()},
         saved["unstickings"],
         saved["replans"],
         order=saved["order"],
@@ -243,6 +244,7 @@ def read_origin(data: Mapping[str, object]) -> ProcessOrigin:
 
 
 def _read_origin(value: object) -> ProcessOrigin:
+    _check_version(value.get("version") if isinstance(value, dict) else None)
     saved = _origin_adapter().validate_python(value)
     return ProcessOrigin(saved["id"], saved["agent"], saved["began_at"], saved["recipe"], saved["options"])
 
@@ -260,17 +262,17 @@ def _restore_board(changes: object, agent: PlannedAgentSpec) -> Blackboard:
     def decode(change: BoardChange) -> BoardChange:
         if change.kind != "add":
             return change
-        return replace(change, value=revive(change.value, partial(_decode, agent)))
+        if isinstance(change.value, Live):
+            return replace(change, value=change.value.value)
+        saved = revive(change.value, _object_adapter().validate_python)
+        entry = decode_entry(saved, agent)
+        return replace(change, value=entry.value, saved=entry.saved)
 
     return Blackboard.replay(map(decode, map(_restore_change, _items(changes))))
 
 
-def _encode(agent: PlannedAgentSpec, value: object) -> SavedObject:
-    return encode_object(value, agent)
-
-
-def _decode(agent: PlannedAgentSpec, value: object) -> object:
-    return decode_object(_object_adapter().validate_python(value), agent)
+def _encode(agent: PlannedAgentSpec, saved: SavedObject | None, value: object) -> SavedObject:
+    return encode_object(value, agent) if saved is None else saved
 
 
 def _restore_change(saved: object) -> BoardChange:
@@ -279,7 +281,10 @@ def _restore_change(saved: object) -> BoardChange:
 
 
 def _items(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
+    """Return the items of a list of the data, which is missing while nothing was added to it."""
+    if value is None or isinstance(value, list):
+        return value or []
+    raise StoredStateError(f"The saved state of the process cannot be read: {type(value).__name__} instead of a list.")
 
 
 def _save_run(run: ActionRun) -> SavedRun:
@@ -288,6 +293,27 @@ def _save_run(run: ActionRun) -> SavedRun:
 
 def _restore_run(value: object) -> ActionRun:
     return restore_history([_run_adapter().validate_python(value)])[0]
+
+
+def _check_version(version: object) -> None:
+    """Check that this program can read what a program has saved in a version of the format.
+
+    Raises:
+        StoredStateError: when it cannot.
+    """
+    place = "The saved state of the process cannot be read"
+    if type(version) is not int or version < 1:
+        raise StoredStateError(f"{place}: {version!r} is no version. It is damaged, or no process: kill the run.")
+    if version > VERSION:
+        raise StoredStateError(
+            f"{place}: it has version {version}, and this program knows version {VERSION}: a newer program has saved "
+            "it. Let that one go on with it, or bring this one up to date."
+        )
+    if version < VERSION:
+        raise StoredStateError(
+            f"{place}: it has version {version}, and this program knows version {VERSION}: an older program has saved "
+            "it. Let that one go on with it, or kill the run."
+        )
 
 
 def _save_origin(origin: ProcessOrigin) -> Origin:
@@ -299,10 +325,6 @@ def _save_origin(origin: ProcessOrigin) -> Origin:
         options=save_options(origin.options),
         recipe=None if origin.recipe is None else dict(origin.recipe),
     )
-
-
-def _keep_json(value: object) -> object:
-    return value
 
 
 @cache

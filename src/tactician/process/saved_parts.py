@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from tactician.errors import ConfigurationError, StoredStateError
 from tactician.llm import Usage, UsageTally
-from tactician.process.options import DEFAULT_RETRIES, ActionRetryPolicy, ProcessOptions, Verbosity
+from tactician.process.options import DEFAULT_RETRIES, ActionRetryPolicy, ProcessOptions, Verbosity, need_options
 from tactician.process.state import ActionRun, ChildRun, ProcessStatus
 from tactician.process.stored_types import find_error, is_importable, type_name
 from tactician.runs import Budget
@@ -151,12 +151,14 @@ def _restore_budget(limits: dict[str, float | None]) -> Budget:
         raise StoredStateError(f"The snapshot holds a budget that is not valid: {error}") from error
 
 
-def check_options(options: ProcessOptions) -> None:
+def check_options(options: ProcessOptions | None) -> None:
     """Check that a process with these options continues elsewhere as it began.
 
     Raises:
-        ConfigurationError: when an option changes what the process does, and would be lost.
+        ConfigurationError: when `options` is not a `ProcessOptions`, or an option changes what the process does, and
+            would be lost.
     """
+    options = need_options(options)
     if options.terminate_when is not None:
         raise ConfigurationError(
             "terminate_when is a function, which no store keeps: the process would go on without it elsewhere. "

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from tactician.errors import ConfigurationError
 from tactician.llm import AssistantMessage, SystemMessage, ToolResult, UserMessage, text_of
 from tactician.planning import Action, AStarPlanner, PlanningAlgorithm
-from tactician.process.blackboard import Blackboard, Bound, UserInput
+from tactician.process.blackboard import DEFAULT_BINDING, Blackboard, Bound, UserInput
 from tactician.process.goals import GoalSpec
 from tactician.process.handle import ProcessHandle
 from tactician.process.operation import OperationContext
@@ -186,13 +186,19 @@ def add_inputs(board: Blackboard, objects: Sequence[object], agent: PlannedAgent
 
     Text becomes a `UserInput`, and so do messages, unless the agent takes messages: then text becomes one, if it takes
     no `UserInput`. Named objects are added as they are.
+
+    Raises:
+        StoredStateError: when the process is saved, and an object could not be read again; then none is added.
     """
-    for given in objects:
-        if isinstance(given, Bound):
-            board.add(given.value, given.binding)
-            continue
-        for value in _as_objects(given, agent):
-            board.add(value)
+    entries = [board.prepare(*one) for given in objects for one in _as_bound(given, agent)]
+    for entry in entries:
+        board.put(entry)
+
+
+def _as_bound(given: object, agent: PlannedAgentSpec) -> Sequence[tuple[object, str]]:
+    if isinstance(given, Bound):
+        return [(given.value, given.binding)]
+    return [(value, DEFAULT_BINDING) for value in _as_objects(given, agent)]
 
 
 def _as_objects(value: object, agent: PlannedAgentSpec) -> Sequence[object]:

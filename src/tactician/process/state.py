@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tactician.errors import Replan
@@ -191,10 +191,15 @@ class ProcessState:
         else:
             self.replans += 1
 
+    def take_responses(self, responses: Mapping[str, Response]) -> None:
+        """Take those of some answers that the process waits for."""
+        waits_for = {request.id for request in self.pending}
+        self.responses.update({name: response for name, response in responses.items() if name in waits_for})
+
     def answer_overdue(self, now: float) -> None:
         """Give the default answers to requests that nobody has answered in time."""
         for request in self.pending:
-            if request.deadline is not None and request.deadline <= now:
+            if request.is_overdue(now):
                 self.responses.setdefault(request.id, request.default)
 
     def wait(self, action: str, waiting: WaitingAction) -> None:

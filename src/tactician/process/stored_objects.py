@@ -6,34 +6,18 @@ imported because a stored name says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Final, NotRequired
+from collections.abc import Mapping
+from typing import Final
 
 from pydantic import JsonValue
-from typing_extensions import TypedDict
 
 from tactician.errors import StoredStateError
-from tactician.process.blackboard import Blackboard, Entry, Rejection
+from tactician.process.blackboard import Entry, Rejection
 from tactician.process.spec import PlannedAgentSpec
-from tactician.process.stored_types import type_name, upgrade_object, version_of
+from tactician.process.stored_types import SavedObject, type_name, upgrade_object, version_of
 from tactician.runs import decode_value, encode_value
 
 _PLAIN: Final[Mapping[str, type]] = {type_name(kind): kind for kind in (str, int, float, bool, list, dict, Rejection)}
-
-
-class SavedObject(TypedDict):
-    """Object as JSON, with the name and the version of its type. Version 1 may be missing."""
-
-    type: str
-    version: NotRequired[int]
-    value: JsonValue
-
-
-class SavedEntry(SavedObject):
-    """Object of a blackboard as JSON."""
-
-    binding: str
-    hidden: bool
 
 
 def encode_object(value: object, agent: PlannedAgentSpec) -> SavedObject:
@@ -45,10 +29,7 @@ def encode_object(value: object, agent: PlannedAgentSpec) -> SavedObject:
     """
     kind = type(value)
     declared = _find_agent(kind, agent).generics.get(kind, kind)
-    saved = SavedObject(type=type_name(kind), value=encode_value(value, declared))
-    if (version := version_of(kind)) > 1:
-        saved["version"] = version
-    return saved
+    return _describe(kind, encode_value(value, declared))
 
 
 def decode_object(saved: SavedObject, agent: PlannedAgentSpec) -> object:
@@ -57,6 +38,15 @@ def decode_object(saved: SavedObject, agent: PlannedAgentSpec) -> object:
     Raises:
         StoredStateError: when the agent does not know the type, or the object is no longer valid.
     """
+    return decode_entry(saved, agent).value
+
+
+def decode_entry(saved: SavedObject, agent: PlannedAgentSpec) -> Entry:
+    """Return the object that was saved, and how it is saved now.
+
+    Raises:
+        StoredStateError: as `decode_object`.
+    """
     name = saved["type"]
     if (kind := _find_kind(name, agent)) is None:
         known = ", ".join(sorted(agent.types)) or "none"
@@ -64,44 +54,19 @@ def decode_object(saved: SavedObject, agent: PlannedAgentSpec) -> object:
             f"The store holds an object of the type {name!r}, which the agent does not know; it knows: {known}. "
             "Import the module of the type first; when it was renamed or moved, say so with @formerly."
         )
-    value = upgrade_object(kind, saved.get("version", 1), saved["value"])
+    plain = upgrade_object(kind, saved.get("version", 1), saved["value"])
     try:
-        return decode_value(value, agent.generics.get(kind, kind))
+        value = decode_value(plain, agent.generics.get(kind, kind))
     except StoredStateError as error:
         raise StoredStateError(f"The store holds a {name} that is not valid: {error}") from error
+    return Entry(value, saved=_describe(kind, plain))
 
 
-def check_objects(board: Blackboard, agent: PlannedAgentSpec) -> None:
-    """Check that all objects of a blackboard can be saved, and read again for the agent.
-
-    Raises:
-        StoredStateError: when one cannot.
-    """
-    save_objects(board, agent)
-
-
-def save_objects(board: Blackboard, agent: PlannedAgentSpec) -> list[SavedEntry]:
-    """Return all objects of a blackboard as JSON that can be read again for the agent.
-
-    Raises:
-        StoredStateError: when one has no JSON form, or the agent does not know its type.
-    """
-    return [
-        SavedEntry(**encode_object(entry.value, agent), binding=entry.binding, hidden=entry.hidden)
-        for entry in board.entries
-    ]
-
-
-def restore_blackboard(
-    objects: Iterable[SavedEntry], conditions: Mapping[str, bool], agent: PlannedAgentSpec
-) -> Blackboard:
-    """Restore a blackboard that was saved, for an agent that knows the types of its objects.
-
-    Raises:
-        StoredStateError: when the agent does not know a type, or an object is no longer valid.
-    """
-    entries = (Entry(decode_object(one, agent), one["binding"], one["hidden"]) for one in objects)
-    return Blackboard.of(entries, conditions)
+def _describe(kind: type, plain: JsonValue) -> SavedObject:
+    saved = SavedObject(type=type_name(kind), value=plain)
+    if (version := version_of(kind)) > 1:
+        saved["version"] = version
+    return saved
 
 
 def _find_kind(name: str, agent: PlannedAgentSpec) -> type | None:

@@ -7,9 +7,10 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, reduce
 from pathlib import Path
-from typing import Any, Final, TypeAlias, TypeVar, cast
+from typing import Any, Final, NotRequired, TypeAlias, TypeVar, cast
 
 from pydantic import JsonValue
+from typing_extensions import TypedDict
 
 from tactician.errors import DeclarationError, StoredStateError
 
@@ -60,6 +61,14 @@ def _main_module() -> str:
         return str(spec.name).removesuffix(".__main__")
     file = getattr(main, "__file__", None)
     return Path(file).stem if file else "__main__"
+
+
+class SavedObject(TypedDict):
+    """Object as JSON, with the name and the version of its type. Version 1 may be missing."""
+
+    type: str
+    version: NotRequired[int]
+    value: JsonValue
 
 
 Saved: TypeAlias = dict[str, JsonValue]

@@ -21,17 +21,19 @@ from tactician.runs.execution import (
     create_durable_run,
     create_record,
     enqueue_run,
+    keep_responses,
     pending_of,
-    read_input,
-    restore_context,
     resume_run,
     start_run,
 )
+from tactician.runs.output import read_output
 from tactician.runs.pace import Pace
+from tactician.runs.responses import restore_response, save_response
+from tactician.runs.restoration import read_input, restore_context
 from tactician.runs.result import RunResult
 from tactician.runs.runnable import Input, Runnable, is_conversation, messages_of, run_blocking, stream_events
 from tactician.runs.status import TERMINAL, RunStatus
-from tactician.runs.steps import RunState, Snapshot, Spent, Start, Step
+from tactician.runs.steps import RunState, Snapshot, Spent, Start, Step, fold, read_snapshot, read_step
 from tactician.runs.store import RunHeader, RunRecord, RunStore, default_store
 from tactician.runs.stored_values import decode_value, encode_value
 from tactician.runs.suspension import (
@@ -74,6 +76,9 @@ __all__ = [
     "RunHeader",
     "RunState",
     "Step",
+    "fold",
+    "read_snapshot",
+    "read_step",
     "Snapshot",
     "Spent",
     "Start",
@@ -93,11 +98,15 @@ __all__ = [
     "start_run",
     "resume_run",
     "continue_run",
+    "keep_responses",
+    "save_response",
+    "restore_response",
     "create_durable_run",
     "create_record",
     "enqueue_run",
     "restore_context",
     "read_input",
+    "read_output",
     "pending_of",
     "is_conversation",
     "messages_of",

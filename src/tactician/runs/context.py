@@ -114,6 +114,7 @@ class RunContext:
         pace: how fast tools may be called; as fast as they are, when `None`.
         trace: what the requests of the run belong to, where nobody inside it says otherwise.
         root_id: the id of the outermost run.
+        trace_parent: W3C trace context of the program that asked for the run; it is kept with the run.
         checkpoint: what the run has done so far; `None` outside of runs.
         responses: the answers to the requests of a run that is resumed, by the ids of these.
         model: name of the model that takes the place of all others, for the run and all runs inside it.
@@ -131,6 +132,7 @@ class RunContext:
     pace: Pace | None = None
     trace: TraceMetadata | None = None
     root_id: str = ""
+    trace_parent: str | None = None
     checkpoint: Checkpoint | None = None
     responses: Mapping[str, Response] = field(default_factory=dict)
     model: str | None = None

@@ -18,12 +18,12 @@ from tactician.runs.status import RunStatus
 from tactician.runs.steps import Snapshot, Spent, Start, Step, shorten
 from tactician.runs.store import RunRecord, RunStore
 from tactician.runs.suspension import PendingRequest
-from tactician.stores import LEASE_HEARTBEAT, Body, DocumentStore, HeldLease, Lease
+from tactician.stores import AT_ONCE, LEASE_HEARTBEAT, Body, DocumentStore, HeldLease, Lease
 
 DEFAULT_LEASE: Final = 30.0
 _HEARTBEATS: Final = 3
 _KILL_ATTEMPTS: Final = 20
-_FOLD_AT_LEAST: Final = 256 * 1024
+_FOLD_AT_LEAST: Final = 1024 * 1024
 
 
 class DurableRun:
@@ -105,6 +105,8 @@ class DurableRun:
     async def save(self, checkpoint: Checkpoint, kind: str, name: str = "", detail: str = "") -> None:
         """Append a step with all changes noted so far, and those of a checkpoint.
 
+        What still runs of a run that has ended here, as one that killed itself, is no longer saved.
+
         Raises:
             LeaseLostError: when another worker has claimed the run.
             RunKilledError: when the run was killed in the store.
@@ -113,6 +115,8 @@ class DurableRun:
                 last saved step, and its results here do not count.
         """
         self._check()
+        if self.record.has_ended:
+            return
         async with self._saving:
             operations = (*self._take_operations(), *checkpoint.take_changes())
             await self._append(kind, name, detail, checkpoint.names, operations)
@@ -121,7 +125,7 @@ class DurableRun:
         self, kind: str, name: str = "", detail: str = "", pending: tuple[PendingRequest, ...] = ()
     ) -> None:
         """Append a step with the changes of all checkpoints, and the requests that the run waits for; see `save`."""
-        if not self._is_durable:
+        if not self._is_durable or self.record.has_ended:
             return
         self._check()
         async with self._saving:
@@ -138,8 +142,9 @@ class DurableRun:
         pending: tuple[PendingRequest, ...] = (),
         failure: str | None = None,
         output: str = "",
+        is_due: bool = False,
     ) -> None:
-        """Save the status of the run, and what it waits for.
+        """Save the status of the run, and what it waits for; `is_due` lets any worker continue one that waits.
 
         Without a durable store, a run that waits is saved as a whole, and one that has ended is forgotten.
 
@@ -148,11 +153,11 @@ class DurableRun:
             RunKilledError: when the run was killed in the store.
             StoreError: when the store does not answer.
         """
-        deadlines = [request.deadline for request in pending if request.deadline is not None]
+        deadlines = [one.deadline for one in pending if one.deadline is not None and not one.is_answered]
         header = replace(
             self.record.header, pending=pending, failure=failure, output=shorten(output), spent=self._spent()
         )
-        wakes_at = min(deadlines, default=None) if status is RunStatus.WAITING else None
+        wakes_at = AT_ONCE if is_due else min(deadlines, default=None) if status is RunStatus.WAITING else None
         changed = replace(self.record, status=status, header=header, wakes_at=wakes_at)
         async with self._saving:
             if self._is_durable and (status is RunStatus.KILLED or not self.record.version):

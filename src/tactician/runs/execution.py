@@ -4,33 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import fields, replace
+from types import MappingProxyType
 from typing import Final, TypeAlias, TypeVar, cast
 
-from pydantic import TypeAdapter, ValidationError
-from pydantic_core import to_jsonable_python
-
 from tactician.errors import (
-    ConfigurationError,
     LeaseLostError,
+    ResponseError,
     RunConflictError,
     RunNotFoundError,
     StoredStateError,
     StoreError,
 )
 from tactician.events import new_id
-from tactician.llm import messages_from_data, messages_to_data
-from tactician.runs.budget import Budget, BudgetMeter
-from tactician.runs.checkpoint import Live, revive
+from tactician.llm import messages_to_data
+from tactician.runs.budget import Budget
+from tactician.runs.checkpoint import Live
 from tactician.runs.context import RunContext
 from tactician.runs.durable import DEFAULT_LEASE, DurableRun
 from tactician.runs.errors import RunError, RunKilledError
 from tactician.runs.events import RunSuspended
+from tactician.runs.output import record_output
+from tactician.runs.responses import record_responses
+from tactician.runs.restoration import RestoredRun, restore_claimed
 from tactician.runs.result import RunResult
 from tactician.runs.runnable import Input, is_conversation, messages_of
 from tactician.runs.status import RunStatus
-from tactician.runs.steps import NOTHING_SPENT, RunState, Snapshot, Start
+from tactician.runs.steps import NOTHING_SPENT, Snapshot, Start
 from tactician.runs.store import RunHeader, RunRecord, RunStore
-from tactician.runs.suspension import PendingRequest, ReportedError, Response, Suspended, find_suspension, list_prompts
+from tactician.runs.suspension import PendingRequest, Response, Suspended, find_suspension, list_prompts
 from tactician.stores import Lease
 
 T = TypeVar("T")
@@ -84,6 +85,8 @@ async def resume_run(
 ) -> RunResult[T]:
     """Resume a run that waits, with answers to some or all of its requests.
 
+    If the work fails, the run waits again, with the answers that it was given.
+
     Raises:
         RunNotFoundError: when no run of this name waits with the id.
         RunConflictError: when somebody else has resumed it.
@@ -94,16 +97,13 @@ async def resume_run(
     claimed = await RunStore(outer.store).claim(_OWNER, DEFAULT_LEASE, run_id=run_id)
     if claimed is None:
         raise RunConflictError(f"The run {run_id} of {name} is being continued by somebody else.")
-    return await continue_run(*claimed, outer, work, responses)
+    record, lease = claimed
+    restored = await restore_claimed(record, lease, outer, DEFAULT_LEASE, responses)
+    return await _continue(restored, work, responses, _mark_answered(record.header.pending, responses))
 
 
 async def continue_run(
-    record: RunRecord,
-    lease: Lease,
-    context: RunContext,
-    work: Work[T],
-    responses: Mapping[str, Response] | None = None,
-    seconds: float = DEFAULT_LEASE,
+    record: RunRecord, lease: Lease, context: RunContext, work: Work[T], seconds: float = DEFAULT_LEASE
 ) -> RunResult[T]:
     """Continue a run that was claimed, as far as it can go. The lease is released at the end.
 
@@ -112,18 +112,30 @@ async def continue_run(
         LeaseLostError: when another worker has claimed it meanwhile.
         RunKilledError: when it was killed meanwhile.
     """
-    try:
-        state = await RunStore(context.store).load_state(record)
-        child = restore_context(record, state, context, responses or {})
-        given = read_input(state.start)
-        run = DurableRun(child, record, lease.owner, lease=lease, seconds=seconds, start=state.start)
-    except BaseException:
-        await context.store.release(lease)
-        raise
-    async with run.hold():
-        await run.save_status(RunStatus.RUNNING)
-        await run.save_all("resume" if record.steps else "start", detail=", ".join(responses or ()))
-        return await _work(run, given, child, work, record.header.pending)
+    return await _continue(await restore_claimed(record, lease, context, seconds), work)
+
+
+async def keep_responses(
+    record: RunRecord, lease: Lease, context: RunContext, responses: Mapping[str, Response]
+) -> None:
+    """Keep answers to requests of a run that was claimed. The lease is released at the end.
+
+    The run takes them when it continues; any worker may continue it.
+
+    Raises:
+        ResponseError: when the run does not wait for that.
+        StoredStateError: when its state cannot be read, or an answer has no JSON form.
+    """
+    restored = await restore_claimed(record, lease, context)
+    async with restored.run.hold():
+        known = [request.id for request in record.header.pending if record.status is RunStatus.WAITING]
+        if unknown := responses.keys() - set(known):
+            names = ", ".join(map(repr, sorted(unknown)))
+            raise ResponseError(f"{record.name} does not wait for {names}; it waits for {known}")
+        record_responses(restored.tree, responses)
+        await restored.run.save_all("response", detail=", ".join(responses))
+        answered = _mark_answered(record.header.pending, responses)
+        await restored.run.save_status(RunStatus.WAITING, pending=answered, is_due=True)
 
 
 async def enqueue_run(record: RunRecord, input: Input, context: RunContext) -> RunRecord:
@@ -156,14 +168,14 @@ def create_durable_run(name: str, input: Input, context: RunContext, *, kind: st
 
 
 def create_record(name: str, context: RunContext, kind: str) -> RunRecord:
-    """Return the record of a new run, without its state."""
-    header = RunHeader(started_at=context.clock.time(), deadline=context.deadline)
+    """Return the record of a new run, without its state. A context that is no run, as a platform's, is no parent."""
+    header = RunHeader(started_at=context.clock.time(), deadline=context.deadline, trace_parent=context.trace_parent)
     return RunRecord(
         run_id=context.run_id,
         name=name,
         status=RunStatus.RUNNING,
         kind=kind,
-        parent_id=context.parent_id,
+        parent_id=context.parent_id if len(context.path) > 1 else None,
         header=header,
     )
 
@@ -177,49 +189,28 @@ def create_start(input: Input, context: RunContext) -> Start:
     return Start(input=Live(input), form="value", limits=limits)
 
 
-def restore_context(
-    record: RunRecord, state: RunState, outer: RunContext, responses: Mapping[str, Response]
-) -> RunContext:
-    """Return the context in which a run continues."""
-    child = outer.child(record.name)
-    spent = state.spent
-    for used in spent["usage"]:
-        child.tally.add(used)
-    meter = BudgetMeter(_read_budget(record, state.start), child.tally, outer.clock, outer.meter)
-    meter.restore(spent["turns"], spent["seconds"], spent["actions"])
-    known = state.tree.at(RESPONSES)
-    known.set(**{name: Live(response, _encode_response) for name, response in responses.items()})
-    overdue = {
-        request.id: request.default
-        for request in record.header.pending
-        if request.deadline is not None and request.deadline <= outer.clock.time() and request.id not in known.data
-    }
-    restored = replace(
-        child,
-        run_id=record.run_id,
-        root_id=record.run_id,
-        parent_id=record.parent_id,
-        meter=meter,
-        checkpoint=state.tree,
-        responses={**overdue, **{name: revive(value, _decode_response) for name, value in known.data.items()}},
-    )
-    deadline = record.header.deadline
-    return restored if deadline is None else restored.with_deadline(deadline)
+async def _continue(
+    restored: RestoredRun,
+    work: Work[T],
+    responses: Mapping[str, Response] = MappingProxyType({}),
+    pending: tuple[PendingRequest, ...] = (),
+) -> RunResult[T]:
+    """Continue a run as far as it can go. One that waits and has no answer stays as it is.
 
-
-def read_input(start: Start) -> Input:
-    """Return the input that a run was started with; JSON, where the store does not keep objects.
-
-    Raises:
-        StoredStateError: when it cannot be read.
+    Args:
+        restored: the run.
+        work: its work.
+        responses: the answers that it is given now.
+        pending: what the run waits for again if the work fails; it fails for good, if there is nothing.
     """
-    if start["form"] == "value":
-        return revive(start["input"], lambda value: value)
-    return revive(start["input"], messages_from_data)
-
-
-RESPONSES: Final = "@responses"
-"""Key of the checkpoint that has the answers to a run, by the ids of their requests."""
+    run, context = restored.run, restored.context
+    async with run.hold():
+        if restored.has_to_wait:
+            return _waiting_result(context, run.record.header.pending)
+        record_responses(restored.tree, responses)
+        await run.save_status(RunStatus.RUNNING)
+        await run.save_all("resume" if run.record.steps else "start", detail=", ".join(responses))
+        return await _work(run, restored.input, context, work, pending)
 
 
 async def _run_inside(input: Input, child: RunContext, work: Work[T]) -> RunResult[T]:
@@ -247,7 +238,7 @@ async def _work(
     """Do the work of a run whose lease is held, and save how it ends.
 
     Args:
-        pending: what the run waited for before. If the work fails then, the run waits again.
+        pending: what the run waits for again if the work fails.
     """
     try:
         result = await work(input, child)
@@ -259,6 +250,8 @@ async def _work(
         if isinstance(error, Exception):  # else it is interrupted, and any worker may continue it
             await _fail(run, error, pending)
         raise
+    if child.checkpoint is not None:
+        record_output(child.checkpoint, result.output)
     text = result.output if isinstance(result.output, str) else repr(result.output)
     await run.save_all("completed", detail=text)
     await run.save_status(RunStatus.COMPLETED, output=text)
@@ -270,7 +263,11 @@ async def _suspend(run: DurableRun, child: RunContext, suspended: Suspended) -> 
     await run.save_all("suspended", detail=list_prompts(pending), pending=pending)
     await run.save_status(RunStatus.WAITING, pending=pending)
     child.emit(RunSuspended, pending=pending)
-    result = RunResult(None, RunStatus.WAITING, tally=child.tally, run_id=child.run_id, pending=pending)
+    return _waiting_result(child, pending)
+
+
+def _waiting_result(context: RunContext, pending: tuple[PendingRequest, ...]) -> RunResult[T]:
+    result = RunResult(None, RunStatus.WAITING, tally=context.tally, run_id=context.run_id, pending=pending)
     return cast("RunResult[T]", result)  # it has no output yet
 
 
@@ -298,20 +295,7 @@ def _check_responses(responses: Mapping[str, Response], record: RunRecord) -> No
         raise RunNotFoundError(f"The run {record.run_id} does not wait for {sorted(unknown)}; it waits for {known}")
 
 
-def _read_budget(record: RunRecord, start: Start) -> Budget:
-    try:
-        return TypeAdapter(Budget).validate_python(start["limits"])
-    except (ValidationError, ConfigurationError) as error:
-        raise StoredStateError(f"The budget of the run {record.run_id} cannot be read: {error}") from error
-
-
-def _encode_response(response: Response) -> object:
-    if isinstance(response, Exception):
-        return {"error": f"{type(response).__name__}: {response}"}
-    return {"value": to_jsonable_python(response)}
-
-
-def _decode_response(saved: object) -> Response:
-    if isinstance(saved, dict) and "error" in saved:
-        return ReportedError(str(saved["error"]))
-    return saved.get("value") if isinstance(saved, dict) else saved
+def _mark_answered(
+    pending: tuple[PendingRequest, ...], responses: Mapping[str, Response]
+) -> tuple[PendingRequest, ...]:
+    return tuple(request.mark_answered() if request.id in responses else request for request in pending)

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Final, Literal
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import to_json
+from pydantic_core import PydanticSerializationError, to_json
 from typing_extensions import TypedDict
 
 from tactician.errors import StoredStateError
@@ -69,8 +69,7 @@ class Step:
         Raises:
             StoredStateError: when a value has no JSON form.
         """
-        with translate_json_errors(f"The step {self.kind} {self.name}".rstrip()):
-            return to_json(_fields(self), fallback=_encode).decode()
+        return _to_json(self, f"The step {self.kind} {self.name}".rstrip())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +87,7 @@ class Snapshot:
         Raises:
             StoredStateError: when a value has no JSON form.
         """
-        with translate_json_errors("The state of the run"):
-            return to_json(_fields(self), fallback=_encode).decode()
+        return _to_json(self, "The state of the run")
 
 
 def shorten(text: str) -> str:
@@ -162,6 +160,30 @@ NOTHING_SPENT: Final = Spent(usage=[], turns=0, seconds=0.0, actions=0)
 
 def _fields(value: Step | Snapshot) -> dict[str, object]:
     return {name: getattr(value, name) for name in value.__slots__}
+
+
+def _to_json(value: Step | Snapshot, subject: str) -> str:
+    """Return a step or a snapshot as JSON.
+
+    Raises:
+        StoredStateError: when a value has no JSON form: its own refusal, which says what to do, if it has one.
+    """
+    refusals: list[StoredStateError] = []
+
+    def encode(part: object) -> object:
+        try:
+            return _encode(part)
+        except StoredStateError as refusal:
+            refusals.append(refusal)
+            raise
+
+    with translate_json_errors(subject):
+        try:
+            return to_json(_fields(value), fallback=encode).decode()
+        except PydanticSerializationError:
+            if refusals:
+                raise refusals[0] from None
+            raise
 
 
 def _encode(value: object) -> object:

@@ -83,12 +83,12 @@ class RunRecord:
     status: RunStatus
     kind: str = "run"
     version: int = 0
-    steps: int = 0
+    steps: int = field(default=0, compare=False)
     parent_id: str | None = None
     priority: int = 0
     idempotency_key: str | None = None
     wakes_at: float | None = None
-    updated_at: float = 0.0
+    updated_at: float = field(default=0.0, compare=False)
     is_leased: bool = field(default=False, compare=False)
     header: RunHeader = field(default_factory=RunHeader)
     problem: str | None = None

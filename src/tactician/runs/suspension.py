@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from pydantic import JsonValue
@@ -28,6 +28,7 @@ class PendingRequest:
         deadline: when the default answer is taken, in seconds since the epoch; never, when `None`.
         default: that answer, as JSON.
         problem: what was wrong with the last answer.
+        is_answered: true when an answer is kept that the run has not taken yet.
     """
 
     id: str
@@ -39,6 +40,15 @@ class PendingRequest:
     deadline: float | None = None
     default: JsonValue = None
     problem: str | None = None
+    is_answered: bool = False
+
+    def is_overdue(self, now: float) -> bool:
+        """Return whether nobody has answered in time, so that the default is the answer."""
+        return not self.is_answered and self.deadline is not None and self.deadline <= now
+
+    def mark_answered(self) -> PendingRequest:
+        """Return the request with an answer that is kept."""
+        return replace(self, is_answered=True, problem=None)
 
 
 def list_prompts(pending: Iterable[PendingRequest]) -> str:

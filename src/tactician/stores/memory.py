@@ -63,7 +63,7 @@ class MemoryStore(DocumentStore):
         check_texts(id=id)
         with self._lock:
             entry = self._find_entry(collection, id)
-            return None if entry is None else entry.read(self._time())
+            return None if entry is None else entry.read(self._time(), with_body=with_body)
 
     async def save(self, document: StoredDocument, lease: Lease | None = None) -> StoredDocument:
         """Store a document; see `DocumentStore.save`."""

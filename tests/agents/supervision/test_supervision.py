@@ -28,11 +28,11 @@ from tactician.agents import PlannedAgent, Planner
 from tactician.agents.supervision import supervise
 from tactician.errors import GoalNotReachedError, Replan
 from tactician.events import Event
-from tactician.llm import ModelRequest, ModelResponse, ToolSpec
+from tactician.llm import ModelRequest, ModelResponse, ToolResult, ToolSpec
 from tactician.process import ActionCompleted, ActionStarted, AgentProcess, ProcessFailedError, ask_human
-from tactician.runs import BudgetError, RunStore
-from tactician.stores import MemoryStore
+from tactician.runs import BudgetError
 from tactician.testing import ScriptedModel, Step, ToolCall
+from tests.support.stored import JsonStore, respond, resume
 
 
 @dataclass(frozen=True)
@@ -382,34 +382,42 @@ class TestMore:
         assert isinstance(process.result, Opaque)
 
     async def test_an_action_can_ask_people_and_the_work_goes_on_elsewhere(self) -> None:
-        store = MemoryStore()
+        store = JsonStore()
         first = Platform(models=ScriptedModel(ToolCall("draft"), "once", ToolCall("review")), store=store)
         process = await first.register(Editor()).start("Editor", "a story")
         assert process.status is ProcessStatus.WAITING
         second = Platform(models=ScriptedModel(), store=store).register(Editor())
-        done = await second.respond(process.id, process.pending[0].id, "good")
+        done = await respond(second, process, "good")
         assert done.status is ProcessStatus.COMPLETED
         assert done.result == Reviewed("once, good")
         assert ran(done) == ["draft", "review", "supervise"]
 
     async def test_after_a_crash_it_goes_on_with_what_was_found_out(self) -> None:
-        kept: list[str] = []
+        asked = asyncio.Event()
 
-        class Watched(ScriptedModel):
+        class Dying(ScriptedModel):
+            """A model whose program ends while it thinks about what comes after the analysis."""
+
             async def generate(self, request: ModelRequest) -> ModelResponse:
-                kept.extend(record.state for record in await RunStore(store).find())
+                if len(self.calls) == 2:
+                    asked.set()
+                    await asyncio.Event().wait()
                 return await super().generate(request)
 
-        store = MemoryStore()
-        watched = Watched(GATHER, ToolCall("analyze"), COMPILE)
-        await Platform(models=watched, store=store).start(Supervised(), "go")
-        model = ScriptedModel(COMPILE)
-        spec = PlannedAgent(Supervised()).spec
-        process = AgentProcess.restore(spec, kept[-1], RunContext.over(model))
-        await process.run()
-        assert process.result == Report("Clouds: clouds")
-        assert '- Analysis: {"strengths":["clouds"]}' in model.calls[0].prompt
-        assert ran(process) == ["gather", "analyze", "compile_report", "supervise"]
+        store, model = JsonStore(), ScriptedModel(COMPILE)
+        first = Platform(Dying(GATHER, ToolCall("analyze")), store=store).register(Supervised())
+        process = await first.spawn("Supervised", "go")
+        await asked.wait()
+        assert process.spawned is not None
+        process.spawned.cancel()
+        await asyncio.wait([process.spawned])
+        done = await resume(Platform(model, store=store).register(Supervised()), process.id)
+        assert done.result == Report("Clouds: clouds")
+        assert ran(done) == ["gather", "analyze", "compile_report", "supervise"]
+        model.assert_exhausted()
+        results = [message.content for message in model.calls[0].messages if isinstance(message, ToolResult)]
+        assert len(results) == 2
+        assert "clouds" in results[1], "the model knows what it has found out"
 
     async def test_listeners_hear_of_its_actions(self) -> None:
         events: list[Event] = []

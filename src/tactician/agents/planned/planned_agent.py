@@ -185,7 +185,7 @@ class PlannedAgent(BaseRunnable[object]):
         def prepare(child: RunContext) -> None:
             objects = with_named(_objects_of(input), named)
             if child.is_durable:
-                check_options(options or ProcessOptions())
+                check_options(options)
             made.append(AgentProcess.create(self.spec, objects, child, options))
 
         async def work(_: Input, child: RunContext) -> RunResult[object]:
@@ -198,14 +198,10 @@ class PlannedAgent(BaseRunnable[object]):
         return await _finish(self._restore(context, None))
 
     def _restore(self, context: RunContext, options: ProcessOptions | None) -> AgentProcess:
-        """Return the process that the checkpoint of a run has, with the responses that have come for it."""
+        """Return the process that the checkpoint of a run has."""
         assert context.checkpoint is not None
         same = replace(context, run_id=read_origin(context.checkpoint.data).id)
-        process = AgentProcess.restore(self.spec, same, options, is_counted=True)
-        for request in process.pending:
-            if request.id in context.responses:
-                process.answer(request.id, context.responses[request.id])
-        return process
+        return AgentProcess.restore(self.spec, same, options, is_counted=True)
 
 
 async def _finish(process: AgentProcess) -> RunResult[object]:

@@ -1,0 +1,32 @@
+"""Output of a completed run, in a checkpoint of its own."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tactician.errors import StoredStateError
+from tactician.runs.checkpoint import Checkpoint, Live, revive
+from tactician.runs.stored_values import encode_value
+
+_KEY: Final = "@output"
+"""Key of the checkpoint inside the outermost one."""
+
+
+def record_output(tree: Checkpoint, output: object) -> None:
+    """Set the output of a run; the next step that is saved has it."""
+    tree.at(_KEY).set(value=Live(output, _encode))
+
+
+def read_output(tree: Checkpoint) -> object:
+    """Return the output of a completed run: the object itself, where the store keeps objects; else its JSON form.
+
+    It is `None` for a run that has not completed, and for an output without a JSON form.
+    """
+    return revive(tree.at(_KEY).data.get("value"), lambda value: value)
+
+
+def _encode(output: object) -> object:
+    try:
+        return encode_value(output)
+    except StoredStateError:  # the run has completed all the same
+        return None

@@ -1,0 +1,111 @@
+"""Restoration of runs from what is stored, so that they continue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from pydantic import TypeAdapter, ValidationError
+
+from tactician.errors import ConfigurationError, StoredStateError
+from tactician.llm import messages_from_data
+from tactician.runs.budget import Budget, BudgetMeter
+from tactician.runs.checkpoint import Checkpoint, revive
+from tactician.runs.context import RunContext
+from tactician.runs.durable import DEFAULT_LEASE, DurableRun
+from tactician.runs.responses import collect_responses
+from tactician.runs.runnable import Input
+from tactician.runs.status import RunStatus
+from tactician.runs.steps import RunState, Start
+from tactician.runs.store import RunRecord, RunStore
+from tactician.runs.suspension import Response
+from tactician.stores import Lease
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredRun:
+    """Run that was claimed, as it continues.
+
+    Attributes:
+        run: its keeper, which has the lease.
+        context: its context, with all answers.
+        input: its input.
+    """
+
+    run: DurableRun
+    context: RunContext
+    input: Input
+
+    @property
+    def tree(self) -> Checkpoint:
+        """The checkpoint of the run."""
+        assert self.context.checkpoint is not None
+        return self.context.checkpoint
+
+    @property
+    def has_to_wait(self) -> bool:
+        """True when none of the requests that the run waits for has an answer."""
+        record = self.run.record
+        waits = record.status is RunStatus.WAITING and bool(record.header.pending)
+        return waits and not any(request.id in self.context.responses for request in record.header.pending)
+
+
+async def restore_claimed(
+    record: RunRecord,
+    lease: Lease,
+    outer: RunContext,
+    seconds: float = DEFAULT_LEASE,
+    responses: Mapping[str, Response] = MappingProxyType({}),
+) -> RestoredRun:
+    """Restore a run that was claimed. Release the lease if that fails."""
+    try:
+        state = await RunStore(outer.store).load_state(record)
+        context = restore_context(record, state, outer, responses)
+        run = DurableRun(context, record, lease.owner, lease=lease, seconds=seconds, start=state.start)
+        return RestoredRun(run, context, read_input(state.start))
+    except BaseException:
+        await outer.store.release(lease)
+        raise
+
+
+def restore_context(
+    record: RunRecord, state: RunState, outer: RunContext, responses: Mapping[str, Response]
+) -> RunContext:
+    """Return the context in which a run continues, with all answers that count."""
+    child = outer.child(record.name)
+    spent = state.spent
+    for used in spent["usage"]:
+        child.tally.add(used)
+    meter = BudgetMeter(_read_budget(record, state.start), child.tally, outer.clock, outer.meter)
+    meter.restore(spent["turns"], spent["seconds"], spent["actions"])
+    restored = replace(
+        child,
+        run_id=record.run_id,
+        root_id=record.run_id,
+        parent_id=record.parent_id,
+        trace_parent=record.header.trace_parent,
+        meter=meter,
+        checkpoint=state.tree,
+        responses={**collect_responses(state.tree, record.header.pending, outer.clock.time()), **responses},
+    )
+    deadline = record.header.deadline
+    return restored if deadline is None else restored.with_deadline(deadline)
+
+
+def read_input(start: Start) -> Input:
+    """Return the input that a run was started with; JSON, where the store does not keep objects.
+
+    Raises:
+        StoredStateError: when it cannot be read.
+    """
+    if start["form"] == "value":
+        return revive(start["input"], lambda value: value)
+    return revive(start["input"], messages_from_data)
+
+
+def _read_budget(record: RunRecord, start: Start) -> Budget:
+    try:
+        return TypeAdapter(Budget).validate_python(start["limits"])
+    except (ValidationError, ConfigurationError) as error:
+        raise StoredStateError(f"The budget of the run {record.run_id} cannot be read: {error}") from error
