@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import cache
+from types import MappingProxyType
 from typing import TypeVar
 
 from tactician.agents import raise_unless_completed
@@ -12,6 +13,7 @@ from tactician.clock import SYSTEM_CLOCK
 from tactician.events import EventBus, EventListener
 from tactician.llm import LanguageModel, ModelSource, default_models, source_of
 from tactician.platform.choosing import able, raise_if_none_can
+from tactician.platform.forking import Forker
 from tactician.platform.publishing import goal_tools, local_goals
 from tactician.platform.read_model import RunReader, RunTree, RunView
 from tactician.platform.registry import Registry
@@ -25,6 +27,8 @@ from tactician.process import (
 )
 from tactician.runs import (
     DEFAULT_LEASE,
+    ForkOptions,
+    Input,
     Response,
     RunContext,
     Runnable,
@@ -39,6 +43,7 @@ from tactician.stores import DocumentStore, Lease, MemoryStore
 from tactician.tools import Tool, ToolGroup, ToolGroups
 
 T = TypeVar("T")
+_NOTHING: Mapping[str, Response] = MappingProxyType({})
 
 
 class Platform:
@@ -73,6 +78,7 @@ class Platform:
         self.tool_groups.add([local_goals(lambda: self.goal_tools(remote=False)), *tool_groups])
         self._registry = Registry()
         self._runner = Runner(self._registry, self.context, services)
+        self._forker = Forker(self._runner, self.context)
 
     @staticmethod
     def default() -> Platform:
@@ -318,6 +324,48 @@ class Platform:
     ) -> AgentProcess | RunResult[object]:
         """`resume`, for programs without an event loop."""
         return run_blocking(self.resume(run_id, *objects, named=named))
+
+    async def fork(
+        self,
+        run_id: str,
+        *objects: object,
+        at: int | None = None,
+        model: str | None = None,
+        input: Input = None,
+        responses: Mapping[str, Response] = _NOTHING,
+        named: Named | None = None,
+    ) -> AgentProcess | RunResult[object]:
+        """Start a new run from a past step of another one, and run it as far as it can go.
+
+        The other run stays as it is, and may have ended, in whatever way. Its steps up to that one are those of the
+        fork, too; so `compare` shows what another model, input, answer or object would have done.
+
+        Args:
+            run_id: id of the other run.
+            *objects: what goes onto the blackboard of a process first, as with `resume`.
+            at: number of the step after which the fork begins, see `steps`; 0 is the start. By default the last step;
+                with another input, the start; with answers, the last step after which the run waited for them.
+            model: name of the model that the fork uses wherever it calls one, whatever its agents name.
+            input: another input, for a fork from the start; for a process what it begins with, where a tuple is
+                several objects. The same one by default.
+            responses: answers to requests for which the other run waited after that step, by the ids of the requests.
+            named: further objects for a process, by their names.
+
+        Returns:
+            The process, for a run of a planned agent; the result, for any other.
+
+        Raises:
+            ConfigurationError: when the platform has no store, or there is no such step or model; for another input
+                after the start; for objects where there is no process.
+            RunNotFoundError: when there is no such run.
+            ResponseError: when the run did not wait for one of the answers after that step.
+            AgentNotFoundError: when what ran is not registered here.
+            StoredStateError: when what is stored cannot be read, or an object, an input or an answer cannot be kept in
+                the store; then there is no fork.
+            RunError: when the fork fails, and is no process.
+        """
+        options = ForkOptions(at=at, model=model, input=input, responses=responses)
+        return await self._forker.fork(run_id, with_named(objects, named), options)
 
     async def kill(self, run_id: str, reason: str = "killed") -> RunStatus:
         """End a run for good, and interrupt what it does, wherever it runs. One that has ended stays as it is.

@@ -118,25 +118,22 @@ class Driver:
         """Choose the plan that the next step follows."""
         return await decide(self._execution.agent, self._state, self._operation)
 
-    async def save(self, kind: str | None = None) -> None:
-        """Save the process as it is now, if it is persisted: as a step, and a change of its status too.
+    async def begin(self) -> None:
+        """Save that the process begins or continues, if it is persisted."""
+        if self._run is not None and self.is_persisted:
+            await self._run.begin()
+            await self.save_status()
 
-        Args:
-            kind: kind of step; by default, what has just happened says which.
-        """
-        state, context = self._state, self._execution.context
-        if not context.is_saved:
-            return
-        if kind is None:
+    async def save(self) -> None:
+        """Save the process as it is now, if it is persisted: as a step, and a change of its status too."""
+        if self.is_persisted:
             await self._save_step()
-        elif self._run is not None and kind != "killed":  # whoever kills it need not hold its lease
-            await self._run.save_all(kind)
-        await self.save_status()
+            await self.save_status()
 
     async def save_status(self) -> None:
-        """Save the status of the process, if the store has another one."""
+        """Save the status of the process, if it is persisted and the store has another one."""
         state = self._state
-        if self._run is not None and self._run.record.status is not state.status:
+        if self._run is not None and self.is_persisted and self._run.record.status is not state.status:
             await self._run.save_status(
                 state.status, pending=state.pending, failure=state.failure, output=self._result_text
             )

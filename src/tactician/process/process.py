@@ -287,7 +287,7 @@ class AgentProcess(ProcessHandle):
             task.cancel()
             await asyncio.wait([task])
         try:
-            await self._driver.save("killed")
+            await self._driver.save_status()
         except RunKilledError:  # in the store, before
             return
         except LeaseLostError as error:
@@ -356,7 +356,7 @@ class AgentProcess(ProcessHandle):
         self._is_idle.clear()
         self._context.emit(ProcessStarted, agent=self.name, goals=tuple(goal.name for goal in self.goals))
         try:
-            await self._driver.save("resume" if self._state.history or self._state.waiting else "start")
+            await self._driver.begin()
         except StoredStateError as error:  # of what it was given: the store has it as it was before, if at all
             self._state.end(ProcessStatus.FAILED, str(error))
             raise

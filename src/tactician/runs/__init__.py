@@ -26,6 +26,7 @@ from tactician.runs.execution import (
     resume_run,
     start_run,
 )
+from tactician.runs.forking import Fork, ForkOptions, prepare_fork
 from tactician.runs.output import read_output
 from tactician.runs.pace import Pace
 from tactician.runs.responses import restore_response, save_response
@@ -108,6 +109,9 @@ __all__ = [
     "read_input",
     "read_output",
     "pending_of",
+    "prepare_fork",
+    "Fork",
+    "ForkOptions",
     "is_conversation",
     "messages_of",
     "run_blocking",

@@ -121,6 +121,11 @@ class DurableRun:
             operations = (*self._take_operations(), *checkpoint.take_changes())
             await self._append(kind, name, detail, checkpoint.names, operations)
 
+    async def begin(self, detail: str = "") -> None:
+        """Append the step with which the run starts or resumes; a fork that has not run begins with a step already."""
+        if not self._steps or self.record.status is not RunStatus.NOT_STARTED:
+            await self.save_all("resume" if self._steps else "start", detail=detail)
+
     async def save_all(
         self, kind: str, name: str = "", detail: str = "", pending: tuple[PendingRequest, ...] = ()
     ) -> None:

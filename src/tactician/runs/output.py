@@ -17,6 +17,11 @@ def record_output(tree: Checkpoint, output: object) -> None:
     tree.at(_KEY).set(value=Live(output, _encode))
 
 
+def forget_output(tree: Checkpoint) -> None:
+    """Remove the output of a run that is about to continue."""
+    tree.drop(_KEY)
+
+
 def read_output(tree: Checkpoint) -> object:
     """Return the output of a completed run: the object itself, where the store keeps objects; else its JSON form.
 

@@ -151,13 +151,24 @@ class RunStore:
         stored = await self._documents.load_steps(_COLLECTION, record.run_id, after=after, until=at)
         return fold(record.name, snapshot, map(read_step, stored))
 
-    async def load_steps(self, run_id: str) -> list[Step]:
+    async def load_steps(self, run_id: str, *, after: int = 0, until: int | None = None) -> list[Step]:
         """Return the steps of a run, oldest first.
+
+        Args:
+            run_id: id of the run.
+            after: number of the step before the first one; from the beginning by default.
+            until: number of the last one; to the end by default.
 
         Raises:
             StoredStateError: when one cannot be read.
         """
-        return [read_step(step) for step in await self._documents.load_steps(_COLLECTION, run_id)]
+        stored = await self._documents.load_steps(_COLLECTION, run_id, after=after, until=until)
+        return [read_step(step) for step in stored]
+
+    async def copy_steps(self, run_id: str, lease: Lease, *, until: int) -> None:
+        """Append the first steps of a run to the empty log of another one, unread."""
+        for step in await self._documents.load_steps(_COLLECTION, run_id, until=until) if until else ():
+            await self._documents.append(lease, step)
 
     async def save(self, record: RunRecord, lease: Lease | None = None) -> RunRecord:
         """Save a record whose version is still the stored one, and return it with its new version.
