@@ -46,7 +46,7 @@ class Forker:
         self._runner.find_runnable(fork.source)
         if objects:
             raise ConfigurationError(
-                f"{fork.source.name} has no processes, which alone take objects: fork it with another input, at=0."
+                f"{fork.source.name} is not a planned agent: only a process takes objects. Give the fork another input."
             )
         renew_processes(fork.state.tree, fork.run_id)
         if input is not None:

@@ -15,9 +15,11 @@ from tactician.llm import LanguageModel, ModelSource, default_models, source_of
 from tactician.platform.choosing import able, raise_if_none_can
 from tactician.platform.forking import Forker
 from tactician.platform.publishing import goal_tools, local_goals
-from tactician.platform.read_model import RunReader, RunTree, RunView
+from tactician.platform.read_model import RunReader
 from tactician.platform.registry import Registry
+from tactician.platform.run_views import RunTree, RunView
 from tactician.platform.running import Runner, Urgency
+from tactician.platform.step_views import RunComparison, StepView
 from tactician.process import (
     AgentProcess,
     Named,
@@ -275,6 +277,24 @@ class Platform:
         """
         statuses = (status,) if isinstance(status, str) else status
         return await self._reader.list(statuses=statuses, names=names, limit=limit)
+
+    async def steps(self, run_id: str) -> tuple[StepView, ...]:
+        """Return the steps of a run, oldest first. `fork` starts a new run from one of them.
+
+        Raises:
+            RunNotFoundError: when the store has no such run.
+            StoredStateError: when a step cannot be read.
+        """
+        return await self._reader.steps(run_id)
+
+    async def compare(self, run_id: str, other_id: str) -> RunComparison:
+        """Return two runs side by side: the steps that both begin with, and those in which they differ.
+
+        Raises:
+            RunNotFoundError: when the store has no such run.
+            StoredStateError: when what is stored cannot be read.
+        """
+        return await self._reader.compare(run_id, other_id)
 
     async def tree(self, run_id: str) -> RunTree:
         """Return a run and all runs inside it.

@@ -113,11 +113,10 @@ class Fork:
             operations = [one.to_operation() for one in tree.walk()]
         else:
             operations = [*self._changes.operations, *(change for one in tree.walk() for change in one.take_changes())]
-        changed = [self._options.model and f"model {self._options.model}", *self._options.responses]
         return Step(
             kind="fork",
             name=self.source.run_id,
-            detail=", ".join(filter(None, (f"after step {self.at}", *changed))),
+            detail=self._describe(),
             path=tree.names,
             at=now,
             spent=self.state.spent,
@@ -125,6 +124,16 @@ class Fork:
             start=self.state.start if is_first else None,
             operations=tuple(operations),
         )
+
+    def _describe(self) -> str:
+        options, parts = self._options, [f"after step {self.at}"]
+        if options.model is not None:
+            parts.append(f"model {options.model}")
+        if options.input is not None:
+            parts.append("another input")
+        if options.responses:
+            parts.append(f"an answer to {', '.join(options.responses)}")
+        return ", ".join(parts)
 
     def _release(self, record: RunRecord, runs: RunStore) -> RunRecord:
         """Return the record of the fork that any worker may continue, unless the fork waits for somebody."""
