@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from tactician.agents import raise_unless_completed
 from tactician.clock import SYSTEM_CLOCK
+from tactician.errors import ConfigurationError
 from tactician.events import EventBus, EventListener
 from tactician.llm import LanguageModel, ModelSource, default_models, source_of
 from tactician.platform.choosing import able, raise_if_none_can
@@ -56,6 +57,10 @@ class Platform:
         on_event: called with every event of every run.
         store: store of runs, processes and memories, which are saved after each step; this program only, by default.
         tool_groups: groups of tools that agents and actions may name.
+        retention: age at which workers delete runs that have ended; they stay for ever by default.
+
+    Attributes:
+        retention: the same.
     """
 
     def __init__(
@@ -65,6 +70,7 @@ class Platform:
         on_event: EventListener | None = None,
         store: DocumentStore | None = None,
         tool_groups: Iterable[ToolGroup] = (),
+        retention: timedelta | None = None,
     ) -> None:
         services = Services(
             default_models() if models is None else source_of(models),
@@ -73,10 +79,15 @@ class Platform:
             EventBus(on_event),
         )
         services.is_durable = store is not None
-        self._set_up(services, tool_groups)
+        self._set_up(services, tool_groups, retention)
 
-    def _set_up(self, services: Services, tool_groups: Iterable[ToolGroup] = ()) -> None:
+    def _set_up(
+        self, services: Services, tool_groups: Iterable[ToolGroup] = (), retention: timedelta | None = None
+    ) -> None:
+        if retention is not None and retention < timedelta(0):
+            raise ConfigurationError(f"The retention is {retention}: it has to be a time from 0 up.")
         self.services = services
+        self.retention = retention
         self.tool_groups.add([local_goals(lambda: self.goal_tools(remote=False)), *tool_groups])
         self._registry = Registry()
         self._runner = Runner(self._registry, self.context, services)
@@ -430,14 +441,19 @@ class Platform:
         """Return the runs in the store that wait for somebody, oldest first."""
         return await RunStore(self.services.store).find(statuses=(RunStatus.WAITING.value,), limit=limit)
 
-    async def prune(self, age: timedelta, *, limit: int = 1000) -> int:
-        """Delete runs that ended longer ago than an age, and return how many.
+    async def prune(self, age: timedelta | None = None) -> int:
+        """Delete the runs that ended longer ago than an age, with their steps, and return how many.
 
         Args:
-            age: time since the end of a run.
-            limit: number of runs to delete at most.
+            age: time since the end of a run; the `retention` by default.
+
+        Raises:
+            ConfigurationError: when neither is given.
         """
-        return await RunStore(self.services.store).prune(age.total_seconds(), limit)
+        oldest = self.retention if age is None else age
+        if oldest is None:
+            raise ConfigurationError("Say which runs are to be deleted, as in prune(timedelta(days=30)).")
+        return await RunStore(self.services.store).prune(oldest.total_seconds())
 
     @property
     def _reader(self) -> RunReader:

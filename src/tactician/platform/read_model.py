@@ -9,7 +9,7 @@ from tactician.errors import RunNotFoundError, StoredStateError
 from tactician.platform.run_views import RunTree, RunView, view_child, view_process, view_record, view_state
 from tactician.platform.step_views import RunComparison, StepView, compare_runs, view_steps
 from tactician.process import AgentProcess
-from tactician.runs import RunRecord, RunStore
+from tactician.runs import RunStore
 from tactician.stores import DocumentStore
 
 
@@ -52,6 +52,20 @@ class RunReader:
             raise _unknown(run_id)
         return view_state(record, await self._store.load_state(record))
 
+    async def get_readable(self, run_id: str) -> RunView:
+        """Return a run as far as it can be read; its `problem` says why not further.
+
+        Raises:
+            RunNotFoundError: when the store has none with the id.
+        """
+        try:
+            return await self.get(run_id)
+        except StoredStateError as error:
+            record = await self._store.load_readable(run_id)
+            if record is None:
+                raise
+            return replace(view_record(record), problem=str(error))
+
     async def tree(self, run_id: str) -> RunTree:
         """Return a run and all runs inside it, those that only its history knows included.
 
@@ -85,19 +99,13 @@ class RunReader:
     async def _with_children(self, run: RunView, around: frozenset[str]) -> RunTree:
         around |= {run.id}  # a record that names one of those around it as inside it is left out
         records = await self._store.find(parent_id=run.id)
-        inside = [await self._view(record) for record in records if record.run_id not in around]
+        inside = [await self.get_readable(record.run_id) for record in records if record.run_id not in around]
         known = {one.id for one in inside}
         ended = [child for action in run.history for child in action.children if child.id not in known]
         children = [view_child(one, run.id) for one in ended] + [
             await self._with_children(one, around) for one in inside
         ]
         return RunTree(run, tuple(children))
-
-    async def _view(self, record: RunRecord) -> RunView:
-        try:
-            return await self.get(record.run_id)
-        except StoredStateError as error:
-            return replace(view_record(record), problem=str(error))
 
 
 def _unknown(run_id: str) -> RunNotFoundError:

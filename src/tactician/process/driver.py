@@ -23,6 +23,7 @@ from tactician.runs import (
     RunKilledError,
     RunResult,
     RunStatus,
+    format_output,
     list_prompts,
 )
 
@@ -159,7 +160,7 @@ class Driver:
     @property
     def _result_text(self) -> str:
         result = self._execution.process.result
-        return "" if result is None else str(result)
+        return "" if result is None else format_output(result)
 
     @property
     def _operation(self) -> OperationContext:

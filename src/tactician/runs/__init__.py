@@ -27,7 +27,7 @@ from tactician.runs.execution import (
     start_run,
 )
 from tactician.runs.forking import Fork, ForkOptions, prepare_fork
-from tactician.runs.output import read_output
+from tactician.runs.output import format_output, read_output
 from tactician.runs.pace import Pace
 from tactician.runs.responses import restore_response, save_response
 from tactician.runs.restoration import read_input, restore_context
@@ -108,6 +108,7 @@ __all__ = [
     "restore_context",
     "read_input",
     "read_output",
+    "format_output",
     "pending_of",
     "prepare_fork",
     "Fork",

@@ -23,7 +23,7 @@ from tactician.runs.context import RunContext
 from tactician.runs.durable import DEFAULT_LEASE, DurableRun
 from tactician.runs.errors import RunError, RunKilledError
 from tactician.runs.events import RunSuspended
-from tactician.runs.output import record_output
+from tactician.runs.output import format_output, record_output
 from tactician.runs.responses import mark_answered, record_responses
 from tactician.runs.restoration import RestoredRun, restore_claimed
 from tactician.runs.result import RunResult
@@ -252,7 +252,7 @@ async def _work(
         raise
     if child.checkpoint is not None:
         record_output(child.checkpoint, result.output)
-    text = result.output if isinstance(result.output, str) else repr(result.output)
+    text = format_output(result.output)
     await run.save_all("completed", detail=text)
     await run.save_status(RunStatus.COMPLETED, output=text)
     return result

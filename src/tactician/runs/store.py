@@ -26,6 +26,7 @@ from tactician.stores import (
 )
 
 _COLLECTION: Final = "runs"
+_PRUNED_AT_ONCE: Final = 1000
 _RUNNABLE: Final = frozenset({RunStatus.RUNNING, RunStatus.NOT_STARTED})
 
 
@@ -222,9 +223,13 @@ class RunStore:
         """Delete a run, if there is one."""
         await self._documents.delete(_COLLECTION, run_id)
 
-    async def prune(self, seconds: float, limit: int = 1000) -> int:
-        """Delete runs that ended longer ago than so many seconds; return how many."""
-        return await self._documents.prune(_COLLECTION, seconds, limit=limit)
+    async def prune(self, seconds: float) -> int:
+        """Delete the runs that ended longer ago than so many seconds, some at a time; return how many."""
+        deleted = last = await self._documents.prune(_COLLECTION, seconds, limit=_PRUNED_AT_ONCE)
+        while last == _PRUNED_AT_ONCE:
+            last = await self._documents.prune(_COLLECTION, seconds, limit=_PRUNED_AT_ONCE)
+            deleted += last
+        return deleted
 
     async def find(
         self,
@@ -314,7 +319,7 @@ def _record_or_problem(document: StoredDocument) -> RunRecord:
         return _record(document)
     except StoredStateError as error:
         known = [status for status in RunStatus if status == document.status]
-        status = known[0] if known else RunStatus.FAILED
+        status = known[0] if known else RunStatus.STUCK  # not one that has ended: it can be killed
         return replace(_record_of(document, status, RunHeader()), problem=str(error))
 
 
