@@ -202,7 +202,7 @@ class TurnLoop(Generic[T]):
         state.cut_off = response.finish_reason == "length"
         state.conversation.append(response.message)
         if context.is_saved:
-            await context.save_step("answer", self._model.name, response.message.text)
+            await context.save_step("answer", self._model.name, _describe(response.message))
         return response.message
 
     async def _request(self, is_over: bool) -> ModelRequest:
@@ -276,6 +276,11 @@ class TurnLoop(Generic[T]):
     @property
     def _name(self) -> str:
         return self._context.path[-1] if self._context.path else self._model.name
+
+
+def _describe(message: AssistantMessage) -> str:
+    """Return what a model says and calls, for people."""
+    return " ".join(filter(None, (message.text, *(f"{call.name}({call.arguments})" for call in message.tool_calls))))
 
 
 def _precedence(end: tuple[ToolCall, ToolResult, Tool]) -> int:

@@ -18,6 +18,8 @@ from tactician.stores import Lease
 _logger = logging.getLogger(__name__)
 _POLLS: Final = 10
 """Number of polls for which a worker leaves a run to others that it could not continue."""
+_PRUNE_INTERVAL: Final = 600.0
+"""Seconds from one deletion of old runs to the next."""
 
 
 class Worker:
@@ -27,6 +29,8 @@ class Worker:
     passed. What runs is registered, or was composed by `Autonomy` or `SupervisorInvocation` of what is registered.
 
     A run that the worker cannot continue, because a tool group is missing, say, is left to others for some polls.
+
+    Every ten minutes, the worker deletes the runs that ended longer ago than the `retention` of the platform.
 
     Args:
         platform: platform with the agents and the store.
@@ -51,6 +55,7 @@ class Worker:
         self._poll = poll
         self._max_parallel = max_parallel
         self._excluded: dict[str, float] = {}
+        self._prunes_at = monotonic()
 
     async def run_once(self) -> bool:
         """Claim one run and continue it as far as it can go. Return whether there was one."""
@@ -83,12 +88,20 @@ class Worker:
         now = monotonic()
         self._excluded = {run_id: until for run_id, until in self._excluded.items() if until > now}
         try:
+            await self._prune(now)
             return await RunStore(self._platform.store).claim(
                 self.name, self._lease, names=names, excluded_ids=list(self._excluded)
             )
         except StoreError as error:
             _logger.warning("%s: %s", self.name, error)
             return None
+
+    async def _prune(self, now: float) -> None:
+        if self._platform.retention is None or now < self._prunes_at:
+            return
+        self._prunes_at = now + _PRUNE_INTERVAL
+        if deleted := await self._platform.prune():
+            _logger.info("%s: %s old runs were deleted", self.name, deleted)
 
     async def _continue(self, record: RunRecord, lease: Lease) -> None:
         """Continue a claimed run if possible. Nothing that a run raises ends those beside it."""

@@ -15,7 +15,17 @@ from tactician.process.events import PlanMade
 from tactician.process.operation import OperationContext
 from tactician.process.performing import to_failure
 from tactician.process.state import ActionRun, ProcessStatus
-from tactician.runs import BudgetError, Checkpoint, DurableRun, RunContext, RunKilledError, RunResult, RunStatus
+from tactician.runs import (
+    BudgetError,
+    Checkpoint,
+    DurableRun,
+    RunContext,
+    RunKilledError,
+    RunResult,
+    RunStatus,
+    format_output,
+    list_prompts,
+)
 
 _MOST_UNSTICKINGS: Final = 10
 _PLANNING: Final = "planning failed:"
@@ -24,13 +34,14 @@ _PLANNING: Final = "planning failed:"
 class Driver:
     """Driver of one process, step by step."""
 
-    __slots__ = ("_activity", "_actor", "_execution", "_is_to_pause", "_run", "_state")
+    __slots__ = ("_activity", "_actor", "_execution", "_is_to_pause", "_run", "_saved_runs", "_state")
 
     def __init__(self, execution: Execution, run: DurableRun | None) -> None:
         self._execution = execution
         self._state = execution.state
         self._actor = Actor(execution)
         self._run = run
+        self._saved_runs = len(execution.state.history)
         self._is_to_pause = False
         self._activity = _PLANNING
 
@@ -108,25 +119,48 @@ class Driver:
         """Choose the plan that the next step follows."""
         return await decide(self._execution.agent, self._state, self._operation)
 
-    async def save(self, kind: str = "action") -> None:
+    async def begin(self) -> None:
+        """Save that the process begins or continues, if it is persisted."""
+        if self._run is not None and self.is_persisted:
+            await self._run.begin()
+            await self.save_status()
+
+    async def save(self) -> None:
         """Save the process as it is now, if it is persisted: as a step, and a change of its status too."""
-        state, context = self._state, self._execution.context
-        if not context.is_saved:
-            return
-        last = state.history[-1] if state.history else None
-        name, outputs = ("", "") if last is None else (last.action, ", ".join(last.outputs))
-        if kind == "action":
-            await context.save_step(kind, name, outputs if last is None or last.error is None else last.error)
-        elif self._run is not None and kind != "killed":  # whoever kills it need not hold its lease
-            await self._run.save_all(kind)
-        await self.save_status()
+        if self.is_persisted:
+            await self._save_step()
+            await self.save_status()
 
     async def save_status(self) -> None:
-        """Save the status of the process, if the store has another one."""
+        """Save the status of the process, if it is persisted and the store has another one."""
         state = self._state
-        if self._run is not None and self._run.record.status is not state.status:
-            output = "" if (result := self._execution.process.result) is None else str(result)
-            await self._run.save_status(state.status, pending=state.pending, failure=state.failure, output=output)
+        if self._run is not None and self.is_persisted and self._run.record.status is not state.status:
+            await self._run.save_status(
+                state.status, pending=state.pending, failure=state.failure, output=self._result_text
+            )
+
+    async def _save_step(self) -> None:
+        """Save what has just happened as a step: actions that ended, questions to somebody, or the end."""
+        state, context = self._state, self._execution.context
+        new, self._saved_runs = state.history[self._saved_runs :], len(state.history)
+        if pending := state.pending:
+            names = ", ".join(state.waiting)
+            if self._run is None:
+                await context.save_step("suspended", names, list_prompts(pending))
+            else:
+                await self._run.save_all("suspended", names, list_prompts(pending), pending)
+        elif new:
+            results = (run.error or ", ".join(run.outputs) for run in new)
+            await context.save_step("action", ", ".join(run.action for run in new), "; ".join(results))
+        elif state.status is ProcessStatus.RUNNING:
+            await context.save_step("unstick")
+        else:
+            await context.save_step(state.status.value, detail=state.failure or self._result_text)
+
+    @property
+    def _result_text(self) -> str:
+        result = self._execution.process.result
+        return "" if result is None else format_output(result)
 
     @property
     def _operation(self) -> OperationContext:

@@ -56,6 +56,8 @@ class AgentProcess(ProcessHandle):
         self._execution = Execution(self, agent, self._state, self.options, inside, meter)
         self._driver = Driver(self._execution, run)
         self.keeper = run
+        if run is not None:
+            run.meter = meter
         if inside.is_durable:
             blackboard.save_with(lambda value: encode_object(value, self.agent))
         self._task: asyncio.Task[object] | None = None
@@ -291,7 +293,7 @@ class AgentProcess(ProcessHandle):
             task.cancel()
             await asyncio.wait([task])
         try:
-            await self._driver.save("killed")
+            await self._driver.save_status()
         except RunKilledError:  # in the store, before
             return
         except LeaseLostError as error:
@@ -360,7 +362,7 @@ class AgentProcess(ProcessHandle):
         self._is_idle.clear()
         self._context.emit(ProcessStarted, agent=self.name, goals=tuple(goal.name for goal in self.goals))
         try:
-            await self._driver.save("resume" if self._state.history or self._state.waiting else "start")
+            await self._driver.begin()
         except StoredStateError as error:  # of what it was given: the store has it as it was before, if at all
             self._state.end(ProcessStatus.FAILED, str(error))
             raise

@@ -115,8 +115,9 @@ class ProcessProgress:
     def _origin(self) -> object:
         execution = self._execution
         state, recipe = execution.state, execution.agent.recipe
-        origin = ProcessOrigin(execution.process.id, execution.agent.name, state.began_at, recipe, execution.options)
-        return Live(origin, _save_origin)
+        return save_origin(
+            ProcessOrigin(execution.process.id, execution.agent.name, state.began_at, recipe, execution.options)
+        )
 
     @property
     def _state(self) -> object:
@@ -243,6 +244,11 @@ def read_origin(data: Mapping[str, object]) -> ProcessOrigin:
     return revive(data.get("origin"), _read_origin)
 
 
+def save_origin(origin: ProcessOrigin) -> Live[ProcessOrigin]:
+    """Return the beginning of a process as a value of its checkpoint."""
+    return Live(origin, _write_origin)
+
+
 def _read_origin(value: object) -> ProcessOrigin:
     _check_version(value.get("version") if isinstance(value, dict) else None)
     saved = _origin_adapter().validate_python(value)
@@ -316,7 +322,7 @@ def _check_version(version: object) -> None:
         )
 
 
-def _save_origin(origin: ProcessOrigin) -> Origin:
+def _write_origin(origin: ProcessOrigin) -> Origin:
     return Origin(
         version=VERSION,
         id=origin.id,

@@ -26,7 +26,8 @@ from tactician.runs.execution import (
     resume_run,
     start_run,
 )
-from tactician.runs.output import read_output
+from tactician.runs.forking import Fork, ForkOptions, prepare_fork
+from tactician.runs.output import format_output, read_output
 from tactician.runs.pace import Pace
 from tactician.runs.responses import restore_response, save_response
 from tactician.runs.restoration import read_input, restore_context
@@ -45,6 +46,7 @@ from tactician.runs.suspension import (
     Suspended,
     approve,
     find_suspension,
+    list_prompts,
     reject,
 )
 from tactician.runs.threads import in_thread
@@ -69,6 +71,7 @@ __all__ = [
     "ReportedError",
     "Suspended",
     "find_suspension",
+    "list_prompts",
     "RunStore",
     "RunRecord",
     "RunHeader",
@@ -105,7 +108,11 @@ __all__ = [
     "restore_context",
     "read_input",
     "read_output",
+    "format_output",
     "pending_of",
+    "prepare_fork",
+    "Fork",
+    "ForkOptions",
     "is_conversation",
     "messages_of",
     "run_blocking",

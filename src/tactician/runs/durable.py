@@ -44,6 +44,7 @@ class DurableRun:
     Attributes:
         record: record as last loaded or saved.
         killed: why the run was killed in the store; `None` when it was not.
+        meter: meter of the budget of the run, if it has one.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class DurableRun:
         assert context.checkpoint is not None
         self.record = record
         self.killed: str | None = None
+        self.meter = context.meter
         self._context = context
         self._tree = context.checkpoint
         self._runs = RunStore(context.store)
@@ -119,8 +121,15 @@ class DurableRun:
             operations = (*self._take_operations(), *checkpoint.take_changes())
             await self._append(kind, name, detail, checkpoint.names, operations)
 
-    async def save_all(self, kind: str, name: str = "", detail: str = "") -> None:
-        """Append a step with the changes of all checkpoints; see `save`."""
+    async def begin(self, detail: str = "") -> None:
+        """Append the step with which the run starts or resumes; a fork that has not run begins with a step already."""
+        if not self._steps or self.record.status is not RunStatus.NOT_STARTED:
+            await self.save_all("resume" if self._steps else "start", detail=detail)
+
+    async def save_all(
+        self, kind: str, name: str = "", detail: str = "", pending: tuple[PendingRequest, ...] = ()
+    ) -> None:
+        """Append a step with the changes of all checkpoints, and the requests that the run waits for; see `save`."""
         if not self._is_durable or self.record.has_ended:
             return
         self._check()
@@ -129,7 +138,7 @@ class DurableRun:
                 changes = [change for checkpoint in self._tree.walk() for change in checkpoint.take_changes()]
             else:  # the first step has the whole state, so that the steps alone are enough to fork the run
                 changes = [checkpoint.to_operation() for checkpoint in self._tree.walk()]
-            await self._append(kind, name, detail, self._tree.names, (*self._take_operations(), *changes))
+            await self._append(kind, name, detail, self._tree.names, (*self._take_operations(), *changes), pending)
 
     async def save_status(
         self,
@@ -209,7 +218,13 @@ class DurableRun:
         return taken
 
     async def _append(
-        self, kind: str, name: str, detail: str, path: tuple[str, ...], operations: tuple[Operation, ...]
+        self,
+        kind: str,
+        name: str,
+        detail: str,
+        path: tuple[str, ...],
+        operations: tuple[Operation, ...],
+        pending: tuple[PendingRequest, ...] = (),
     ) -> None:
         step = Step(
             kind=kind,
@@ -218,6 +233,7 @@ class DurableRun:
             path=path,
             at=self._context.clock.time(),
             spent=self._spent(),
+            pending=pending,
             operations=operations,
             start=self._start if not self._steps else None,
         )
@@ -282,7 +298,7 @@ class DurableRun:
         )
 
     def _spent(self) -> Spent:
-        meter = self._context.meter
+        meter = self.meter
         return Spent(
             usage=list(self._context.tally.by_model.values()),
             turns=0 if meter is None else meter.turns,

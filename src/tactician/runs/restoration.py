@@ -84,6 +84,7 @@ def restore_context(
         run_id=record.run_id,
         root_id=record.run_id,
         parent_id=record.parent_id,
+        model=record.header.model or child.model,
         trace_parent=record.header.trace_parent,
         meter=meter,
         checkpoint=state.tree,

@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 from tactician.errors import StoredStateError
 from tactician.llm import Usage
 from tactician.runs.checkpoint import Checkpoint, Live, Operation, SavedCheckpoint
+from tactician.runs.suspension import PendingRequest
 from tactician.stores import Body, StoredStep, escape_invalid, translate_json_errors
 
 _DETAIL_LENGTH: Final = 500
@@ -41,12 +42,13 @@ class Step:
     """Step of a run: a model's answer, a tool's result, an action, an answer of a person ...
 
     Attributes:
-        kind: kind of step, such as `"answer"`, `"tool"` or `"action"`.
+        kind: kind of step, such as `"answer"`, `"tool"`, `"action"`, `"suspended"` or `"completed"`.
         name: name of what was done, such as that of a tool.
         detail: beginning of the result as text, for people.
         path: names of the runs inside each other that lead to the step, outermost first.
         at: seconds since the epoch.
         spent: usage of the run, this step included.
+        pending: requests for which the run waits after the step.
         start: beginning of the run; only the first step has it.
         operations: changes of the checkpoints.
     """
@@ -57,6 +59,7 @@ class Step:
     path: tuple[str, ...] = ()
     at: float
     spent: Spent
+    pending: tuple[PendingRequest, ...] = ()
     start: Start | None = field(default=None, repr=False)
     operations: tuple[Operation, ...] = field(default=(), repr=False)
 
