@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
 from typing_extensions import TypedDict
 
@@ -105,7 +105,8 @@ def _read(text: str | bytes, kind: type[T]) -> T:
     if len(text) > _MAX_SIZE:
         raise StoredStateError(f"The saved conversation cannot be read: it is longer than {_MAX_SIZE:,}.")
     try:
-        return _adapter(kind).validate_json(text)
+        read: T = _adapter(cast("Hashable", kind)).validate_json(text)
+        return read
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "the text"
@@ -113,10 +114,10 @@ def _read(text: str | bytes, kind: type[T]) -> T:
 
 
 @cache
-def _adapter(kind: type[T]) -> TypeAdapter[T]:
+def _adapter(kind: Hashable) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(kind)
+    return TypeAdapter(cast("type[object]", kind))
 
 
 def create_schema(
