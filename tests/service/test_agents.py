@@ -34,7 +34,7 @@ from tactician.errors import (
     UnknownModelError,
 )
 from tactician.events import Event
-from tactician.llm import Deployment, LanguageModel, LlmOptions, Message, Text
+from tactician.llm import Deployment, LanguageModel, Message, Text
 from tactician.loop import TextReceived, TurnStarted
 from tactician.runs import BudgetError, RunCompleted
 from tactician.testing import ScriptedModel, ToolCall
