@@ -24,7 +24,7 @@ from tactician import (
 from tactician.conversation import Conversation, ConversationStore
 from tactician.errors import ConversationConflictError, ConversationNotFoundError, ModelServerError
 from tactician.guardrails import GuardrailError, GuardrailResult
-from tactician.llm import Deployment, ModelRequest, ModelResponse, ModelRouter, Text, ToolResult, text_of
+from tactician.llm import Deployment, ModelRequest, ModelResponse, ModelRouter, Text, ToolResult
 from tactician.runs import RunStore
 from tactician.stores import Body, MemoryStore, SqliteStore, StoredDocument
 from tactician.testing import ScriptedModel, ToolCall
@@ -81,7 +81,8 @@ async def test_requests_are_kept_in_a_store_with_all_that_was_said() -> None:
     assert (tree.run.kind, tree.run.status, tree.run.output) == ("request", "completed", "Hello.")
     assert (tree.run.usage, tree.run.cost) == (result.usage, result.cost)
     assert tree.run.usage.total_tokens > 0
-    assert text_of(tree.run.messages) == "Hi\nHello."
+    assert tree.run.messages == result.messages
+    assert said(Conversation(tree.run.messages)) == ["Hi", "Hello."]
 
 
 async def test_without_a_store_nothing_is_left_of_a_request() -> None:
