@@ -27,6 +27,7 @@ from tactician.process import AgentProcess, ProcessFailedError
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 from tests.agents.running import started, steps
+from tests.support.stored import JsonStore, respond
 
 
 class Made:
@@ -234,11 +235,11 @@ class Asker:
 
 @pytest.mark.parametrize("most", [1, 4])
 async def test_the_order_is_kept_while_an_action_waits_also_in_a_store(most: int) -> None:
-    store = MemoryStore()
+    store = JsonStore()
     process = await _platform(store).start("Asker", "go", options=ProcessOptions(max_parallel=most))
     assert steps(process) == ([] if most == 1 else ["look_up"])
 
-    done = await _platform(store).respond(process.id, process.pending[0].id, "a page")
+    done = await respond(_platform(store), process, "a page")
 
     assert done.result == Answer("FromBook")
     assert [type(value) for value in done.blackboard.objects] == [UserInput, Page, Asked, FromBook, Answer]

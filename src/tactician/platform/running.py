@@ -255,12 +255,17 @@ class Runner:
         """Return a process as it stands: itself, where it runs here.
 
         Raises:
-            RunNotFoundError: when there is none.
+            RunNotFoundError: when there is none, or the run is one of another kind.
         """
         found = self.processes.find(process_id)
         if found is not None and (not self._is_durable or self._runs_here(found)):
             return found
-        return await self._restore(await self.record(process_id))
+        record = await self.record(process_id)
+        if record.kind != _KIND:
+            raise RunNotFoundError(
+                f"{process_id} is a run of {record.name!r}, and no process: see `await platform.tree({process_id!r})`."
+            )
+        return await self._restore(record)
 
     def _runs_here(self, process: AgentProcess) -> bool:
         keeper = process.keeper

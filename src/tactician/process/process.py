@@ -7,6 +7,7 @@ from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Sequence
 from time import perf_counter
 
+from pydantic_core import to_json
 from typing_extensions import override
 
 from tactician.errors import LeaseLostError, ResponseError, RunConflictError, StoredStateError
@@ -26,6 +27,7 @@ from tactician.process.spec import PlannedAgentSpec, add_inputs, check_tool_grou
 from tactician.process.state import ActionRun, ProcessState, ProcessStatus
 from tactician.process.stored_objects import encode_object
 from tactician.runs import BudgetMeter, DurableRun, Response, RunContext, RunKilledError
+from tactician.stores import translate_json_errors
 
 
 class AgentProcess(ProcessHandle):
@@ -263,12 +265,16 @@ class AgentProcess(ProcessHandle):
 
         Raises:
             ResponseError: when there is no such request, or the process has ended.
+            StoredStateError: when the process is saved, and the answer has no JSON form.
         """
         if self.status.is_terminal:
             raise ResponseError(f"The process {self.id} has ended, and is {self.status}: it waits for nothing.")
         known = [request.id for request in self.pending]
         if request_id not in known:
             raise ResponseError(f"{self.name} does not wait for {request_id!r}; it waits for {known}")
+        if self._driver.is_persisted:
+            with translate_json_errors(f"The answer to {request_id!r}"):
+                to_json(response)
         self._state.responses[request_id] = response
 
     @override

@@ -11,6 +11,7 @@ from tactician.planning import Action, Plan, WorldState
 from tactician.process.blackboard import Blackboard
 from tactician.process.goals import GoalSpec
 from tactician.runs import PendingRequest, Response, RunStatus
+from tactician.stores import escape_invalid
 
 ProcessStatus = RunStatus
 """Status of a process: that of any run."""
@@ -178,7 +179,7 @@ class ProcessState:
         """Change the status of a running process: this is the only place. A final status stays."""
         if self.status.may_become(status):
             self.status = status
-            self.failure = failure
+            self.failure = None if failure is None else escape_invalid(failure)  # it may quote what cannot be stored
             if status is ProcessStatus.STUCK or status.is_terminal:
                 self.plan = None
             if status is ProcessStatus.STUCK:  # somebody may help: then all actions are planned with again

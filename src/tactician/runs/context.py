@@ -43,9 +43,7 @@ class Services:
         clock: the time.
         bus: where events go.
         others: further services.
-
-    Attributes:
-        is_durable: true when a store was given: then every run is saved there after each step.
+        is_durable: true when every run is saved in the store after each step; by default, when a store was given.
     """
 
     __slots__ = ("_others", "bus", "clock", "is_durable", "models", "store")
@@ -57,10 +55,11 @@ class Services:
         clock: Clock = SYSTEM_CLOCK,
         bus: EventBus | None = None,
         *others: object,
+        is_durable: bool | None = None,
     ) -> None:
         self.models = models
         self.store = store if store is not None else default_store()
-        self.is_durable = store is not None
+        self.is_durable = store is not None if is_durable is None else is_durable
         self.clock = clock
         self.bus = bus if bus is not None else EventBus()
         self._others: dict[type, object] = {type(one): one for one in others}

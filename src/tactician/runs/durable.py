@@ -18,7 +18,7 @@ from tactician.runs.status import RunStatus
 from tactician.runs.steps import Snapshot, Spent, Start, Step, shorten
 from tactician.runs.store import RunRecord, RunStore
 from tactician.runs.suspension import PendingRequest
-from tactician.stores import AT_ONCE, LEASE_HEARTBEAT, Body, DocumentStore, HeldLease, Lease
+from tactician.stores import AT_ONCE, LEASE_HEARTBEAT, Body, DocumentStore, HeldLease, Lease, escape_invalid
 
 DEFAULT_LEASE: Final = 30.0
 _HEARTBEATS: Final = 3
@@ -159,6 +159,7 @@ class DurableRun:
             StoreError: when the store does not answer.
         """
         deadlines = [one.deadline for one in pending if one.deadline is not None and not one.is_answered]
+        failure = None if failure is None else escape_invalid(failure)  # it may quote what cannot be stored
         header = replace(
             self.record.header, pending=pending, failure=failure, output=shorten(output), spent=self._spent()
         )
@@ -413,7 +414,7 @@ async def kill_run(store: DocumentStore, run_id: str, reason: str) -> bool:
             raise RunNotFoundError(f"There is no run with the id {run_id!r} in the store")
         if record.has_ended:
             return False
-        header = replace(record.header, pending=(), failure=reason)
+        header = replace(record.header, pending=(), failure=escape_invalid(reason))
         with suppress(RunConflictError):
             await runs.save(replace(record, status=RunStatus.KILLED, header=header, wakes_at=None))
             return True

@@ -15,7 +15,7 @@ from tactician.errors import StoredStateError
 from tactician.llm import Usage
 from tactician.runs.checkpoint import Checkpoint, Live, Operation, SavedCheckpoint
 from tactician.runs.suspension import PendingRequest
-from tactician.stores import Body, StoredStep, translate_json_errors
+from tactician.stores import Body, StoredStep, escape_invalid, translate_json_errors
 
 _DETAIL_LENGTH: Final = 500
 
@@ -91,8 +91,8 @@ class Snapshot:
 
 
 def shorten(text: str) -> str:
-    """Return the beginning of a text, as the detail of a step."""
-    return text if len(text) <= _DETAIL_LENGTH else f"{text[: _DETAIL_LENGTH - 1]}…"
+    """Return the beginning of a text, as the detail of a step; with escapes for what no store can keep."""
+    return escape_invalid(text if len(text) <= _DETAIL_LENGTH else f"{text[: _DETAIL_LENGTH - 1]}…")
 
 
 def read_step(stored: StoredStep) -> Step:
