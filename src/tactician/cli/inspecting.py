@@ -20,7 +20,7 @@ from tactician.cli.words import moment, short, spent
 from tactician.errors import ConfigurationError, StoredStateError
 from tactician.llm import ModelCatalog, messages_to_data
 from tactician.platform import Platform, RunReader, RunView, StepView
-from tactician.process import ProcessStatus
+from tactician.process import ActionRun, ProcessStatus
 from tactician.stores import open_store
 
 T = TypeVar("T")
@@ -96,7 +96,7 @@ def _show_comparison(id: str, other: str, store: str | None, *, as_json: bool) -
         return
     runs = ((comparison.first, comparison.first_steps), (comparison.second, comparison.second_steps))
     common = [_describe_step(step) for step in comparison.common]
-    described = [{**_describe(run), "steps": [_describe_step(step) for step in steps]} for run, steps in runs]
+    described = [{**_describe(run), "further_steps": [_describe_step(step) for step in steps]} for run, steps in runs]
     _print_json({"common": common, "first": described[0], "second": described[1]})
 
 
@@ -151,11 +151,24 @@ def _describe(run: RunView) -> dict[str, object]:
     details = {
         "goal": run.goal,
         "messages": messages_to_data(run.messages),
-        "history": run.history,
+        "history": [_describe_action(action) for action in run.history],
         "conditions": run.conditions,
         "objects": run.objects,
     }
     return _summarize(run) | details
+
+
+def _describe_action(action: ActionRun) -> dict[str, object]:
+    return {
+        "action": action.action,
+        "at": action.started_at,
+        "seconds": action.seconds,
+        "tokens": action.usage.total_tokens,
+        "cost": action.cost,
+        "outputs": action.outputs,
+        "error": action.error,
+        "attempts": action.attempts,
+    }
 
 
 def _describe_step(step: StepView) -> dict[str, object]:

@@ -26,6 +26,7 @@ _COLOURS: Final[Mapping[str, str]] = {
     "stuck": "red",
 }
 _LONG_TEXT: Final = 300
+_BEGINNINGS: Final = frozenset({"start", "resume", "fork"})
 
 
 def format_status(run: RunView) -> str:
@@ -64,17 +65,15 @@ def print_comparison(comparison: RunComparison) -> None:
     both = f"The first {common} steps are the same." if common else "They have no steps in common."
     out.print(both, highlight=False)
     if comparison.first_steps or comparison.second_steps:
-        table = Table(Column("step", justify="right"), f"{first.id}", f"{second.id}")
-        pairs = zip_longest(comparison.first_steps, comparison.second_steps)
-        for number, (one, other) in enumerate(pairs, start=common + 1):
-            table.add_row(str(number), _format_step(one), _format_step(other))
+        table = Table(*(column for run in (first, second) for column in (Column("step", justify="right"), run.id)))
+        for pair in zip_longest(_list_work(comparison.first_steps), _list_work(comparison.second_steps)):
+            table.add_row(*(cell for step in pair for cell in _format_step(step)))
         out.print(table)
 
 
 def _summarize(run: RunView) -> Iterator[str]:
     if run.forked_from is not None:
-        model = "" if run.model is None else f", with {escape(run.model)}"
-        yield f"[dim]forked from {run.forked_from[0]} after step {run.forked_from[1]}{model}[/dim]"
+        yield f"[dim]{escape(_describe_fork(run))}[/dim]"
     if run.goal is not None:
         yield f"reached [green]{escape(run.goal)}[/green]"
     if run.failure is not None:
@@ -86,6 +85,13 @@ def _summarize(run: RunView) -> Iterator[str]:
     # What has run is in the history.
     if set_by_actions := [_format_condition(*one) for one in run.conditions.items() if not one[0].startswith("ran ")]:
         yield escape(", ".join(set_by_actions))
+
+
+def _describe_fork(run: RunView) -> str:
+    if run.forked_from is None:
+        return ""
+    run_id, step = run.forked_from
+    return f"forked from {run_id} after step {step}{'' if run.model is None else f', with {run.model}'}"
 
 
 def _format_condition(condition: str, value: bool) -> str:
@@ -138,7 +144,7 @@ def _tabulate_facts(first: RunView, second: RunView) -> Table:
 def _list_facts(run: RunView) -> list[tuple[str, str]]:
     cost = run.cost
     return [
-        ("model", run.model or ""),
+        ("fork", _describe_fork(run)),
         ("output", short(run.output, _LONG_TEXT)),
         ("failure", short(run.failure or "", _LONG_TEXT)),
         ("steps", str(run.steps)),
@@ -148,10 +154,15 @@ def _list_facts(run: RunView) -> list[tuple[str, str]]:
     ]
 
 
-def _format_step(step: StepView | None) -> str:
+def _list_work(steps: Iterable[StepView]) -> list[StepView]:
+    """Return the steps that did something: so what both runs did stands side by side."""
+    return [step for step in steps if step.kind not in _BEGINNINGS]
+
+
+def _format_step(step: StepView | None) -> tuple[str, str]:
     if step is None:
-        return ""
-    return f"{_name_step(step)}  [dim]{escape(short(step.detail))}[/dim]"
+        return "", ""
+    return str(step.number), f"{_name_step(step)}  [dim]{escape(short(step.detail))}[/dim]"
 
 
 def _name_step(step: StepView) -> str:
