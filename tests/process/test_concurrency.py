@@ -24,10 +24,11 @@ from tactician import (
     planned_agent,
 )
 from tactician.process import AgentProcess, ProcessFailedError
+from tactician.runs import RunStore, Snapshot
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 from tests.agents.running import started, steps
-from tests.support.stored import JsonStore, respond
+from tests.support.stored import JsonStore, load_record, respond
 
 
 class Made:
@@ -272,6 +273,23 @@ async def test_the_order_is_kept_while_an_action_waits_also_in_a_store(most: int
 
     assert done.result == Answer("FromBook")
     assert [type(value) for value in done.blackboard.objects] == [UserInput, Page, Asked, FromBook, Answer]
+
+
+@pytest.mark.parametrize("store", [JsonStore(), MemoryStore()])
+async def test_what_is_stored_of_past_steps_stays_as_it_was(store: MemoryStore) -> None:
+    process = await _platform(store).start("Asker", "go", options=ProcessOptions(max_parallel=4))
+    before = await _states(store, process.id)
+
+    await respond(_platform(store), process, "a page")
+
+    assert (await _states(store, process.id))[: len(before)] == before
+
+
+async def _states(store: MemoryStore, run_id: str) -> list[str]:
+    """What is stored of a run after each of its steps, as JSON."""
+    record = await load_record(store, run_id)
+    states = [await RunStore(store).load_state(record, at=step) for step in range(1, record.steps + 1)]
+    return [Snapshot(start=one.start, spent=one.spent, tree=one.tree.to_saved()).to_json() for one in states]
 
 
 def _platform(store: MemoryStore) -> Platform:
