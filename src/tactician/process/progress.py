@@ -32,7 +32,7 @@ from tactician.runs import Changes, Data, Live, PendingRequest, restore_response
 VERSION: Final = 3
 
 
-class Origin(TypedDict):
+class SavedOrigin(TypedDict):
     """Beginning of a process: what never changes."""
 
     version: Literal[3]
@@ -322,8 +322,8 @@ def _check_version(version: object) -> None:
         )
 
 
-def _write_origin(origin: ProcessOrigin) -> Origin:
-    return Origin(
+def _write_origin(origin: ProcessOrigin) -> SavedOrigin:
+    return SavedOrigin(
         version=VERSION,
         id=origin.id,
         agent=origin.agent,
@@ -334,8 +334,8 @@ def _write_origin(origin: ProcessOrigin) -> Origin:
 
 
 @cache
-def _origin_adapter() -> TypeAdapter[Origin]:
-    return TypeAdapter(Origin)
+def _origin_adapter() -> TypeAdapter[SavedOrigin]:
+    return TypeAdapter(SavedOrigin)
 
 
 @cache
