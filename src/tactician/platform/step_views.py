@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tactician.llm import Usage, UsageTally
 from tactician.platform.run_views import RunView
-from tactician.runs import PendingRequest, Step
+from tactician.runs import PendingRequest, RunStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class RunComparison:
     second_steps: tuple[StepView, ...]
 
 
-def view_steps(steps: Iterable[Step]) -> tuple[StepView, ...]:
+def view_steps(steps: Iterable[RunStep]) -> tuple[StepView, ...]:
     """Return the views of all steps of a run."""
     return tuple(_view_step(number, step) for number, step in enumerate(steps, start=1))
 
@@ -85,7 +85,7 @@ def compare_runs(
     return RunComparison(first, second, first_steps[:common], first_steps[common:], second_steps[common:])
 
 
-def _view_step(number: int, step: Step) -> StepView:
+def _view_step(number: int, step: RunStep) -> StepView:
     spent = step.spent
     return StepView(
         number,

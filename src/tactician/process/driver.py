@@ -74,7 +74,7 @@ class Driver:
                 await self._act(actions, keeps_starting=keeps_starting)
             else:
                 self._rest()
-                await self._save_step()
+                await self._save()
         except (LeaseLostError, RunKilledError):
             raise
         except BaseException as error:  # a condition, a cost or a handler that raises, a search that is too large
@@ -180,9 +180,12 @@ class Driver:
         """Record how an action ended, and save the process. No action ends elsewhere, but for one inside another."""
         self._actor.record(outcome)
         running.remove(outcome.action)
-        if not running:
-            self._rest()
-        await self._save_step()
+        if running:
+            with self._doing("saving failed:"):
+                await self.saver.save_step()
+            return
+        self._rest()
+        await self._save()
 
     def _rest(self) -> None:
         """Let the process wait or pause if it has to. No action runs."""
@@ -193,7 +196,7 @@ class Driver:
             execution.is_to_pause = False
             state.end(ProcessStatus.PAUSED)
 
-    async def _save_step(self) -> None:
+    async def _save(self) -> None:
         with self._doing("saving failed:"):
             await self.saver.save()
 

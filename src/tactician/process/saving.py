@@ -47,9 +47,8 @@ class ProcessSaver:
 
     async def save(self) -> None:
         """Save the process as it is now: as a step, and a change of its status too."""
-        if self.is_active:
-            await self._save_step()
-            await self.save_status()
+        await self.save_step()
+        await self.save_status()
 
     async def save_status(self) -> None:
         """Save the status of the process, if the store has another one."""
@@ -58,8 +57,13 @@ class ProcessSaver:
             pending = state.pending if state.status is ProcessStatus.WAITING else ()
             await self._run.save_status(state.status, pending=pending, failure=state.failure, output=self._result_text)
 
-    async def _save_step(self) -> None:
-        """Save what has just happened as a step: actions that ended, questions to somebody, or the end."""
+    async def save_step(self) -> None:
+        """Save what has just happened as a step: actions that ended, questions to somebody, or the end.
+
+        While actions still run, the status that the process will have is not saved: no step can follow the last one.
+        """
+        if not self.is_active:
+            return
         state, context = self._state, self._execution.context
         new, self._saved_runs = state.history[self._saved_runs :], len(state.history)
         if new:

@@ -34,7 +34,7 @@ from tactician.runs.restoration import read_input, restore_context
 from tactician.runs.result import RunResult
 from tactician.runs.runnable import Input, Runnable, is_conversation, messages_of, run_blocking, stream_events
 from tactician.runs.status import TERMINAL, RunStatus
-from tactician.runs.steps import RunState, Snapshot, Spent, Start, Step, fold, read_snapshot, read_step
+from tactician.runs.steps import RunStart, RunState, RunStep, Snapshot, Spent, fold, read_snapshot, read_step
 from tactician.runs.store import RunHeader, RunRecord, RunStore, default_store
 from tactician.runs.stored_values import decode_value, encode_value
 from tactician.runs.suspension import (
@@ -76,13 +76,13 @@ __all__ = [
     "RunRecord",
     "RunHeader",
     "RunState",
-    "Step",
+    "RunStep",
     "fold",
     "read_snapshot",
     "read_step",
     "Snapshot",
     "Spent",
-    "Start",
+    "RunStart",
     "default_store",
     "Checkpoint",
     "Progress",

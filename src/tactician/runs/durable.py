@@ -15,7 +15,7 @@ from tactician.runs.context import RunContext
 from tactician.runs.errors import RunKilledError
 from tactician.runs.result import RunResult
 from tactician.runs.status import RunStatus
-from tactician.runs.steps import Snapshot, Spent, Start, Step, shorten
+from tactician.runs.steps import RunStart, RunStep, Snapshot, Spent, shorten
 from tactician.runs.store import RunRecord, RunStore
 from tactician.runs.suspension import PendingRequest
 from tactician.stores import AT_ONCE, LEASE_HEARTBEAT, Body, DocumentStore, HeldLease, Lease, escape_invalid
@@ -55,7 +55,7 @@ class DurableRun:
         *,
         lease: Lease | None = None,
         seconds: float = DEFAULT_LEASE,
-        start: Start | None = None,
+        start: RunStart | None = None,
     ) -> None:
         assert context.checkpoint is not None
         self.record = record
@@ -226,7 +226,7 @@ class DurableRun:
         operations: tuple[Operation, ...],
         pending: tuple[PendingRequest, ...] = (),
     ) -> None:
-        step = Step(
+        step = RunStep(
             kind=kind,
             name=name,
             detail=shorten(detail),
@@ -241,7 +241,7 @@ class DurableRun:
         if self._log_size > max(_FOLD_AT_LEAST, self._snapshot_size):
             await self._translate(self._fold())
 
-    async def _write_step(self, step: Step) -> None:
+    async def _write_step(self, step: RunStep) -> None:
         if self._lease is None and not self.record.version:
             record = replace(self.record, body=self._take_snapshot())
             self.record, lease = await self._runs.add_and_claim(record, self._owner, self._seconds)

@@ -29,7 +29,7 @@ from tactician.runs.restoration import RestoredRun, restore_claimed
 from tactician.runs.result import RunResult
 from tactician.runs.runnable import Input, is_conversation, messages_of
 from tactician.runs.status import RunStatus
-from tactician.runs.steps import NOTHING_SPENT, Snapshot, Start
+from tactician.runs.steps import NOTHING_SPENT, RunStart, Snapshot
 from tactician.runs.store import RunHeader, RunRecord, RunStore
 from tactician.runs.suspension import PendingRequest, Response, Suspended, find_suspension, list_prompts
 from tactician.stores import Lease
@@ -180,13 +180,13 @@ def create_record(name: str, context: RunContext, kind: str) -> RunRecord:
     )
 
 
-def create_start(input: Input, context: RunContext) -> Start:
+def create_start(input: Input, context: RunContext) -> RunStart:
     """Return the beginning of a run."""
     meter = context.meter
     limits = {} if meter is None else {limit: getattr(meter.budget, limit) for limit in _LIMITS}
     if isinstance(input, str) or is_conversation(input):
-        return Start(input=Live(tuple(messages_of(input)), messages_to_data), form="messages", limits=limits)
-    return Start(input=Live(input), form="value", limits=limits)
+        return RunStart(input=Live(tuple(messages_of(input)), messages_to_data), form="messages", limits=limits)
+    return RunStart(input=Live(input), form="value", limits=limits)
 
 
 async def _continue(

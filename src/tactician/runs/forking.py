@@ -15,7 +15,7 @@ from tactician.runs.output import forget_output
 from tactician.runs.responses import mark_answered, record_responses
 from tactician.runs.runnable import Input
 from tactician.runs.status import RunStatus
-from tactician.runs.steps import NOTHING_SPENT, RunState, Snapshot, Step
+from tactician.runs.steps import NOTHING_SPENT, RunState, RunStep, Snapshot
 from tactician.runs.store import RunHeader, RunRecord, RunStore
 from tactician.runs.suspension import Response
 from tactician.stores import AT_ONCE, Lease
@@ -49,7 +49,7 @@ class Fork:
         state: its state there.
     """
 
-    def __init__(self, source: RunRecord, at: int, step: Step | None, state: RunState, options: ForkOptions) -> None:
+    def __init__(self, source: RunRecord, at: int, step: RunStep | None, state: RunState, options: ForkOptions) -> None:
         self.run_id = new_id()
         self.source = source
         self.at = at
@@ -107,13 +107,13 @@ class Fork:
             body=runs.encode(nothing),
         )
 
-    def _create_step(self, now: float) -> Step:
+    def _create_step(self, now: float) -> RunStep:
         tree, is_first = self.state.tree, not self.at
         if is_first:
             operations = [one.to_operation() for one in tree.walk()]
         else:
             operations = [*self._changes.operations, *(change for one in tree.walk() for change in one.take_changes())]
-        return Step(
+        return RunStep(
             kind="fork",
             name=self.source.run_id,
             detail=self._describe(),
@@ -183,7 +183,9 @@ async def _find_place(source: RunRecord, options: ForkOptions, runs: RunStore) -
     return next((at for at, ids in reversed(waits.items()) if options.responses.keys() <= ids), source.steps)
 
 
-async def _check_responses(source: RunRecord, at: int, step: Step | None, options: ForkOptions, runs: RunStore) -> None:
+async def _check_responses(
+    source: RunRecord, at: int, step: RunStep | None, options: ForkOptions, runs: RunStore
+) -> None:
     known = set() if step is None else {request.id for request in step.pending}
     if not (unknown := options.responses.keys() - known):
         return

@@ -29,7 +29,7 @@ class Spent(TypedDict):
     actions: int
 
 
-class Start(TypedDict):
+class RunStart(TypedDict):
     """Beginning of a run: its input, as messages or as another value, and the limits of its budget."""
 
     input: object
@@ -38,7 +38,7 @@ class Start(TypedDict):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class RunStep:
     """Step of a run: a model's answer, a tool's result, an action, an answer of a person ...
 
     Attributes:
@@ -60,7 +60,7 @@ class Step:
     at: float
     spent: Spent
     pending: tuple[PendingRequest, ...] = ()
-    start: Start | None = field(default=None, repr=False)
+    start: RunStart | None = field(default=None, repr=False)
     operations: tuple[Operation, ...] = field(default=(), repr=False)
 
     def to_json(self) -> str:
@@ -77,7 +77,7 @@ class Snapshot:
     """State of a run after a step, as the body of its record."""
 
     step: int = 0
-    start: Start
+    start: RunStart
     spent: Spent
     tree: SavedCheckpoint
 
@@ -95,13 +95,13 @@ def shorten(text: str) -> str:
     return escape_invalid(text if len(text) <= _DETAIL_LENGTH else f"{text[: _DETAIL_LENGTH - 1]}…")
 
 
-def read_step(stored: StoredStep) -> Step:
+def read_step(stored: StoredStep) -> RunStep:
     """Read a stored step: from untrusted text, or the object itself from a store in memory.
 
     Raises:
         StoredStateError: when the text is not a step.
     """
-    if isinstance(stored.body, Step):
+    if isinstance(stored.body, RunStep):
         return stored.body
     try:
         return _step_adapter().validate_json(_text_of(stored.body))
@@ -129,10 +129,10 @@ class RunState:
 
     tree: Checkpoint
     spent: Spent
-    start: Start
+    start: RunStart
 
 
-def fold(name: str, snapshot: Snapshot | None, steps: Iterable[Step]) -> RunState:
+def fold(name: str, snapshot: Snapshot | None, steps: Iterable[RunStep]) -> RunState:
     """Return the state of a run after some steps.
 
     Args:
@@ -158,11 +158,11 @@ def fold(name: str, snapshot: Snapshot | None, steps: Iterable[Step]) -> RunStat
 NOTHING_SPENT: Final = Spent(usage=[], turns=0, seconds=0.0, actions=0)
 
 
-def _fields(value: Step | Snapshot) -> dict[str, object]:
+def _fields(value: RunStep | Snapshot) -> dict[str, object]:
     return {name: getattr(value, name) for name in value.__slots__}
 
 
-def _to_json(value: Step | Snapshot, subject: str) -> str:
+def _to_json(value: RunStep | Snapshot, subject: str) -> str:
     """Return a step or a snapshot as JSON.
 
     Raises:
@@ -197,8 +197,8 @@ def _text_of(body: Body) -> str:
 
 
 @cache
-def _step_adapter() -> TypeAdapter[Step]:
-    return TypeAdapter(Step)
+def _step_adapter() -> TypeAdapter[RunStep]:
+    return TypeAdapter(RunStep)
 
 
 @cache

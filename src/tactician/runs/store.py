@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from tactician.errors import DocumentConflictError, RunConflictError, StoredStateError
 from tactician.runs.status import RunStatus
-from tactician.runs.steps import NOTHING_SPENT, RunState, Snapshot, Spent, Step, fold, read_snapshot, read_step
+from tactician.runs.steps import NOTHING_SPENT, RunState, RunStep, Snapshot, Spent, fold, read_snapshot, read_step
 from tactician.runs.suspension import PendingRequest
 from tactician.stores import (
     AT_ONCE,
@@ -152,7 +152,7 @@ class RunStore:
         stored = await self._documents.load_steps(_COLLECTION, record.run_id, after=after, until=at)
         return fold(record.name, snapshot, map(read_step, stored))
 
-    async def load_steps(self, run_id: str, *, after: int = 0, until: int | None = None) -> list[Step]:
+    async def load_steps(self, run_id: str, *, after: int = 0, until: int | None = None) -> list[RunStep]:
         """Return the steps of a run, oldest first.
 
         Args:
@@ -196,7 +196,7 @@ class RunStore:
             raise _conflict(record.run_id) from error
         return replace(record, version=saved.version, body=None), lease
 
-    async def append(self, lease: Lease, number: int, step: Step) -> int:
+    async def append(self, lease: Lease, number: int, step: RunStep) -> int:
         """Append a step to the log of a run, and return its size, where the store keeps text.
 
         Raises:
