@@ -125,7 +125,7 @@ class TestKept:
 
         await Worker(platform).run_once()
 
-        assert (await load_record(platform.store, run_id)).header.output == "Rating(stars=4)"
+        assert (await load_record(platform.store, run_id)).header.output == '{"stars":4}'
 
     async def test_one_that_is_refused_is_not_tried_again(self) -> None:
         judge = Judge()
