@@ -26,7 +26,7 @@ from tactician.errors import ConversationConflictError, ConversationNotFoundErro
 from tactician.guardrails import GuardrailError, GuardrailResult
 from tactician.llm import Deployment, ModelRequest, ModelResponse, ModelRouter, Text, ToolResult
 from tactician.runs import RunStore
-from tactician.stores import Body, MemoryStore, SqliteStore, StoredDocument
+from tactician.stores import Body, MemoryStore, SqliteStore, StoredDocument, StoredStep
 from tactician.testing import ScriptedModel, ToolCall
 
 
@@ -313,8 +313,9 @@ class Pausing(MemoryStore):
 
     async def add_step(self, document: StoredDocument, body: Body) -> StoredDocument:
         saved = await super().add_step(document, body)
-        self.saving.set()
-        await self.may_go_on.wait()
+        if "one" in StoredStep(saved.steps, body).text:
+            self.saving.set()
+            await self.may_go_on.wait()
         return saved
 
 

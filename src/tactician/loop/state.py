@@ -36,6 +36,7 @@ class _Counts(TypedDict):
     admitted: list[str]
     cut_off: bool
     is_accepted: bool
+    is_handed_over: bool
 
 
 class TurnState:
@@ -54,11 +55,13 @@ class TurnState:
         admitted: the ids of those open calls that may be run, and are not counted again after a pause.
         cut_off: whether the model's last message broke off, because it was too long.
         is_accepted: whether the last answer passed the output guardrails: a run that is resumed asks them no more.
+        is_handed_over: whether the conversation has the answer of the one to whom the run has handed over.
     """
 
     __slots__ = (
         "_input", "_kept", "_last_call", "_part", "_repeats", "_revision", "_saved", "admitted", "answer", "answers",
-        "calls", "conversation", "cut_off", "is_accepted", "is_last_word", "refusals", "rejections", "restarts", "turn",
+        "calls", "conversation", "cut_off", "is_accepted", "is_handed_over", "is_last_word", "refusals", "rejections",
+        "restarts", "turn",
     )  # fmt: skip
 
     def __init__(self, conversation: Conversation, *, part: RunPart | None = None, is_kept: bool = False) -> None:
@@ -73,7 +76,7 @@ class TurnState:
         self.turn = self.calls = self.rejections = self.refusals = self.restarts = 0
         self.answers: dict[str, ToolResult] = {}
         self.admitted: set[str] = set()
-        self.cut_off = self.is_accepted = False
+        self.cut_off = self.is_accepted = self.is_handed_over = False
         self._last_call = ""
         self._repeats = 0
 
@@ -173,6 +176,7 @@ class TurnState:
             admitted=sorted(self.admitted),
             cut_off=self.cut_off,
             is_accepted=self.is_accepted,
+            is_handed_over=self.is_handed_over,
         )
 
     @classmethod
@@ -214,9 +218,8 @@ class TurnState:
             set(counts["admitted"]),
         )
         self._last_call, self._repeats = counts["last_call"], counts["repeats"]
-        self.cut_off, self.is_accepted, self.is_last_word = (
-            counts["cut_off"], counts["is_accepted"], counts["is_last_word"],
-        )  # fmt: skip
+        self.cut_off, self.is_last_word = counts["cut_off"], counts["is_last_word"]
+        self.is_accepted, self.is_handed_over = counts["is_accepted"], counts["is_handed_over"]
         if (place := counts["answer"]) is not None:
             answer = self.conversation.messages[self._first + place] if 0 <= place < saved else None
             if not isinstance(answer, AssistantMessage):
@@ -246,7 +249,9 @@ def read_messages(data: Mapping[str, object]) -> tuple[Message, ...]:
 
 
 def read_added_messages(data: Mapping[str, object]) -> tuple[Message, ...]:
-    """Return the messages in a checkpoint that were added to a conversation of the caller; none, when there is none.
+    """Return the messages in a checkpoint that were added to a conversation of the caller, if there is one.
+
+    They end with the results of calls that have one already, though others of the same message have none yet.
 
     Raises:
         StoredStateError: when they cannot be read.
@@ -254,7 +259,7 @@ def read_added_messages(data: Mapping[str, object]) -> tuple[Message, ...]:
     if "counts" not in data:
         return ()
     counts = revive(data["counts"], _counts_adapter().validate_python)
-    return () if counts["kept"] is None else read_messages(data)
+    return () if counts["kept"] is None else (*read_messages(data), *_read_messages(data.get("answers")))
 
 
 def _keep(message: Message) -> Live[Message]:

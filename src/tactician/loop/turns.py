@@ -109,8 +109,9 @@ class TurnLoop(Generic[T]):
         except BaseException:
             self._complete(conversation)
             raise
-        if conversation is not None and result.delegation_path:
+        if conversation is not None and result.delegation_path and not self._state.is_handed_over:
             conversation.append(AssistantMessage((Text(as_text(result.output)),)))
+            self._state.is_handed_over = True
         return result
 
     def _begin(self, messages: Sequence[Message], conversation: Conversation | None) -> None:

@@ -136,6 +136,8 @@ class Answering:
             return
         async with self._conversations.hold(request.conversation) as opened:
             await PrecedingRun(context.store, await opened.load()).check_ended(run_id)
+            if not opened.is_stored:  # another program has to find it, if this one dies
+                await opened.save()
             yield opened
 
     def _find_agent(self, run_id: str, request: Request) -> Runnable:

@@ -6,12 +6,13 @@ from contextlib import suppress
 
 from tactician.conversation import Conversation
 from tactician.errors import RunConflictError, StoredStateError
-from tactician.llm import Message
+from tactician.llm import Message, ToolResult
 from tactician.loop import read_added_messages
 from tactician.runs import RunRecord, RunState, RunStatus, RunStore, kill_run, read_input
 from tactician.service.requests import Request
 from tactician.stores import DocumentStore
 
+_UNKNOWN = "Interrupted: it may have been run or not."
 _SUPERSEDED = "interrupted, and its conversation went on without it"
 
 
@@ -51,8 +52,15 @@ class PrecedingRun:
             raise self._conflict(record)
         if record is not None and record.status is RunStatus.KILLED and part.begin == part.end:
             with suppress(StoredStateError):  # it cannot be read: then it is as if it had been deleted
-                self._conversation.restore_part(await self._load_messages(record))
-                self._conversation.end_part()
+                await self._restore_messages(record)
+
+    async def _restore_messages(self, record: RunRecord) -> None:
+        """Add to the conversation what a run has said that could not save it any more."""
+        conversation = self._conversation
+        conversation.restore_part(await self._load_messages(record))
+        unknown = [ToolResult(call.id, call.name, _UNKNOWN, is_error=True) for call in conversation.open_calls]
+        conversation.extend(unknown)
+        conversation.end_part()
 
     def _conflict(self, record: RunRecord) -> RunConflictError:
         waits = record.status is not RunStatus.RUNNING
@@ -63,7 +71,6 @@ class PrecedingRun:
         )
 
     async def _load_messages(self, record: RunRecord) -> tuple[Message, ...]:
-        """Return what a run has added that could not save the conversation any more."""
         whole = await self._runs.load(record.run_id)
         if whole is None:
             return ()
