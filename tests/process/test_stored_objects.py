@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import pytest
 
@@ -28,6 +28,8 @@ from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 from tests.support.stored import JsonStore, expect_process
 
+T = TypeVar("T")
+
 
 @dataclass
 class Beast:
@@ -42,6 +44,11 @@ class Hound(Beast):
 @dataclass
 class Kennel:
     dogs: list[Beast]
+
+
+@dataclass
+class Box(Generic[T]):
+    content: T
 
 
 @dataclass
@@ -169,6 +176,35 @@ class TestOutputs:
         process = await Platform(ScriptedModel()).register(Keeper()).start("Keeper", "a kennel")
         assert process.status is ProcessStatus.WAITING
         assert process.last(Kennel) is BAD
+
+
+class TestGenerics:
+    """What a generic class is of is known from the agent alone: `Box[Beast]` reads its content as a `Beast`."""
+
+    @staticmethod
+    def boxer(content: Beast) -> object:
+        @planned_agent(description="packs")
+        class Boxer:
+            @action
+            def pack(self, wish: UserInput) -> Box[Beast]:
+                return Box(content)
+
+            @achieves_goal("sent")
+            @action
+            async def send(self, box: Box[Beast]) -> Done:
+                return Done(await ask_human(str, f"Send {type(box.content).__name__}?"))
+
+        return Boxer()
+
+    async def test_the_content_reads_back_equal(self) -> None:
+        store = MemoryStore()
+        process = await over(store, self.boxer(Beast("Tom"))).start("Boxer", "x")
+        kept = await over(store, self.boxer(Beast("Tom"))).process(process.id)
+        assert kept.last(Box) == Box(Beast("Tom"))
+
+    async def test_content_of_another_type_is_refused(self) -> None:
+        process = await over(MemoryStore(), self.boxer(Hound("Rex"))).start("Boxer", "x")
+        assert str(process.failure).startswith("pack raised StoredStateError: `Box.content` cannot be stored")
 
 
 class TestAdded:

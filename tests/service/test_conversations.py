@@ -81,7 +81,8 @@ async def test_requests_are_kept_in_a_store_with_all_that_was_said() -> None:
     assert (tree.run.kind, tree.run.status, tree.run.output) == ("request", "completed", "Hello.")
     assert (tree.run.usage, tree.run.cost) == (result.usage, result.cost)
     assert tree.run.usage.total_tokens > 0
-    assert [message.text for message in tree.run.messages] == ["Hi", "Hello."]
+    assert tree.run.messages == result.messages
+    assert said(Conversation(tree.run.messages)) == ["Hi", "Hello."]
 
 
 async def test_without_a_store_nothing_is_left_of_a_request() -> None:

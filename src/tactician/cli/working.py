@@ -28,7 +28,7 @@ from tactician.stores import DocumentStore, open_store
 def worker(
     file: File,
     store: StoreUrl = None,
-    name: Annotated[str | None, typer.Option("--name", help="Who it is, in the store.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Its name in the store.")] = None,
     parallel: Annotated[int, typer.Option("--parallel", min=1, help="How many runs it continues at once.")] = 1,
     retention: Annotated[
         timedelta | None,
@@ -38,7 +38,7 @@ def worker(
     voice: PersonalityName = None,
     debug: Debug = False,
 ) -> None:
-    """Continue whatever run in a store can continue. Ctrl-C finishes what runs, a second one interrupts it."""
+    """Continue the runs in a store that can continue. Ctrl-C finishes what runs, a second one interrupts it."""
     agents = load_agents(file)
     view = ProgressView(err, voice=personality(voice), shows_ids=True)
     logger = logging.getLogger("tactician.platform.worker")
@@ -79,14 +79,14 @@ async def _until_interrupted(platform: Platform, works: Worker) -> None:
 
 
 class _Lines(logging.Handler):
-    """Shows what a worker logs, one line each, with the traceback only where it is wanted."""
+    """Handler that shows what a worker logs, one line each, with the traceback only where it is wanted."""
 
     def __init__(self, debug: bool) -> None:
         super().__init__(logging.WARNING)
         self._debug = debug
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Shows it."""
+        """Show a record."""
         err.print(f"[red]{escape(record.getMessage())}[/red]", highlight=False, soft_wrap=True)
         if self._debug and record.exc_info:
             err.print(logging.Formatter().formatException(record.exc_info), markup=False, highlight=False)

@@ -183,7 +183,7 @@ class Conversation:
         self._let_in()
 
     def begin_part(self, run_id: str) -> None:
-        """Let the next part of the conversation be that of a run. A run that is continued keeps the part that it has."""
+        """Let the next part of the conversation be that of a run. One that is continued keeps the part that it has."""
         if self.find_part(run_id) is None:
             self.part = RunPart(run_id, len(self._list), len(self._list))
 

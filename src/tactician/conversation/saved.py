@@ -61,7 +61,7 @@ class Addition:
             StoredStateError: when a message has no JSON form.
         """
         with translate_json_errors("The messages that were added"):
-            return _adapter(Addition).dump_json(self).decode()
+            return _addition_adapter().dump_json(self).decode()
 
 
 class VersionedConversation(TypedDict):
@@ -78,7 +78,7 @@ def write_conversation(saved: SavedConversation) -> str:
         StoredStateError: when a message has no JSON form.
     """
     with translate_json_errors(f"The conversation {saved['id']!r}"):
-        return _adapter(SavedConversation).dump_json(saved).decode()
+        return _conversation_adapter().dump_json(saved).decode()
 
 
 def read_conversation(text: str | bytes) -> SavedConversation:
@@ -87,7 +87,7 @@ def read_conversation(text: str | bytes) -> SavedConversation:
     Raises:
         StoredStateError: when the text is not a conversation, or is too large.
     """
-    return _read(text, SavedConversation)
+    return _read(text, _conversation_adapter())
 
 
 def read_addition(text: str | bytes) -> Addition:
@@ -96,16 +96,16 @@ def read_addition(text: str | bytes) -> Addition:
     Raises:
         StoredStateError: when the text is not an addition, or is too large.
     """
-    return _read(text, Addition)
+    return _read(text, _addition_adapter())
 
 
-def _read(text: str | bytes, kind: type[T]) -> T:
+def _read(text: str | bytes, adapter: TypeAdapter[T]) -> T:
     from pydantic import ValidationError
 
     if len(text) > _MAX_SIZE:
         raise StoredStateError(f"The saved conversation cannot be read: it is longer than {_MAX_SIZE:,}.")
     try:
-        return _adapter(kind).validate_json(text)
+        return adapter.validate_json(text)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "the text"
@@ -113,10 +113,17 @@ def _read(text: str | bytes, kind: type[T]) -> T:
 
 
 @cache
-def _adapter(kind: type[T]) -> TypeAdapter[T]:
+def _conversation_adapter() -> TypeAdapter[SavedConversation]:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(kind)
+    return TypeAdapter(SavedConversation)
+
+
+@cache
+def _addition_adapter() -> TypeAdapter[Addition]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Addition)
 
 
 def create_schema(

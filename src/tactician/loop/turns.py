@@ -235,7 +235,8 @@ class TurnLoop(Generic[T]):
         """The result, if the message is the end of the run."""
         if calls := message.tool_calls:
             if self._state.is_last_word:
-                return self._refuse(calls)
+                self._refuse(calls)
+                return None
             tools = self._toolbox()
             results = self._state.results_of(message) or await self._runner.answer(calls, tools)
             return await self._ended_by(message, results, tools)

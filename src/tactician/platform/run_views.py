@@ -21,7 +21,7 @@ from tactician.process import (
     read_origin,
     read_state,
 )
-from tactician.runs import Live, PendingRequest, RunRecord, RunState, RunStatus
+from tactician.runs import Checkpoint, Live, PendingRequest, RunRecord, RunState, RunStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +153,17 @@ def view_state(record: RunRecord, state: RunState) -> RunView:
         view_record(record),
         seconds=spent["seconds"],
         tally=UsageTally.of(spent["usage"]),
-        messages=read_messages(data),
+        messages=() if is_process(data) else _find_messages(state.tree),
     )
     return _with_process(view, data) if is_process(data) else view
+
+
+def _find_messages(tree: Checkpoint) -> tuple[Message, ...]:
+    """Return the conversation of a run: its own, or that of the only run inside it that has one."""
+    if own := read_messages(tree.data):
+        return own
+    found = [messages for checkpoint in tree.walk() if (messages := read_messages(checkpoint.data))]
+    return found[0] if len(found) == 1 else ()
 
 
 def view_process(process: AgentProcess) -> RunView:

@@ -261,10 +261,6 @@ class Runner:
         if found is not None and (not self._is_durable or self._runs_here(found)):
             return found
         record = await self.record(process_id)
-        if record.kind != PROCESS_KIND:
-            raise RunNotFoundError(
-                f"{process_id} is a run of {record.name!r}, and no process: see `await platform.tree({process_id!r})`."
-            )
         return await self._restore(record)
 
     def _runs_here(self, process: AgentProcess) -> bool:

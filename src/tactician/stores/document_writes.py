@@ -8,7 +8,21 @@ from enum import Enum
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import CTE, Connection, Executable, Insert, Row, Select, String, Update, bindparam, delete, select
+from sqlalchemy import (
+    CTE,
+    BindParameter,
+    Connection,
+    Executable,
+    Insert,
+    Integer,
+    Row,
+    Select,
+    String,
+    Update,
+    bindparam,
+    delete,
+    select,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -45,7 +59,7 @@ def write_document(
 
 
 _BODY: Final = bindparam("new_body", type_=String)
-_DOCUMENT: Final = bindparam("of_document")
+_DOCUMENT: Final[BindParameter[int]] = bindparam("of_document", type_=Integer)
 _ADD_BODY: Final = sqlite.insert(bodies).values(document=_DOCUMENT, body=_BODY)
 _WRITE_BODY: Final[Executable] = _ADD_BODY.on_conflict_do_update(
     index_elements=["document"], set_={"body": _ADD_BODY.excluded.body}
