@@ -31,10 +31,6 @@ class Forker:
     async def fork(self, run_id: str, objects: Objects, options: ForkOptions) -> AgentProcess | RunResult[object]:
         """Start a fork of a run, and run it as far as it can go; see `Platform.fork`."""
         context = self._context()
-        if not context.is_durable:
-            raise ConfigurationError("A platform needs a store to have the steps of runs: Platform(store=...)")
-        if options.model is not None:
-            replace(context, model=options.model).find_model()  # before anything is saved
         fork = await prepare_fork(run_id, options, context)
         if fork.source.kind == PROCESS_KIND:
             await self._prepare_process(fork, objects, options.input, context)

@@ -55,6 +55,7 @@ class Fork:
         self.at = at
         self.state = state
         self._options = options
+        self._has_own_start = not at
         self._forked_at = source.header.started_at if step is None else step.at
         self._pending = () if step is None else mark_answered(step.pending, options.responses)
         self._changes = _Changes()
@@ -67,6 +68,7 @@ class Fork:
         start = create_start(input, context)
         start["limits"] = self.state.start["limits"]
         self.state = replace(self.state, start=start)
+        self._has_own_start = True
 
     async def save(self, context: RunContext, owner: str) -> tuple[RunRecord, Lease]:
         """Save the fork as a new run with the steps of the other one; return its record and its lease.
@@ -121,7 +123,7 @@ class Fork:
             at=now,
             spent=self.state.spent,
             pending=self._pending,
-            start=self.state.start if is_first else None,
+            start=self.state.start if self._has_own_start else None,
             operations=tuple(operations),
         )
 
@@ -152,11 +154,16 @@ async def prepare_fork(run_id: str, options: ForkOptions, context: RunContext) -
     """Return a fork of a run that has ended, waits or is running.
 
     Raises:
+        ConfigurationError: when the context has no store that saves steps; when there is no such step or model; when
+            another input comes too late.
         RunNotFoundError: when the store has no such run.
-        ConfigurationError: when the run has no such step, or another input comes too late.
         ResponseError: when the run did not wait for one of the answers after that step.
         StoredStateError: when what is stored cannot be read.
     """
+    if not context.is_durable:
+        raise ConfigurationError("Only a store has the steps of runs: give it to the platform, as Platform(store=...).")
+    if options.model is not None:
+        replace(context, model=options.model).find_model()
     runs = RunStore(context.store)
     source = await runs.load(run_id)
     if source is None:

@@ -49,7 +49,7 @@ class RunStep:
         at: seconds since the epoch.
         spent: usage of the run, this step included.
         pending: requests for which the run waits after the step.
-        start: beginning of the run; only the first step has it.
+        start: beginning of the run; only the first step has it, and that of a fork with another one.
         operations: changes of the checkpoints.
     """
 
@@ -147,7 +147,7 @@ def fold(name: str, snapshot: Snapshot | None, steps: Iterable[RunStep]) -> RunS
     start = None if snapshot is None else snapshot.start
     spent = NOTHING_SPENT if snapshot is None else snapshot.spent
     for step in steps:
-        spent, start = step.spent, start or step.start
+        spent, start = step.spent, step.start or start
         for operation in step.operations:
             tree.apply(operation)
     if start is None:
