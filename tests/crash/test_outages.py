@@ -10,9 +10,9 @@ import pytest
 from tactician import Platform, ProcessStatus, UserInput, achieves_goal, action, planned_agent
 from tactician.errors import StoreError
 from tactician.platform import Worker
-from tactician.process import OperationContext, ProcessPersister
-from tactician.runs import RunStore
-from tactician.stores import Lease, MemoryStore, StoredDocument
+from tactician.process import OperationContext
+from tactician.runs import DurableRun, RunStore, restore_context
+from tactician.stores import Lease, MemoryStore, StoredDocument, StoredStep
 from tactician.testing import ScriptedModel
 
 
@@ -57,13 +57,13 @@ class Unreachable(MemoryStore):
         if f"{name} {self.called.count(name)}" in self.silent:
             raise StoreError("it does not answer")
 
-    async def save(self, document: StoredDocument, lease: Lease | None = None) -> StoredDocument:
-        self._call("save")
-        return await super().save(document, lease)
+    async def append(self, lease: Lease, step: StoredStep) -> None:
+        self._call("append")
+        await super().append(lease, step)
 
-    async def load(self, collection: str, id: str) -> StoredDocument | None:
+    async def load(self, collection: str, id: str, *, with_body: bool = True) -> StoredDocument | None:
         self._call("load")
-        return await super().load(collection, id)
+        return await super().load(collection, id, with_body=with_body)
 
     async def renew(self, lease: Lease, seconds: float) -> Lease:
         self._call("renew")
@@ -81,7 +81,7 @@ def platform_over(store: MemoryStore, agent: object) -> Platform:
 
 async def test_a_process_that_could_not_be_saved_is_not_lost() -> None:
     store, agent = Unreachable(), Steps()
-    store.silent = {"save 1"}  # the one after it was added
+    store.silent = {"append 2"}  # the first action
     with pytest.raises(StoreError, match="does not answer"):
         await platform_over(store, agent).start("Steps", "frogs")
     (record,) = await RunStore(store).find()
@@ -109,9 +109,9 @@ async def test_a_lease_is_renewed_after_a_call_that_was_not_answered(silent: set
     claimed = await RunStore(store).claim("w", 0.03)
     assert claimed is not None
     record, lease = claimed
-    persister = ProcessPersister(store, record, "w", lease=lease, seconds=0.03)
-    process = await platform.process(record.run_id)
+    state = await RunStore(store).load_state(record)
+    run = DurableRun(restore_context(record, state, platform.context(), {}), record, "w", lease=lease, seconds=0.03)
     store.called, store.silent = [], silent
-    async with persister.hold_lease(process), asyncio.timeout(10):
+    async with run.hold(), asyncio.timeout(10):
         for _ in range(3):
             await store.beats.acquire()
