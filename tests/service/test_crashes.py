@@ -116,12 +116,13 @@ async def test_a_program_dies_at_a_write_before_or_after_an_approval(approvals: 
         service = site.start()
         conversation_id = service.create_conversation()
         await service.insert_message(conversation_id, "system", "Be quick.")
+        run_id = ""
         if approvals:
-            waiting = await service.request_agent("cashier", "first", conversation_id=conversation_id)
+            run_id = (await service.request_agent("cashier", "first", conversation_id=conversation_id)).run_id
         mortal = MortalStore(site.store, lives, dies_after=dies_after)
         try:
             if approvals:
-                await resume(site.start(mortal), waiting.run_id)
+                await resume(site.start(mortal), run_id)
             else:
                 await site.start(mortal).request_agent("cashier", "first", conversation_id=conversation_id)
         except StoreError:
@@ -195,7 +196,9 @@ async def test_a_new_request_takes_the_place_of_one_whose_program_died() -> None
         known = sum(text.startswith("paid") for text in before)
         assert paid - known in ((0, 1) if before[-1].startswith("Interrupted") else (0,)), (lives, dies_after)
         assert before[1:2] == (["first"] if await RunStore(site.store).find(statuses=["killed"]) else before[1:2])
-        calls = [call.id for one in conversation.messages if isinstance(one, AssistantMessage) for call in one.tool_calls]
+        calls = [
+            call.id for one in conversation.messages if isinstance(one, AssistantMessage) for call in one.tool_calls
+        ]
         assert calls == [one.call_id for one in conversation.messages if isinstance(one, ToolResult)]
         assert not [run for run in await RunStore(site.store).find() if not run.has_ended and run.is_leased]
     assert died > 20

@@ -122,7 +122,6 @@ class ToolRunner:
         return ToolResult(call.id, call.name, as_text(response))
 
     async def _called(self, call: ToolCall, found: Tool | None, tools: Toolbox) -> ToolResult:
-        await self._context.begin_step()
         self._context.emit(ToolCalled, call=call)
         started = perf_counter()
         result = await self._outcome(call, found, tools)
@@ -183,6 +182,7 @@ class ToolRunner:
 
     async def _run_one(self, call: ToolCall, tools: Toolbox) -> ToolResult:
         context = self._context
+        await context.begin_step()
         try:
             result = await tools.answer(call, context.at(call.id))
         except BaseExceptionGroup as group:  # of a tool with tasks of its own

@@ -188,7 +188,6 @@ class TurnLoop(Generic[T]):
 
     async def _asked(self, is_over: bool) -> AssistantMessage:
         await self._throttle()
-        await self._context.begin_step()
         context, state = self._context, self._state
         if (reason := context.find_limit()) is not None:
             raise BudgetError(f"{self._name}: {reason}", self._state.failed(self._context))
@@ -196,6 +195,7 @@ class TurnLoop(Generic[T]):
             context.meter.count_turn()
         state.turn += 1
         request = await self._request(is_over)
+        await context.begin_step()
         response = await ask(self._model, request, context, state.turn, self._output.partial)
         state.cut_off = response.finish_reason == "length"
         state.conversation.append(response.message)

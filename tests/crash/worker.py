@@ -1,0 +1,88 @@
+"""Workers that are forked from one program, which starts and ends them by name.
+
+Run as a program, it takes commands such as `start w1 sqlite:///runs.db ledger`, `freeze w1` or `kill w1`, one on each
+line, and answers each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import traceback
+from pathlib import Path
+
+from tactician import Platform
+from tactician.platform import Worker
+from tactician.stores import open_store
+from tactician.testing import ScriptedModel
+from tests.crash.kinds import create_agents
+from tests.crash.ledger import Ledger
+
+LEASE = 1.0
+_POLL = 0.02
+
+
+async def work(url: str, ledger: Path, name: str) -> None:
+    """Continue all runs of a store, for ever."""
+    store = open_store(url)
+    platform = Platform(models=ScriptedModel(), store=store).register(*create_agents(Ledger(ledger, name)))
+    await Worker(platform, name=name, lease=LEASE, poll=_POLL).run()
+
+
+class Nursery:
+    """Program that forks workers: a fork starts much faster than a program."""
+
+    def __init__(self) -> None:
+        self._workers: dict[str, int] = {}
+
+    def obey(self, command: str, name: str, *arguments: str) -> None:
+        """Do what a command says; a worker is as it should be then."""
+        match command:
+            case "start":
+                self._workers[name] = os.fork() or be_worker(name, *arguments)
+            case "kill":
+                self._signal(self._workers.pop(name), signal.SIGKILL)
+            case "freeze":
+                self._signal(self._workers[name], signal.SIGSTOP)
+            case "thaw":
+                os.kill(self._workers[name], signal.SIGCONT)
+
+    def end(self) -> None:
+        """Kill all workers."""
+        for name in list(self._workers):
+            self.obey("kill", name)
+
+    def _signal(self, worker: int, number: signal.Signals) -> None:
+        os.kill(worker, number)
+        os.waitpid(worker, os.WUNTRACED)
+
+
+def be_worker(name: str, url: str, ledger: str) -> int:
+    """Work until somebody ends the process. What the worker logs is beside the ledger."""
+    path = Path(ledger)
+    try:
+        with path.with_suffix(".log").open("ab") as log:
+            os.dup2(log.fileno(), sys.stdout.fileno())
+            os.dup2(log.fileno(), sys.stderr.fileno())
+        asyncio.run(work(url, path, name))
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(1)
+
+
+def main() -> None:
+    """Obey commands until there are no more."""
+    nursery = Nursery()
+    try:
+        for line in sys.stdin:
+            nursery.obey(*line.split())
+            print("done", flush=True)
+    finally:
+        nursery.end()
+
+
+if __name__ == "__main__":
+    main()
