@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.crash.fleet import LOST, Nursery
-from tests.crash.kinds import BOSS, CLERK, KINDS, SURVEY, Kind
+from tests.crash.kinds import ASSEMBLY, BOSS, CLERK, KINDS, SURVEY, Kind
 from tests.crash.ledger import Entry, LedgerReader
 from tests.crash.site import Site
 from tests.crash.worker import LEASE
