@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.crash.fleet import LOST, Nursery
-from tests.crash.kinds import BOSS, CLERK, KINDS, SURVEY, Kind
+from tests.crash.kinds import ASSEMBLY, BOSS, CLERK, KINDS, SURVEY, Kind
 from tests.crash.ledger import Entry, LedgerReader
 from tests.crash.site import Site
 from tests.crash.worker import LEASE
@@ -137,9 +137,8 @@ CASES = (
     (CLERK, "answer 6", POSTS[:6]),
     (BOSS, "A post 1", ["B answer 3"]),
     (SURVEY, "check 1.2", ["count 1.2", "check 2.4", "answer 3"]),
-    # TODO wt-flow:
-    # (ASSEMBLY, "a2", ["b6", "c6"]),
-    # (ASSEMBLY, "c3 post 2", ["c3 post 1", "c3 post 3", "a6", "b6"]),
+    (ASSEMBLY, "a2", ["b6", "c6"]),
+    (ASSEMBLY, "c3 post 2", ["c3 post 1", "c3 post 3", "a6", "b6"]),
 )
 """For each kind of run a step that is in flight at a crash, and steps before or beside it that have ended."""
 

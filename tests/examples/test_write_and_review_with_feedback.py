@@ -16,6 +16,7 @@ from tactician.process import AgentProcess
 from tactician.runs import PendingRequest
 from tactician.stores import SqliteStore
 from tactician.testing import ScriptedModel
+from tests.support.stored import expect_process
 
 ROUND = ["Assess.get_feedback", "Assess.assess"]
 TWICE_REVISED = [
@@ -101,7 +102,7 @@ async def test_each_answer_may_come_to_another_program(tmp_path: Path) -> None:
         platform = elsewhere(says)
         process = await platform.process(process.id)
         answer = {"accepted": accepted, "comments": "Shorter"}
-        process = await platform.respond(process.id, asked(process, draft).id, answer)
+        process = expect_process(await platform.respond(process.id, asked(process, draft).id, answer))
     await platform.store.aclose()
 
     assert process.result == REVIEWED

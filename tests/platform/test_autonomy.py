@@ -14,9 +14,10 @@ from tactician.errors import AgentNotFoundError, NoAgentFitsError
 from tactician.events import Event
 from tactician.platform import Autonomy, Ranked
 from tactician.process import ProcessOptions, ProcessStatus, ProcessStuckError, ask_human
-from tactician.runs import Budget, OutputError, approve
+from tactician.runs import Budget, OutputError, RunResult, approve
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, Step, ToolCall
+from tests.support.stored import JsonStore, respond
 
 
 @dataclass(frozen=True)
@@ -222,7 +223,7 @@ class TestClosed:
         result = await Autonomy(platform).run("a word?")
         assert result.status is RunStatus.WAITING
         assert result.process_id is not None
-        process = await platform.respond(result.process_id, result.pending[0].id, "yes")
+        process = await respond(platform, await platform.process(result.process_id), "yes")
         assert process.result == Poem("yes")
 
     async def test_an_agent_that_waits_goes_on_by_the_platform(self) -> None:
@@ -234,7 +235,8 @@ class TestClosed:
         platform, _ = platform_of(ranking({"Payer": 0.9}), agents=[payer])
         result = await Autonomy(platform).run("pay!")
         assert result.status is RunStatus.WAITING
-        done = await platform.resume_run(result.run_id, {result.pending[0].id: approve()})
+        done = await platform.respond(result.run_id, result.pending[0].id, approve())
+        assert isinstance(done, RunResult)
         assert done.output == "It is paid."
 
     async def test_a_ranking_can_be_had_without_doing_anything(self) -> None:
@@ -277,12 +279,12 @@ class TestOpen:
         assert model.calls == []
 
     async def test_what_waits_goes_on_wherever_the_same_agents_are(self) -> None:
-        store = MemoryStore()
+        store = JsonStore()
         first = Platform(models=ScriptedModel(ranking({"Asker.ask": 0.9})), store=store).register(Asker(), Poet())
         result = await Autonomy(first).run("a word?", mode="open")
         assert result.process_id is not None
         second = Platform(models=ScriptedModel(), store=store).register(Asker(), Poet())
-        process = await second.respond(result.process_id, result.pending[0].id, "yes")
+        process = await respond(second, await second.process(result.process_id), "yes")
         assert (process.status, process.result) == (ProcessStatus.COMPLETED, Poem("yes"))
 
     async def test_it_does_not_go_on_where_the_goal_is_not_known(self) -> None:

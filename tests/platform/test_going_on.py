@@ -31,6 +31,7 @@ from tactician.process import AgentProcess, Blackboard, ProcessStarted
 from tactician.runs import RunStore
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
+from tests.support.stored import expect_process
 
 
 @dataclass
@@ -183,7 +184,7 @@ class TestStuck:
         process = await platform_over(store, Traveller()).start("Traveller", "Rome")
         assert process.status is ProcessStatus.STUCK
 
-        done = await platform_over(store, Traveller()).resume(process.id, Money(40))
+        done = expect_process(await platform_over(store, Traveller()).resume(process.id, Money(40)))
 
         assert done.result == "bought for 30"
         assert (await platform_over(store, Traveller()).process(process.id)).last(Money) == Money(40)
@@ -210,7 +211,7 @@ class TestStuck:
         process = await platform.start("Spender", Budget(1))
         assert process.status is ProcessStatus.STUCK
 
-        assert (await platform.resume(process.id, named={"limit": Budget(2)})).result == "spent 2"
+        assert expect_process(await platform.resume(process.id, named={"limit": Budget(2)})).result == "spent 2"
 
     async def test_what_cannot_be_kept_changes_nothing(self, store: MemoryStore) -> None:
         platform = platform_over(store, Traveller())
@@ -221,7 +222,7 @@ class TestStuck:
         assert process.status is ProcessStatus.STUCK
         assert process.last(Undeclared) is None
 
-        assert (await platform.resume(process.id, Money(40))).result == "bought for 30"
+        assert expect_process(await platform.resume(process.id, Money(40))).result == "bought for 30"
 
 
 class TestWhatThePlatformHolds:
@@ -262,14 +263,14 @@ class TestWhatThePlatformHolds:
             await platform.respond(process.id, "nothing", "Lynda")
 
         assert process.status is ProcessStatus.WAITING
-        assert (await platform.respond(process.id, process.pending[0].id, "Lynda")).result == "Lynda"
+        assert expect_process(await platform.respond(process.id, process.pending[0].id, "Lynda")).result == "Lynda"
 
     async def test_one_that_has_gone_on_elsewhere_is_read_again(self, store: MemoryStore) -> None:
         first, second = platform_over(store, Traveller()), platform_over(store, Traveller())
         process = await first.start("Traveller", "Rome")
         await second.resume(process.id)  # it is stuck again
 
-        done = await first.resume(process.id, Money(40))
+        done = expect_process(await first.resume(process.id, Money(40)))
 
         assert done is not process
         assert (done.result, process.status) == ("bought for 30", ProcessStatus.STUCK)
@@ -302,7 +303,7 @@ class TestNotRegistered:
         platform = platform_over(store)
         process = await platform.start(Asker(), "Who?")
 
-        done = await platform.respond(process.id, process.pending[0].id, "Lynda")
+        done = expect_process(await platform.respond(process.id, process.pending[0].id, "Lynda"))
 
         assert done.result == "Lynda"
         assert "Asker" not in platform.agents, "only what is registered can be found by others"
@@ -339,7 +340,7 @@ class TestFailures:
         with pytest.raises(AgentNotFoundError):
             await platform_over(store).resume(process.id)
 
-        assert (await platform.respond(process.id, process.pending[0].id, "Lynda")).result == "Lynda"
+        assert expect_process(await platform.respond(process.id, process.pending[0].id, "Lynda")).result == "Lynda"
 
     async def test_where_the_answer_is_for_nothing(self, store: MemoryStore) -> None:
         platform = platform_over(store, Asker())
@@ -347,7 +348,7 @@ class TestFailures:
         with pytest.raises(ResponseError):
             await platform.respond(process.id, "something else", "Bob")
 
-        assert (await platform.respond(process.id, process.pending[0].id, "Lynda")).result == "Lynda"
+        assert expect_process(await platform.respond(process.id, process.pending[0].id, "Lynda")).result == "Lynda"
 
 
 class TestUndeclared:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from pathlib import Path
 
 from tactician import Platform, ProcessOptions, ProcessStatus, UserInput, achieves_goal, action, planned_agent
+from tactician.stores import SqliteStore
 from tactician.testing import ScriptedModel
 from tests.agents.running import steps
 
@@ -69,3 +72,46 @@ async def test_what_it_is_started_with_stays() -> None:
     await platform.start("Writer", "x", options=OPTIONS)
     process = await platform.start("Writer", "x", Facts(50), options=OPTIONS)
     assert process.result == Article(50)
+
+
+class Sensor:
+    """Something live, which has no JSON form."""
+
+
+@planned_agent(description="opens a sensor on its way to facts")
+class Measurer:
+    def __init__(self) -> None:
+        self.opened: list[Sensor] = []
+        self.used: list[Sensor] = []
+
+    @action
+    def open(self, user_input: UserInput) -> Sensor:
+        self.opened.append(Sensor())
+        return self.opened[-1]
+
+    @achieves_goal("measured")
+    @action
+    def measure(self, sensor: Sensor) -> Facts:
+        self.used.append(sensor)
+        return Facts(3)
+
+
+async def test_without_a_store_findings_stay_the_same_objects() -> None:
+    measurer = Measurer()
+    platform = Platform(ScriptedModel()).register(measurer)
+    for _ in range(2):
+        assert (await platform.start("Measurer", "x", options=OPTIONS)).result == Facts(3)
+    assert measurer.used == [measurer.opened[0]] * 2
+    assert len(measurer.opened) == 1
+
+
+async def test_findings_are_stored_as_they_read_back(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "memories.db")
+    for _ in range(2):
+        platform = Platform(ScriptedModel(), store=store).register(Writer(), Improver())
+        await platform.start("Writer", "x", options=OPTIONS)
+        assert (await platform.start("Improver", options=OPTIONS)).result == Facts(11)
+    stored = await store.load("memories", "c")
+    assert stored is not None
+    assert [one["value"] for one in json.loads(stored.text)] == [{"number": 1}]
+    await store.aclose()

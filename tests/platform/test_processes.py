@@ -12,6 +12,7 @@ from tactician import Platform, ProcessStatus, UserInput, achieves_goal, action,
 from tactician.errors import RunNotFoundError
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
+from tests.support.stored import expect_process
 
 MANY = 1000
 
@@ -88,7 +89,7 @@ async def test_what_waits_is_never_forgotten_where_nobody_else_has_it() -> None:
 
     gc.collect()
 
-    assert (await platform.respond(waiting, request, "that")).result == Echo("that")
+    assert expect_process(await platform.respond(waiting, request, "that")).result == Echo("that")
 
 
 async def test_what_waited_is_forgotten_once_it_has_ended_however_it_was_answered() -> None:
@@ -129,7 +130,7 @@ async def test_with_a_store_even_what_waits_is_forgotten_here_and_found_there() 
 
     assert waiting not in [process.id for process in await platform.processes()]
     found = await platform.process(waiting)
-    assert (await platform.respond(waiting, found.pending[0].id, "that")).result == Echo("that")
+    assert expect_process(await platform.respond(waiting, found.pending[0].id, "that")).result == Echo("that")
 
 
 async def test_the_store_tells_of_all_that_wait() -> None:

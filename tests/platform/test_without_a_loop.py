@@ -23,6 +23,7 @@ from tactician import (
 from tactician.process import AgentProcess
 from tactician.stores import SqliteStore
 from tactician.testing import ScriptedModel, ToolCall
+from tests.support.stored import expect_process
 
 
 @dataclass
@@ -63,7 +64,7 @@ def test_a_platform_is_used_without_a_loop() -> None:
     assert platform.start_sync("Hasty", "Dear Ada").status is ProcessStatus.COMPLETED
     paused = platform.start_sync("Hasty", "later")
     assert paused.status is ProcessStatus.PAUSED
-    assert platform.resume_sync(paused.id).result == Letter("later")
+    assert expect_process(platform.resume_sync(paused.id)).result == Letter("later")
 
 
 @pytest.mark.parametrize("is_kept", [False, True])
@@ -73,7 +74,7 @@ def test_a_process_that_waits_is_answered_without_a_loop(is_kept: bool, tmp_path
     process = platform.start_sync("Writer", "Dear Ada")
     assert process.status is ProcessStatus.WAITING
     done = platform.respond_sync(process.id, process.pending[0].id, "Lynda")
-    assert done.result == Letter("Dear Ada, Lynda")
+    assert expect_process(done).result == Letter("Dear Ada, Lynda")
     asyncio.run(platform.store.aclose())
 
 

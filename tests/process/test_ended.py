@@ -83,7 +83,7 @@ async def killed(platform: Make) -> AgentProcess:
 
 async def completed(platform: Make) -> AgentProcess:
     process = await platform().start("Writer", "x")
-    return await platform().respond(process.id, process.pending[0].id, "Frogs")
+    return await respond(platform(), process, "Frogs")
 
 
 async def failed(platform: Make) -> AgentProcess:
@@ -94,7 +94,7 @@ async def failed(platform: Make) -> AgentProcess:
 async def terminated(platform: Make) -> AgentProcess:
     options = ProcessOptions(budget=Budget(actions=1))
     process = await platform().start("Writer", "x", options=options)
-    return await platform().respond(process.id, process.pending[0].id, "Frogs")
+    return await respond(platform(), process, "Frogs")
 
 
 @pytest.mark.parametrize("ended", [killed, completed, failed, terminated])
@@ -141,6 +141,7 @@ async def test_what_invoke_waits_for_is_said_with_how_to_go_on(platform: Make) -
         await platform().invoke(Book, "x")
 
     process = caught.value.process
+    assert isinstance(process, AgentProcess)
     answer = f"await platform.respond({process.id!r}, 'Writer/ask/asked', ...)"
     assert str(caught.value) == f"Writer waits for 'A title?' (form, 'Writer/ask/asked'). Go on with `{answer}`."
     done = await respond(platform(), process, "Frogs")

@@ -52,9 +52,9 @@ def test_four_states_are_final() -> None:
 
 
 @pytest.mark.parametrize("status", sorted(RESTING))
-def test_a_process_that_rests_can_go_on_or_be_ended(status: ProcessStatus) -> None:
+def test_a_process_that_rests_can_go_on_or_end(status: ProcessStatus) -> None:
     may = {other for other in ProcessStatus if status.may_become(other)}
-    assert may == {ProcessStatus.RUNNING, ProcessStatus.KILLED, ProcessStatus.TERMINATED}
+    assert may == {ProcessStatus.RUNNING, ProcessStatus.FAILED, ProcessStatus.KILLED, ProcessStatus.TERMINATED}
 
 
 def test_a_running_process_can_end_or_rest_but_not_start() -> None:

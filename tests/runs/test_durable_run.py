@@ -9,7 +9,7 @@ from time import monotonic
 import pytest
 
 from tactician.errors import LeaseLostError, StoreError
-from tactician.runs import DEFAULT_LEASE, Checkpoint, DurableRun, RunContext, RunStore, Step, create_durable_run
+from tactician.runs import DEFAULT_LEASE, Checkpoint, DurableRun, RunContext, RunStep, RunStore, create_durable_run
 from tactician.stores import Lease, MemoryStore, StoredStep
 from tactician.testing import ScriptedModel
 
@@ -56,7 +56,7 @@ class Work:
             await asyncio.sleep(0)
         return tasks
 
-    async def steps(self) -> list[Step]:
+    async def steps(self) -> list[RunStep]:
         return [step for step in await RunStore(self.store).load_steps(self.context.run_id) if step.kind == "part"]
 
 

@@ -13,7 +13,9 @@ from tactician import (
     AgentService,
     AssistantMessage,
     Autonomous,
+    Platform,
     RouterAgent,
+    UserMessage,
     guardrails,
     handoff,
     runnable,
@@ -23,7 +25,8 @@ from tactician.conversation import Conversation, ConversationStore
 from tactician.errors import ConversationConflictError, ConversationNotFoundError, ModelServerError
 from tactician.guardrails import GuardrailError, GuardrailResult
 from tactician.llm import Deployment, ModelRequest, ModelResponse, ModelRouter, Text, ToolResult
-from tactician.stores import Lease, MemoryStore, SqliteStore, StoredDocument
+from tactician.runs import RunStore
+from tactician.stores import Body, MemoryStore, SqliteStore, StoredDocument, StoredStep
 from tactician.testing import ScriptedModel, ToolCall
 
 
@@ -57,17 +60,38 @@ async def test_two_processes_cannot_change_the_same_conversation_unnoticed() -> 
     conversation_id = service.create_conversation()
     asking = asyncio.create_task(service.request_agent("a", "1", conversation_id=conversation_id))
     await model.asked.wait()
-    await ConversationStore(store).create(conversation_id)
+    elsewhere = ConversationStore(store)
+    with pytest.raises(ConversationConflictError):
+        await elsewhere.create(conversation_id)
+    same = await elsewhere.load(conversation_id)
+    assert same is not None
+    same.insert(UserMessage("from elsewhere"))
+    await elsewhere.save(same)
     model.may_answer.set()
     with pytest.raises(ConversationConflictError):
         await asking
+    assert said(await service.conversation(conversation_id)) == ["from elsewhere"]
 
 
-async def test_requests_without_a_conversation_leave_nothing() -> None:
-    store = MemoryStore()
-    service = AgentService(ScriptedModel("a"), store=store).register(Agent("a"))
-    await service.request_agent("a", "Hi")
-    assert len(store) == 0
+async def test_requests_are_kept_in_a_store_with_all_that_was_said() -> None:
+    store, model = MemoryStore(), ScriptedModel("Hello.")
+    service = AgentService(model, store=store).register(Agent("a"))
+    result = await service.request_agent("a", "Hi")
+    tree = await Platform(model, store=store).tree(result.run_id)
+    assert (tree.run.kind, tree.run.status, tree.run.output) == ("request", "completed", "Hello.")
+    assert (tree.run.usage, tree.run.cost) == (result.usage, result.cost)
+    assert tree.run.usage.total_tokens > 0
+    assert tree.run.messages == result.messages
+    assert said(Conversation(tree.run.messages)) == ["Hi", "Hello."]
+
+
+async def test_without_a_store_nothing_is_left_of_a_request() -> None:
+    service = AgentService(ScriptedModel("Hello.", ModelServerError("down"))).register(Agent("a"))
+    conversation_id = service.create_conversation()
+    await service.request_agent("a", "Hi", conversation_id=conversation_id)
+    with pytest.raises(ModelServerError):
+        await service.request_agent("a", "Hi")
+    assert await RunStore(service.store).find() == []
 
 
 async def test_several_agents_and_models_can_speak_in_one_conversation() -> None:
@@ -280,17 +304,18 @@ async def test_conversations_are_kept_in_the_store(tmp_path: Path) -> None:
 
 
 class Pausing(MemoryStore):
-    """Stops in the middle of saving."""
+    """Stops in the middle of saving what was said."""
 
     def __init__(self) -> None:
         super().__init__()
         self.saving = asyncio.Event()
         self.may_go_on = asyncio.Event()
 
-    async def save(self, document: StoredDocument, lease: Lease | None = None) -> StoredDocument:
-        saved = await super().save(document, lease)
-        self.saving.set()
-        await self.may_go_on.wait()
+    async def add_step(self, document: StoredDocument, body: Body) -> StoredDocument:
+        saved = await super().add_step(document, body)
+        if "one" in StoredStep(saved.steps, body).text:
+            self.saving.set()
+            await self.may_go_on.wait()
         return saved
 
 

@@ -94,8 +94,8 @@ async def test_another_process_can_go_on(tmp_path: Path) -> None:
         service = AgentService(ScriptedModel("Done."), store=store).register(agent)
         await service.resume(waiting.run_id, {waiting.pending[0].id: approve()})
         assert said(await service.conversation(conversation_id))[-1] == "Done."
-        assert await RunStore(store).find() == []
-        assert await store.list_ids("waiting_conversations") == []
+        (record,) = await RunStore(store).find()
+        assert (record.run_id, record.kind, record.status) == (waiting.run_id, "request", RunStatus.COMPLETED)
 
 
 async def test_a_conversation_whose_run_was_lost_goes_on() -> None:
@@ -163,14 +163,16 @@ async def test_any_runnable_can_wait_in_a_conversation() -> None:
     assert said(await service.conversation(conversation_id)) == ["Go", "Clean."]
 
 
-async def test_a_conversation_that_is_deleted_while_it_waits_gives_the_run_up() -> None:
-    store = MemoryStore()
+@pytest.mark.parametrize("store", [None, MemoryStore()])
+async def test_a_conversation_that_is_deleted_while_it_waits_gives_the_run_up(store: MemoryStore | None) -> None:
     model = ScriptedModel(ToolCall("delete_file", path="a.txt"))
     service = AgentService(model, store=store).register(Agent("a", tools=[delete_file]))
     conversation_id = service.create_conversation()
     waiting = await service.request_agent("a", "Delete a.txt", conversation_id=conversation_id)
     await service.delete_conversation(conversation_id)
-    assert len(store) == 0
+    left = [record.status for record in await RunStore(service.store).find()]
+    assert left == ([] if store is None else [RunStatus.KILLED])
+    assert await ConversationStore(service.store).ids() == ()
     with pytest.raises(RunNotFoundError):
         await service.resume(waiting.run_id, {waiting.pending[0].id: approve()})
 

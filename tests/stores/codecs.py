@@ -16,7 +16,12 @@ from tactician.stores import DocumentStore
 from tactician.testing import ScriptedModel, ToolCall
 from tests.conversation.talk import calls, exchange, result, says, user
 from tests.stores.conformance import HOUR, DocumentConformance
-from tests.stores.log_conformance import LogConformance, PruneConformance, StateConformance
+from tests.stores.log_conformance import (
+    LogConformance,
+    PruneConformance,
+    StateConformance,
+    VersionedLogConformance,
+)
 
 BROKEN = "half a frog \ud83d"
 
@@ -366,6 +371,7 @@ class StoreConformance(
     DocumentConformance,
     StateConformance,
     LogConformance,
+    VersionedLogConformance,
     PruneConformance,
     RunConformance,
     ConversationConformance,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from time import time
 
@@ -268,6 +269,95 @@ class LogConformance:
         with pytest.raises(StoredStateError, match=r"The body cannot be stored: its character . is not valid: U\+"):
             await store.append(lease, StoredStep(1, text))
         assert await bodies(store) == []
+
+
+class VersionedLogConformance:
+    """Tests of logs that are written without a lease: each step makes a version."""
+
+    async def test_a_step_makes_a_version(self, store: DocumentStore, other: DocumentStore) -> None:
+        saved = await store.save(document(body="[0]"))
+
+        changed = await store.add_step(replace(saved, status="waiting"), '["Grüße"]')
+        again = await other.add_step(changed, "[2]")
+
+        assert (changed.version, changed.steps, changed.body) == (2, 1, None)
+        loaded = await read(other)
+        assert loaded == replace(again, body="[0]")
+        assert (loaded.version, loaded.steps, loaded.status) == (3, 2, "waiting")
+        assert await bodies(store) == ['["Grüße"]', "[2]"]
+
+    async def test_a_step_that_comes_too_late_is_refused(self, store: DocumentStore, other: DocumentStore) -> None:
+        saved = await store.save(document())
+        changed = await other.add_step(saved, "1")
+
+        for late in (store.add_step(saved, "late"), store.fold(replace(saved, body="late")), store.save(saved)):
+            with pytest.raises(DocumentConflictError, match="docs/d has been changed by somebody else"):
+                await late
+
+        assert await read(store) == replace(changed, body="{}")
+        assert await bodies(store) == ["1"]
+
+    async def test_of_many_who_add_a_step_one_succeeds(self, stores: list[DocumentStore]) -> None:
+        saved = await stores[0].save(document())
+
+        done, raised = await outcomes(stores[n % 4].add_step(saved, f"{n}") for n in range(40))
+
+        assert {type(error) for error in raised} == {DocumentConflictError}
+        assert len(done) == len(await bodies(stores[1])) == 1
+
+    async def test_a_body_takes_the_place_of_the_log(self, store: DocumentStore, other: DocumentStore) -> None:
+        changed = await store.save(document())
+        for number in (1, 2, 3):
+            changed = await store.add_step(changed, f"{number}")
+
+        folded = await other.fold(replace(changed, body="[1, 2, 3]"))
+
+        assert (folded.version, folded.steps) == (5, 0)
+        assert await read(store) == folded
+        assert await bodies(store) == []
+        await store.add_step(folded, "4")
+        assert await bodies(other) == ["4"]
+        assert (await read(other)).text == "[1, 2, 3]"
+
+    async def test_steps_and_folds_at_the_same_time_lose_nothing(self, stores: list[DocumentStore]) -> None:
+        await stores[0].save(document(body=""))
+
+        async def write(store: DocumentStore, text: str, *, folds: bool) -> None:
+            while True:
+                found = await read(store)
+                log = await store.load_steps("docs", "d", until=found.steps)
+                try:
+                    if folds:
+                        await store.fold(replace(found, body=found.text + "".join(step.text for step in log) + text))
+                    else:
+                        await store.add_step(found, text)
+                    return
+                except DocumentConflictError:
+                    continue
+
+        await asyncio.gather(*(write(stores[n % 4], "abcdefghijkl"[n], folds=n % 3 == 0) for n in range(12)))
+
+        found = await read(stores[0])
+        assert found.version == 13
+        assert sorted(found.text + "".join(await bodies(stores[1]))) == list("abcdefghijkl")
+
+    async def test_a_new_document_has_no_steps(self, store: DocumentStore) -> None:
+        with pytest.raises(StoredStateError, match="a new document needs a body"):
+            await store.add_step(document(body=None), "1")
+        with pytest.raises(DocumentConflictError):
+            await store.add_step(document(version=1), "1")
+        with pytest.raises(DocumentConflictError):
+            await store.fold(document(version=1))
+        assert await store.list_ids("docs") == []
+
+    @pytest.mark.parametrize("text", ["a\ud83d", "\udc38b", "a\0b"])
+    async def test_a_step_without_a_lease_that_no_database_has_is_refused(
+        self, store: DocumentStore, text: str
+    ) -> None:
+        saved = await store.save(document())
+        with pytest.raises(StoredStateError, match=r"The body cannot be stored: its character . is not valid: U\+"):
+            await store.add_step(saved, text)
+        assert await read(store) == saved
 
 
 class PruneConformance:

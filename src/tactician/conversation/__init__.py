@@ -3,7 +3,9 @@
 from tactician.conversation.compaction import CompactToolResults
 from tactician.conversation.conversation import Conversation, Messages
 from tactician.conversation.events import ContextSummarized
+from tactician.conversation.exchanges import count_equal
 from tactician.conversation.mending import mended
+from tactician.conversation.run_part import RunPart
 from tactician.conversation.sliding import SlidingWindow
 from tactician.conversation.store import ConversationStore
 from tactician.conversation.strategy import Chain, ContextStrategy, Window, chain
@@ -13,6 +15,8 @@ from tactician.conversation.tokens import ESTIMATE, TextCounter, TokenCounter, c
 __all__ = [
     "Conversation",
     "Messages",
+    "RunPart",
+    "count_equal",
     "mended",
     "ContextStrategy",
     "Window",

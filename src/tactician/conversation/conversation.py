@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, overload
 
-from tactician.conversation.exchanges import exchange_around, last_answer, open_calls_of
+from tactician.conversation.exchanges import count_equal, exchange_around, find_excess, last_answer, open_calls_of
+from tactician.conversation.run_part import RunPart
 from tactician.conversation.saved import (
+    Addition,
     SavedConversation,
+    SavedMessages,
     VersionedConversation,
     create_schema,
     read_conversation,
@@ -15,7 +19,7 @@ from tactician.conversation.saved import (
 )
 from tactician.errors import StoredStateError
 from tactician.events import new_id
-from tactician.llm import AssistantMessage, Message, SystemMessage, ToolCall, ToolResult, UserMessage
+from tactician.llm import AssistantMessage, Message, ToolCall, ToolResult
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
@@ -67,9 +71,12 @@ class Conversation:
     Attributes:
         messages: what was said, in order; a view, not a copy.
         version: which version of it a store holds; 0 when none does.
+        part: the messages that the last run has added, when a service runs it in the conversation.
     """
 
-    __slots__ = ("_changes", "_id", "_list", "_next", "_numbers", "_waiting", "messages", "version")
+    __slots__ = (
+        "__weakref__", "_changes", "_id", "_list", "_next", "_numbers", "_waiting", "messages", "part", "version",
+    )  # fmt: skip
 
     def __init__(self, messages: Iterable[Message] = (), id: str | None = None) -> None:
         self._id = id
@@ -79,6 +86,7 @@ class Conversation:
         self._waiting: list[tuple[int, Message]] = []
         self._changes: list[int] = []
         self.messages = Messages(self, self._list)
+        self.part: RunPart | None = None
         self.version = 0
 
     def __len__(self) -> int:
@@ -115,9 +123,7 @@ class Conversation:
 
     def append(self, message: Message) -> None:
         """Adds a message at the end: what a run does."""
-        self._list.append(message)
-        self._numbers.append(self._next)
-        self._next += 1
+        self._add(message)
         if self._waiting:
             self._let_in()
 
@@ -168,20 +174,43 @@ class Conversation:
         together, and an exchange whose calls are open stays. What is left begins with a message of the user: the one
         that it follows stays too, and is not counted.
         """
-        messages = self._list
-        head = next((n for n, one in enumerate(messages) if not isinstance(one, SystemMessage)), len(messages))
-        place = max(len(messages) - max(keep_last, 0), head)
-        while place < len(messages) and isinstance(messages[place], ToolResult):
-            place += 1
-        place = min(place, self._open_from())
-        asked = place if keep_last <= 0 and place == len(messages) else _asked_at(messages, head, place)
-        self._cut(asked + 1, place)
-        self._cut(head, asked)
+        for begin, end in find_excess(self._list, keep_last, self._open_from()):
+            self._cut(begin, end)
 
     def rewind(self, length: int) -> None:
         """Forgets all but the first messages: for a run that begins anew. What waits to be let in is let in."""
         self._cut(max(length, 0), len(self._list))
         self._let_in()
+
+    def begin_part(self, run_id: str) -> None:
+        """Let the next part of the conversation be that of a run. One that is continued keeps the part that it has."""
+        if self.find_part(run_id) is None:
+            self.part = RunPart(run_id, len(self._list), len(self._list))
+
+    def find_part(self, run_id: str) -> RunPart | None:
+        """Return the part of a run, if it is the last one that has added messages."""
+        return self.part if self.part is not None and self.part.run_id == run_id else None
+
+    def restore_part(self, messages: Sequence[Message]) -> None:
+        """Make the part of the last run these messages, as the run itself knows them, before it adds more.
+
+        What others have said after the run stays after them.
+        """
+        assert self.part is not None
+        begin, end = self.part.bounds(len(self._list))
+        same = count_equal(self._list[begin:end], messages)
+        if same < max(end - begin, len(messages)):
+            self._waiting[:0] = zip(self._numbers[end:], self._list[end:], strict=True)
+            self._cut(begin + same, len(self._list))
+            for message in messages[same:]:
+                self._add(message)
+            self._let_in()
+        self.part.end = None
+
+    def end_part(self) -> None:
+        """Let the part of the last run end here."""
+        if self.part is not None:
+            self.part.end = len(self._list)
 
     def copy(self) -> Conversation:
         """Another conversation that says the same, with the same ids, and the same version."""
@@ -190,6 +219,7 @@ class Conversation:
         other._numbers = self._numbers.copy()
         other._waiting = self._waiting.copy()
         other._next = self._next
+        other.part = None if self.part is None else replace(self.part)
         other.version = self.version
         return other
 
@@ -210,31 +240,64 @@ class Conversation:
     def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         return create_schema(cls, cls._save_versioned, cls._restore_versioned, handler)
 
+    def to_addition(self, begin: int) -> Addition:
+        """Return the messages from a place on, as the addition that makes the next version of the conversation."""
+        return Addition(self.version + 1, begin, self._save_messages(begin))
+
+    def apply(self, additions: Iterable[Addition]) -> None:
+        """Add what was added to the version of the conversation that a store holds.
+
+        Raises:
+            StoredStateError: when the additions do not fit.
+        """
+        for addition in additions:
+            saved = addition.saved
+            if addition.begin != len(self._list) or addition.version != self.version + 1:
+                raise StoredStateError("The saved conversation cannot be read: an addition does not fit the others.")
+            self._list.extend(saved["messages"])
+            self._numbers.extend(saved["ids"])
+            self._adopt(saved)
+            self.version += 1
+        self._check()
+
     def _save(self) -> SavedConversation:
-        return SavedConversation(
-            format=1,
-            id=self.id,
+        return SavedConversation(format=1, id=self.id, **self._save_messages(0))
+
+    def _save_messages(self, begin: int) -> SavedMessages:
+        return SavedMessages(
             next=self._next,
-            ids=self._numbers,
-            messages=tuple(self._list),
+            ids=self._numbers[begin:],
+            messages=tuple(self._list[begin:]),
             waiting=[number for number, _ in self._waiting],
             waiting_messages=tuple(message for _, message in self._waiting),
+            part=None if self.part is None else self.part.close(len(self._list)),
         )
+
+    def _adopt(self, saved: SavedMessages) -> None:
+        """Take over all but the messages themselves."""
+        if len(saved["waiting"]) != len(saved["waiting_messages"]):
+            raise _misfit()
+        self._next, self.part = saved["next"], None if saved["part"] is None else replace(saved["part"])
+        self._waiting = list(zip(saved["waiting"], saved["waiting_messages"], strict=True))
+
+    def _check(self) -> None:
+        """Check that each message has an id of its own, and that the part of the run is inside the conversation."""
+        numbers = [*self._numbers, *(number for number, _ in self._waiting)]
+        is_whole = len(self._numbers) == len(self._list) and len(set(numbers)) == len(numbers)
+        if not is_whole or any(not 0 <= number < self._next for number in numbers):
+            raise _misfit()
+        if self.part is not None and not self.part.fits(len(self._list)):
+            raise StoredStateError("The saved conversation cannot be read: the part of its run is not inside it.")
 
     def _save_versioned(self) -> VersionedConversation:
         return VersionedConversation(version=self.version, conversation=self._save())
 
     @classmethod
     def _restore(cls, saved: SavedConversation) -> Conversation:
-        numbers = [*saved["ids"], *saved["waiting"]]
-        pairs = (saved["ids"], saved["messages"]), (saved["waiting"], saved["waiting_messages"])
-        is_whole = all(len(ids) == len(messages) for ids, messages in pairs)
-        if not is_whole or len(set(numbers)) != len(numbers) or any(not 0 <= n < saved["next"] for n in numbers):
-            raise StoredStateError("The saved conversation cannot be read: its ids do not fit its messages.")
         conversation = cls(saved["messages"], saved["id"])
         conversation._numbers = saved["ids"]
-        conversation._next = saved["next"]
-        conversation._waiting = list(zip(saved["waiting"], saved["waiting_messages"], strict=True))
+        conversation._adopt(saved)
+        conversation._check()
         return conversation
 
     @classmethod
@@ -243,10 +306,17 @@ class Conversation:
         conversation.version = saved["version"]
         return conversation
 
+    def _add(self, message: Message) -> None:
+        self._list.append(message)
+        self._numbers.append(self._next)
+        self._next += 1
+
     def _cut(self, begin: int, end: int) -> None:
         if begin < end:
             del self._list[begin:end], self._numbers[begin:end]
             self._changes.append(begin)
+            if self.part is not None:
+                self.part.cut(begin, end)
 
     def _let_in(self) -> None:
         """Puts what waits at the end, unless calls are open."""
@@ -262,12 +332,9 @@ class Conversation:
         return len(self._list) if place is None else place
 
 
+def _misfit() -> StoredStateError:
+    return StoredStateError("The saved conversation cannot be read: its ids do not fit its messages.")
+
+
 def _name(number: int) -> str:
     return f"m{number}"
-
-
-def _asked_at(messages: Sequence[Message], head: int, place: int) -> int:
-    """Where the user last spoke, at the place or before it; the place itself, when the user did not."""
-    if place < len(messages) and isinstance(messages[place], UserMessage):
-        return place
-    return next((n for n in range(place - 1, head - 1, -1) if isinstance(messages[n], UserMessage)), place)

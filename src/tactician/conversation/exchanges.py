@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tactician.llm import AssistantMessage, Message, ToolCall, ToolResult
+from tactician.llm import AssistantMessage, Message, SystemMessage, ToolCall, ToolResult, UserMessage
 
 
 def last_answer(messages: Sequence[Message]) -> int | None:
@@ -33,6 +33,35 @@ def exchange_around(messages: Sequence[Message], place: int) -> tuple[int, int]:
     while end < len(messages) and isinstance(messages[end], ToolResult):
         end += 1
     return begin, end
+
+
+def find_excess(messages: Sequence[Message], keep_last: int, open_from: int) -> tuple[tuple[int, int], ...]:
+    """Return what a truncation removes, as places of beginnings and ends, the last one first.
+
+    Args:
+        keep_last: how many messages may stay, besides the system messages at the beginning.
+        open_from: place of the message whose calls are open, which stays.
+    """
+    head = next((n for n, one in enumerate(messages) if not isinstance(one, SystemMessage)), len(messages))
+    place = max(len(messages) - max(keep_last, 0), head)
+    while place < len(messages) and isinstance(messages[place], ToolResult):
+        place += 1
+    place = min(place, open_from)
+    asked = place if keep_last <= 0 and place == len(messages) else _find_request(messages, head, place)
+    return (asked + 1, place), (head, asked)
+
+
+def count_equal(messages: Sequence[Message], others: Sequence[Message]) -> int:
+    """Return how many messages at the beginning are the same."""
+    pairs = enumerate(zip(messages, others, strict=False))
+    return next((n for n, (one, other) in pairs if one != other), min(len(messages), len(others)))
+
+
+def _find_request(messages: Sequence[Message], head: int, place: int) -> int:
+    """Return where the user last spoke, at the place or before it; the place itself, when the user did not."""
+    if place < len(messages) and isinstance(messages[place], UserMessage):
+        return place
+    return next((n for n in range(place - 1, head - 1, -1) if isinstance(messages[n], UserMessage)), place)
 
 
 def _calls(message: Message) -> bool:

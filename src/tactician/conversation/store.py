@@ -3,15 +3,48 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Final
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary
 
 from tactician.cancellation import run_to_completion
 from tactician.conversation.conversation import Conversation
+from tactician.conversation.saved import Addition, read_addition
 from tactician.errors import ConversationConflictError, DocumentConflictError, StoredStateError
-from tactician.stores import DocumentStore, StoredDocument
+from tactician.stores import DocumentStore, StoredDocument, StoredStep
 
 _COLLECTION: Final = "conversations"
+_FOLD_AT_LEAST: Final = 64
+
+
+@dataclass(slots=True)
+class _Baseline:
+    """State of a conversation as it was last loaded or saved.
+
+    Attributes:
+        document: its document, without the body; `None` before the first time.
+        length: number of its messages in the store.
+        folded: number of those that are in the body; the others are in the log.
+        revision: revision of the conversation.
+        saving: lock of the save in progress.
+    """
+
+    document: StoredDocument | None = None
+    length: int = 0
+    folded: int = 0
+    revision: int = 0
+    saving: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def can_grow(self, conversation: Conversation) -> bool:
+        """Return whether it is enough to add what is new to the log, and the log is not too long for that."""
+        is_known = self.document is not None and self.document.version == conversation.version
+        log = self.length - self.folded
+        return (
+            is_known
+            and conversation.changed_since(self.revision) >= self.length
+            and log <= max(self.folded, _FOLD_AT_LEAST)
+        )
 
 
 class ConversationStore:
@@ -19,11 +52,15 @@ class ConversationStore:
 
     A loaded conversation is a copy: nobody else sees its changes before it is saved. Of two who change the same
     version, the second to save gets an error.
+
+    A save adds the new messages to the log of the conversation's document, so that it costs the same however long the
+    conversation is. When the log has grown as large as the body, and when messages were removed, the body is written as
+    a whole, and takes the place of the log.
     """
 
     def __init__(self, documents: DocumentStore) -> None:
         self._documents = documents
-        self._saving: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
+        self._baselines: WeakKeyDictionary[Conversation, _Baseline] = WeakKeyDictionary()
 
     async def create(self, id: str | None = None) -> Conversation:
         """Store a new, empty conversation, with a random id by default.
@@ -42,8 +79,7 @@ class ConversationStore:
             StoredStateError: when the stored conversation cannot be read.
         """
         try:
-            document = await self._documents.load(_COLLECTION, id)
-            return None if document is None else _conversation(document)
+            return await self._load(id)
         except StoredStateError as error:
             raise StoredStateError(
                 f"The conversation {id!r} cannot be read; delete it, or restore it. {error}"
@@ -52,16 +88,16 @@ class ConversationStore:
     async def save(self, conversation: Conversation) -> None:
         """Save a conversation as it is now, and note its new version in it.
 
-        Saves of one conversation that overlap follow each other. A save that has begun is finished, even when its task
-        is cancelled.
+        Saves of one conversation that overlap follow each other; the later ones have what was added meanwhile. A save
+        that has begun is finished, even when its task is cancelled.
 
         Raises:
             ConversationConflictError: when somebody else has changed or deleted it since it was loaded.
             StoredStateError: when a message has no JSON form.
         """
-        body = conversation.copy()
-        async with self._saving.setdefault(id(conversation), asyncio.Lock()):
-            await run_to_completion(self._save(conversation, body))
+        baseline = self._baselines.setdefault(conversation, _Baseline())
+        async with baseline.saving:
+            await run_to_completion(self._save(conversation, baseline))
 
     async def delete(self, id: str) -> bool:
         """Delete a conversation, and return whether it existed."""
@@ -71,23 +107,62 @@ class ConversationStore:
         """Return the ids of all conversations, oldest first."""
         return tuple(await self._documents.list_ids(_COLLECTION))
 
-    async def _save(self, conversation: Conversation, body: Conversation) -> None:
-        version = conversation.version
-        document = StoredDocument(collection=_COLLECTION, id=conversation.id, body=body, version=version)
+    async def _load(self, id: str) -> Conversation | None:
+        document = await self._documents.load(_COLLECTION, id)
+        while document is not None:
+            steps = await self._documents.load_steps(_COLLECTION, id, until=document.steps) if document.steps else []
+            try:
+                return self._read(document, steps)
+            except StoredStateError:
+                read, document = document, await self._documents.load(_COLLECTION, id)
+                if document is not None and document.version == read.version:
+                    raise
+                # somebody has folded the log between its document and its steps
+        return None
+
+    def _read(self, document: StoredDocument, steps: list[StoredStep]) -> Conversation:
+        body = document.body
+        # A store in memory has the object.
+        conversation = body.copy() if isinstance(body, Conversation) else Conversation.from_json(document.text)
+        if conversation.id != document.id:
+            raise StoredStateError(f"The stored conversation has the id {conversation.id!r}.")
+        conversation.version = document.version - document.steps
+        folded = len(conversation)
+        conversation.apply(_additions(steps))
+        if conversation.version != document.version:
+            raise StoredStateError("Steps of its log are missing.")
+        self._baselines[conversation] = _Baseline(document, len(conversation), folded, conversation.revision)
+        return conversation
+
+    async def _save(self, conversation: Conversation, baseline: _Baseline) -> None:
+        version, length, revision = conversation.version, len(conversation), conversation.revision
         try:
-            conversation.version = (await self._documents.save(document)).version
+            if baseline.can_grow(conversation):
+                saved = await self._add(conversation, baseline)
+            else:
+                saved = await self._write(conversation)
+                baseline.folded = length
         except DocumentConflictError as error:
             raise _conflict(conversation.id, version) from error
+        baseline.document, baseline.length, baseline.revision = saved, length, revision
+        conversation.version = saved.version
+
+    async def _add(self, conversation: Conversation, baseline: _Baseline) -> StoredDocument:
+        assert baseline.document is not None
+        addition = conversation.to_addition(baseline.length)
+        body = addition if self._documents.keeps_objects else addition.to_json()
+        return await self._documents.add_step(baseline.document, body)
+
+    async def _write(self, conversation: Conversation) -> StoredDocument:
+        document = StoredDocument(
+            collection=_COLLECTION, id=conversation.id, body=conversation.copy(), version=conversation.version
+        )
+        return await (self._documents.fold(document) if conversation.version else self._documents.save(document))
 
 
-def _conversation(document: StoredDocument) -> Conversation:
-    body = document.body
-    # A store in memory has the object.
-    conversation = body.copy() if isinstance(body, Conversation) else Conversation.from_json(document.text)
-    if conversation.id != document.id:
-        raise StoredStateError(f"The stored conversation has the id {conversation.id!r}.")
-    conversation.version = document.version
-    return conversation
+def _additions(steps: list[StoredStep]) -> Iterator[Addition]:
+    for step in steps:
+        yield step.body if isinstance(step.body, Addition) else read_addition(step.text)
 
 
 def _conflict(id: str, version: int) -> ConversationConflictError:

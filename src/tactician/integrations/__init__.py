@@ -1,1 +1,1 @@
-"""Engines of others that make the steps of runs, one module for each. The runs are kept in our store, and only there."""
+"""Engines of others that make the steps of runs, one module for each. The runs are kept in our store only."""

@@ -17,12 +17,13 @@ from tactician.loop.guards import NO_GUARDS, Guards
 from tactician.loop.handoff import Handoff, HistoryFilter, handoff, last_messages, without_tools
 from tactician.loop.output import InvalidOutput, OutputType, output_type
 from tactician.loop.policy import DEFAULT_MAX_ATTEMPTS, DEFAULT_MAX_TURNS, DEFAULT_POLICY, TurnPolicy
-from tactician.loop.state import read_messages
+from tactician.loop.state import read_added_messages, read_messages
 from tactician.loop.turns import NO_TOOLS, TurnLoop
 
 __all__ = [
     "TurnLoop",
     "read_messages",
+    "read_added_messages",
     "TurnPolicy",
     "DEFAULT_POLICY",
     "DEFAULT_MAX_TURNS",

@@ -8,7 +8,7 @@ from functools import cache
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
-from tactician.conversation import Conversation
+from tactician.conversation import Conversation, RunPart, count_equal
 from tactician.errors import StoredStateError
 from tactician.llm import AssistantMessage, Message, ToolCall, ToolResult, messages_from_data, messages_to_data
 from tactician.runs import Changes, Data, Live, RunContext, RunResult, RunStatus, revive
@@ -17,11 +17,15 @@ from tactician.runs import Changes, Data, Live, RunContext, RunResult, RunStatus
 class _Counts(TypedDict):
     """What a run has counted, beside its messages.
 
-    `kept` is the number of messages of the caller's conversation that come before those that are saved.
+    `kept` is the number of messages that were in the caller's conversation before; `None`, when they are saved too.
+    `input` is the number of those that are saved up to the end of the input, `answer` the place among them of an answer
+    of the model that is not dealt with.
     """
 
-    kept: int
-    begin: int
+    kept: int | None
+    input: int
+    answer: int | None
+    is_last_word: bool
     turn: int
     calls: int
     rejections: int
@@ -32,6 +36,7 @@ class _Counts(TypedDict):
     admitted: list[str]
     cut_off: bool
     is_accepted: bool
+    is_handed_over: bool
 
 
 class TurnState:
@@ -39,7 +44,8 @@ class TurnState:
 
     Attributes:
         conversation: the messages.
-        begin: how many messages there were when the run began, with its input.
+        answer: the model's last message, until it is dealt with.
+        is_last_word: whether the model may call no more tools.
         turn: requests to the model.
         calls: tool calls that were run.
         rejections: answers that were not valid.
@@ -49,30 +55,45 @@ class TurnState:
         admitted: the ids of those open calls that may be run, and are not counted again after a pause.
         cut_off: whether the model's last message broke off, because it was too long.
         is_accepted: whether the last answer passed the output guardrails: a run that is resumed asks them no more.
+        is_handed_over: whether the conversation has the answer of the one to whom the run has handed over.
     """
 
     __slots__ = (
-        "_kept", "_last_call", "_repeats", "_revision", "_saved", "admitted", "answers", "begin", "calls",
-        "conversation", "cut_off", "is_accepted", "refusals", "rejections", "restarts", "turn",
+        "_input", "_kept", "_last_call", "_part", "_repeats", "_revision", "_saved", "admitted", "answer", "answers",
+        "calls", "conversation", "cut_off", "is_accepted", "is_handed_over", "is_last_word", "refusals", "rejections",
+        "restarts", "turn",
     )  # fmt: skip
 
-    def __init__(self, conversation: Conversation, *, is_kept: bool = False) -> None:
+    def __init__(self, conversation: Conversation, *, part: RunPart | None = None, is_kept: bool = False) -> None:
         self.conversation = conversation
-        self._kept = len(conversation) if is_kept else 0
-        self._saved = self._kept
+        self._part = part
+        self._kept = len(conversation) if is_kept else None
+        self._saved = self._kept or 0
+        self._input = 0
         self._revision = conversation.revision
-        self.begin = len(conversation.messages)
+        self.answer: AssistantMessage | None = None
+        self.is_last_word = False
         self.turn = self.calls = self.rejections = self.refusals = self.restarts = 0
         self.answers: dict[str, ToolResult] = {}
         self.admitted: set[str] = set()
-        self.cut_off = self.is_accepted = False
+        self.cut_off = self.is_accepted = self.is_handed_over = False
         self._last_call = ""
         self._repeats = 0
 
     def begin_with(self, messages: Sequence[Message]) -> None:
         """Adds the input of the run."""
         self.conversation.extend(messages)
-        self.begin = len(self.conversation.messages)
+        self._input = len(self.conversation) - self._first
+
+    @property
+    def begin(self) -> int:
+        """The number of messages when the run began, with its input."""
+        return self._first + self._input
+
+    @property
+    def _first(self) -> int:
+        """The place of the first message that is saved. In a part of the conversation it moves with the part."""
+        return self._kept or 0 if self._part is None else self._part.begin
 
     def repeated(self, call: ToolCall) -> int:
         """Counts a call; how often it has come in a row with the same arguments."""
@@ -80,18 +101,6 @@ class TurnState:
         self._repeats = self._repeats + 1 if signature == self._last_call else 1
         self._last_call = signature
         return self._repeats
-
-    @property
-    def unfinished(self) -> AssistantMessage | None:
-        """The model's last message, when the run paused before it was dealt with."""
-        if not self.turn:
-            return None
-        for message in reversed(self.conversation.messages):
-            if isinstance(message, AssistantMessage):
-                return message
-            if not isinstance(message, ToolResult):
-                return None
-        return None
 
     @property
     def last_reply(self) -> AssistantMessage:
@@ -103,13 +112,14 @@ class TurnState:
         """The results of the message's calls, when all are in the conversation; else none."""
         if self.conversation.open_calls:
             return []
-        results: dict[str, ToolResult] = {}
-        for one in reversed(self.conversation.messages):
-            if isinstance(one, AssistantMessage):
-                break
-            if isinstance(one, ToolResult):
-                results[one.call_id] = one
+        messages = self.conversation.messages
+        after = messages[self._place_of(message) + 1 :]
+        results = {one.call_id: one for one in after if isinstance(one, ToolResult)}
         return [results[call.id] for call in message.tool_calls]
+
+    def _place_of(self, message: AssistantMessage) -> int:
+        messages = self.conversation.messages
+        return next(place for place in range(len(messages) - 1, -1, -1) if messages[place] is message)
 
     def failed(self, context: RunContext) -> RunResult[None]:
         """The result of a run that has failed."""
@@ -122,13 +132,14 @@ class TurnState:
         self.turn = self.calls = self.rejections = self.refusals = 0
         self.answers.clear()
         self.admitted.clear()
+        self.answer = None
         self.is_accepted = False
         self._last_call, self._repeats = "", 0
         self.restarts += 1
 
     def to_data(self) -> Data:
         """Return all of it, as data of a checkpoint."""
-        messages = self.conversation.messages[self._kept :]
+        messages = self.conversation.messages[self._first :]
         return {"messages": list(map(_keep, messages)), "answers": self._answers, "counts": self._counts}
 
     def take_changes(self) -> Changes:
@@ -139,7 +150,7 @@ class TurnState:
         changed: Data = {"answers": self._answers, "counts": self._counts}
         if same < self._saved:  # messages were removed
             self._saved = len(conversation)
-            return Changes(changed | {"messages": list(map(_keep, conversation.messages[self._kept :]))})
+            return Changes(changed | {"messages": list(map(_keep, conversation.messages[self._first :]))})
         new = conversation.messages[self._saved :]
         self._saved = len(conversation)
         return Changes(changed, {"messages": list(map(_keep, new))} if new else {})
@@ -152,7 +163,9 @@ class TurnState:
     def _counts(self) -> _Counts:
         return _Counts(
             kept=self._kept,
-            begin=self.begin,
+            input=self._input,
+            answer=None if self.answer is None else self._place_of(self.answer) - self._first,
+            is_last_word=self.is_last_word,
             turn=self.turn,
             calls=self.calls,
             rejections=self.rejections,
@@ -163,42 +176,67 @@ class TurnState:
             admitted=sorted(self.admitted),
             cut_off=self.cut_off,
             is_accepted=self.is_accepted,
+            is_handed_over=self.is_handed_over,
         )
 
     @classmethod
-    def restore(cls, data: Mapping[str, object], conversation: Conversation | None = None) -> TurnState:
+    def restore(
+        cls, data: Mapping[str, object], conversation: Conversation | None = None, part: RunPart | None = None
+    ) -> TurnState:
         """Restore the state from the data of a checkpoint.
 
         Args:
             data: the data.
             conversation: conversation of the caller, if the run has one: as it was before the run, or as the run left
                 it. It gets the messages that it lacks.
+            part: part of the conversation that belongs to the run, if it is marked there.
 
         Raises:
             StoredStateError: when the data is not the state of a conversation, or lacks its beginning.
         """
         counts = revive(data.get("counts"), _counts_adapter().validate_python)
-        kept, known = counts["kept"], conversation or Conversation()
-        if kept > len(known):
-            raise StoredStateError(
-                f"The run continues a conversation of {kept} messages: pass it, as in resume(..., conversation=...)."
-            )
         saved = _read_messages(data.get("messages"))
-        pairs = enumerate(zip(known.messages[kept:], saved, strict=False))
-        same = next((n for n, (one, other) in pairs if one != other), min(len(saved), len(known) - kept))
-        if same < len(saved):
-            known.rewind(kept + same)
-            known.extend(saved[same:])
-        state = cls(known)
-        state._kept, state._saved = kept, kept + len(saved)
-        state.begin, state.turn, state.calls = counts["begin"], counts["turn"], counts["calls"]
-        state.rejections, state.refusals = counts["rejections"], counts["refusals"]
-        state.restarts, state.admitted = counts["restarts"], set(counts["admitted"])
-        state._last_call, state._repeats = counts["last_call"], counts["repeats"]
-        state.cut_off, state.is_accepted = counts["cut_off"], counts["is_accepted"]
+        known = Conversation() if conversation is None else conversation
+        if part is None:
+            _restore_messages(known, counts["kept"] or 0, saved)
+        else:
+            known.restore_part(saved)
+        state = cls(known, part=part)
+        state._kept = counts["kept"]
+        state._adopt(counts, len(saved))
         answers = _read_messages(data.get("answers"))
         state.answers = {answer.call_id: answer for answer in answers if isinstance(answer, ToolResult)}
         return state
+
+    def _adopt(self, counts: _Counts, saved: int) -> None:
+        """Take over what was counted, beside so many saved messages."""
+        self._saved, self._input = self._first + saved, counts["input"]
+        self.turn, self.calls, self.restarts = counts["turn"], counts["calls"], counts["restarts"]
+        self.rejections, self.refusals, self.admitted = (
+            counts["rejections"],
+            counts["refusals"],
+            set(counts["admitted"]),
+        )
+        self._last_call, self._repeats = counts["last_call"], counts["repeats"]
+        self.cut_off, self.is_last_word = counts["cut_off"], counts["is_last_word"]
+        self.is_accepted, self.is_handed_over = counts["is_accepted"], counts["is_handed_over"]
+        if (place := counts["answer"]) is not None:
+            answer = self.conversation.messages[self._first + place] if 0 <= place < saved else None
+            if not isinstance(answer, AssistantMessage):
+                raise StoredStateError("The saved state of a run cannot be read: it has no answer of the model.")
+            self.answer = answer
+
+
+def _restore_messages(known: Conversation, kept: int, saved: Sequence[Message]) -> None:
+    """Add to a conversation what it lacks of the messages that a run has saved."""
+    if kept > len(known):
+        raise StoredStateError(
+            f"The run continues a conversation of {kept} messages: pass it, as in resume(..., conversation=...)."
+        )
+    same = count_equal(known.messages[kept:], saved)
+    if same < len(saved):
+        known.rewind(kept + same)
+        known.extend(saved[same:])
 
 
 def read_messages(data: Mapping[str, object]) -> tuple[Message, ...]:
@@ -208,6 +246,20 @@ def read_messages(data: Mapping[str, object]) -> tuple[Message, ...]:
         StoredStateError: when they cannot be read.
     """
     return tuple(_read_messages(data.get("messages")))
+
+
+def read_added_messages(data: Mapping[str, object]) -> tuple[Message, ...]:
+    """Return the messages in a checkpoint that were added to a conversation of the caller, if there is one.
+
+    They end with the results of calls that have one already, though others of the same message have none yet.
+
+    Raises:
+        StoredStateError: when they cannot be read.
+    """
+    if "counts" not in data:
+        return ()
+    counts = revive(data["counts"], _counts_adapter().validate_python)
+    return () if counts["kept"] is None else (*read_messages(data), *_read_messages(data.get("answers")))
 
 
 def _keep(message: Message) -> Live[Message]:

@@ -74,7 +74,6 @@ class TurnLoop(Generic[T]):
         strategy = policy.window if autonomy is None else autonomy.strategy(policy.window)
         self._window: Window | None = None if strategy is None else strategy.start(context, counter_for(model.name))
         self._turn_began: float | None = None
-        self._is_last_word = False
         self._state: TurnState
         self._runner: ToolRunner
         self._acceptance: Acceptance[T]
@@ -110,17 +109,22 @@ class TurnLoop(Generic[T]):
         except BaseException:
             self._complete(conversation)
             raise
-        if conversation is not None and result.delegation_path:
+        if conversation is not None and result.delegation_path and not self._state.is_handed_over:
             conversation.append(AssistantMessage((Text(as_text(result.output)),)))
+            self._state.is_handed_over = True
         return result
 
     def _begin(self, messages: Sequence[Message], conversation: Conversation | None) -> None:
         checkpoint = self._context.checkpoint
+        part = None if conversation is None else conversation.find_part(self._context.root_id)
         if checkpoint is not None and "counts" in checkpoint.data:
-            self._state = TurnState.restore(checkpoint.data, conversation)
+            self._state = TurnState.restore(checkpoint.data, conversation, part)
         else:
+            if part is not None and conversation is not None:
+                conversation.restore_part(())
             is_kept = conversation is not None and checkpoint is not None and bool(checkpoint.keys)
-            self._state = TurnState(Conversation() if conversation is None else conversation, is_kept=is_kept)
+            known = Conversation() if conversation is None else conversation
+            self._state = TurnState(known, part=part, is_kept=is_kept)
             self._state.begin_with(messages)
         if checkpoint is not None:
             checkpoint.attach(self._state)
@@ -137,7 +141,7 @@ class TurnLoop(Generic[T]):
 
     async def _run(self, new: Sequence[Message]) -> RunResult[T]:
         state = self._state
-        message = state.unfinished
+        message = state.answer
         if message is None:
             message = await (self._next_message() if state.turn else self._first_message(new))
         while (result := await self._dealt_with(message)) is None:
@@ -164,16 +168,10 @@ class TurnLoop(Generic[T]):
             await asyncio.gather(asking, return_exceptions=True)
 
     async def _next_message(self) -> AssistantMessage:
-        """What the model says next. When it may not call tools any more, it is told so until it gives in."""
-        while True:
-            self._is_last_word = self._is_over()
-            message = await self._asked(self._is_last_word)
-            if not (self._is_last_word and message.tool_calls):
-                return message
-            self._state.refusals += 1
-            self._runner.refuse(message.tool_calls, _NOT_RUN)
-            if self._state.refusals >= _MAX_REFUSALS:
-                raise self._too_many_turns(self._policy.max_turns)
+        """What the model says next. When it may not call tools any more, it is told so."""
+        self._state.answer = None
+        self._state.is_last_word = self._is_over()
+        return await self._asked(self._state.is_last_word)
 
     def _is_over(self) -> bool:
         """Whether the model may call no more tools."""
@@ -201,8 +199,9 @@ class TurnLoop(Generic[T]):
         response = await ask(self._model, request, context, state.turn, self._output.partial)
         state.cut_off = response.finish_reason == "length"
         state.conversation.append(response.message)
+        state.answer = response.message
         if context.is_saved:
-            await context.save_step("answer", self._model.name, response.message.text)
+            await context.save_step("answer", self._model.name, _describe(response.message))
         return response.message
 
     async def _request(self, is_over: bool) -> ModelRequest:
@@ -236,11 +235,14 @@ class TurnLoop(Generic[T]):
     async def _dealt_with(self, message: AssistantMessage) -> RunResult[T] | None:
         """The result, if the message is the end of the run."""
         if calls := message.tool_calls:
+            if self._state.is_last_word:
+                self._refuse(calls)
+                return None
             tools = self._toolbox()
             results = self._state.results_of(message) or await self._runner.answer(calls, tools)
             return await self._ended_by(message, results, tools)
         try:
-            is_answer = self._is_last_word  # whatever ends the run otherwise: there are no tools any more
+            is_answer = self._state.is_last_word  # whatever ends the run otherwise: there are no tools any more
             answer = Answer(self._output.parse(message.text)) if is_answer else self._ending.answer(message)
         except InvalidOutput as error:
             self._acceptance.reject(message.text, error)
@@ -249,6 +251,13 @@ class TurnLoop(Generic[T]):
             self._state.conversation.append(UserMessage(self._ending.nudge))
             return None
         return await self._acceptance.of_value(answer.value, message.text)
+
+    def _refuse(self, calls: Sequence[ToolCall]) -> None:
+        """Call no tools of a model that was told to answer; after some times, end the run."""
+        self._state.refusals += 1
+        self._runner.refuse(calls, _NOT_RUN)
+        if self._state.refusals >= _MAX_REFUSALS:
+            raise self._too_many_turns(self._policy.max_turns)
 
     async def _ended_by(
         self, message: AssistantMessage, results: Sequence[ToolResult], tools: Toolbox
@@ -276,6 +285,11 @@ class TurnLoop(Generic[T]):
     @property
     def _name(self) -> str:
         return self._context.path[-1] if self._context.path else self._model.name
+
+
+def _describe(message: AssistantMessage) -> str:
+    """Return what a model says and calls, for people."""
+    return " ".join(filter(None, (message.text, *(f"{call.name}({call.arguments})" for call in message.tool_calls))))
 
 
 def _precedence(end: tuple[ToolCall, ToolResult, Tool]) -> int:

@@ -15,10 +15,10 @@ from tactician.runs.context import RunContext
 from tactician.runs.errors import RunKilledError
 from tactician.runs.result import RunResult
 from tactician.runs.status import RunStatus
-from tactician.runs.steps import Snapshot, Spent, Start, Step, shorten
+from tactician.runs.steps import RunStart, RunStep, Snapshot, Spent, shorten
 from tactician.runs.store import RunHeader, RunRecord, RunStore
 from tactician.runs.suspension import PendingRequest
-from tactician.stores import AT_ONCE, LEASE_HEARTBEAT, Body, DocumentStore, HeldLease, Lease
+from tactician.stores import AT_ONCE, LEASE_HEARTBEAT, Body, DocumentStore, HeldLease, Lease, escape_invalid
 
 DEFAULT_LEASE: Final = 30.0
 _HEARTBEATS: Final = 3
@@ -44,6 +44,7 @@ class DurableRun:
     Attributes:
         record: record as last loaded or saved.
         killed: why the run was killed in the store; `None` when it was not.
+        meter: meter of the budget of the run, if it has one.
     """
 
     def __init__(
@@ -54,11 +55,12 @@ class DurableRun:
         *,
         lease: Lease | None = None,
         seconds: float = DEFAULT_LEASE,
-        start: Start | None = None,
+        start: RunStart | None = None,
     ) -> None:
         assert context.checkpoint is not None
         self.record = record
         self.killed: str | None = None
+        self.meter = context.meter
         self._context = context
         self._tree = context.checkpoint
         self._runs = RunStore(context.store)
@@ -115,15 +117,22 @@ class DurableRun:
         operations = (*self._take_operations(), *checkpoint.take_changes())
         await self._append(kind, name, detail, checkpoint.names, operations)
 
-    async def save_all(self, kind: str, name: str = "", detail: str = "") -> None:
-        """Append a step with the changes of all checkpoints; see `save`."""
+    async def begin(self, detail: str = "") -> None:
+        """Append the step with which the run starts or resumes; a fork that has not run begins with a step already."""
+        if not self._steps or self.record.status is not RunStatus.NOT_STARTED:
+            await self.save_all("resume" if self._steps else "start", detail=detail)
+
+    async def save_all(
+        self, kind: str, name: str = "", detail: str = "", pending: tuple[PendingRequest, ...] = ()
+    ) -> None:
+        """Append a step with the changes of all checkpoints, and the requests that the run waits for; see `save`."""
         if not self._is_durable:
             return
         if self._steps:
             changes = [change for checkpoint in self._tree.walk() for change in checkpoint.take_changes()]
         else:  # the first step has the whole state, so that the steps alone are enough to fork the run
             changes = [checkpoint.to_operation() for checkpoint in self._tree.walk()]
-        await self._append(kind, name, detail, self._tree.names, (*self._take_operations(), *changes))
+        await self._append(kind, name, detail, self._tree.names, (*self._take_operations(), *changes), pending)
 
     async def save_status(
         self,
@@ -144,6 +153,7 @@ class DurableRun:
             StoreError: when the store does not answer.
         """
         deadlines = [one.deadline for one in pending if one.deadline is not None and not one.is_answered]
+        failure = None if failure is None else escape_invalid(failure)  # it may quote what cannot be stored
         header = replace(
             self.record.header, pending=pending, failure=failure, output=shorten(output), spent=self._spent()
         )
@@ -193,15 +203,22 @@ class DurableRun:
         return taken
 
     async def _append(
-        self, kind: str, name: str, detail: str, path: tuple[str, ...], operations: tuple[Operation, ...]
+        self,
+        kind: str,
+        name: str,
+        detail: str,
+        path: tuple[str, ...],
+        operations: tuple[Operation, ...],
+        pending: tuple[PendingRequest, ...] = (),
     ) -> None:
-        step = Step(
+        step = RunStep(
             kind=kind,
             name=name,
             detail=shorten(detail),
             path=path,
             at=self._context.clock.time(),
             spent=self._spent(),
+            pending=pending,
             operations=operations,
             start=self._start if not self._steps else None,
         )
@@ -227,7 +244,7 @@ class DurableRun:
                 self._failure = error
                 raise
 
-    async def _write_step(self, step: Step) -> None:
+    async def _write_step(self, step: RunStep) -> None:
         self._check()
         if self.record.has_ended:
             return
@@ -280,7 +297,7 @@ class DurableRun:
         )
 
     def _spent(self) -> Spent:
-        meter = self._context.meter
+        meter = self.meter
         return Spent(
             usage=list(self._context.tally.by_model.values()),
             turns=0 if meter is None else meter.turns,
@@ -396,7 +413,7 @@ async def kill_run(store: DocumentStore, run_id: str, reason: str) -> bool:
             raise RunNotFoundError(f"There is no run with the id {run_id!r} in the store")
         if record.has_ended:
             return False
-        header = replace(record.header, pending=(), failure=reason)
+        header = replace(record.header, pending=(), failure=escape_invalid(reason))
         with suppress(RunConflictError):
             await runs.save(replace(record, status=RunStatus.KILLED, header=header, wakes_at=None))
             return True

@@ -27,7 +27,8 @@ def refuse_unwritable(value: object, error: Exception) -> StoredStateError:
         remedy = _BYTES
     elif find_structure(type(part)) is not None:
         remedy = _KEYS if isinstance(error, TypeError) else _NESTING
-    return _refuse(value, path, f"{type(part).__name__} has no JSON form ({str(error).splitlines()[0]})", remedy)
+    reason = str(error).partition("\n")[0].partition(". ")[0]  # what pydantic says next would not help
+    return _refuse(value, path, f"{type(part).__name__} has no JSON form ({reason})", remedy)
 
 
 def refuse_text(value: object) -> StoredStateError:

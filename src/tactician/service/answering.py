@@ -1,41 +1,56 @@
-"""Answers requests: each is a run, alone or in a conversation, which may wait and be resumed."""
+"""Answers to requests: each is a run, alone or in a conversation, which any worker of a service can continue."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
+from typing import Final, TypeAlias
 
 from tactician.agents import Agent
 from tactician.conversation import Conversation
-from tactician.errors import AgentNotFoundError
+from tactician.errors import AgentNotFoundError, RunNotFoundError, StoreError
 from tactician.llm import AssistantMessage, Text
+from tactician.process import renew_processes
 from tactician.runs import (
+    DEFAULT_LEASE,
     Budget,
+    ForkOptions,
     Input,
     Response,
     RunContext,
     Runnable,
+    RunRecord,
     RunResult,
     RunStatus,
-    Suspended,
+    RunStore,
+    continue_run,
+    kill_run,
+    messages_of,
+    prepare_fork,
+    read_input,
     resume_run,
     start_run,
 )
 from tactician.service.conversations import Conversations
-from tactician.service.requests import Request, prepared
-from tactician.service.waiting import WaitingRuns
+from tactician.service.open_conversation import OpenConversation
+from tactician.service.preceding_run import PrecedingRun
+from tactician.service.requests import Request, create_model_agent, prepared
+from tactician.stores import Lease
 from tactician.tools import ToolExecutor, as_text
 
-_NAME = "service"
+RUN_NAME: Final = "service"
+"""Name of all runs that answer requests."""
+_KIND: Final = "request"
+_Answer: TypeAlias = Callable[[Input, RunContext], Awaitable[RunResult[object]]]
 
 
 class Answering:
     """Runs the agents of a service.
 
     Args:
-        conversations: where conversations are.
+        conversations: the conversations of the service.
         find: finds the agent of an id.
 
     Attributes:
@@ -45,7 +60,7 @@ class Answering:
     def __init__(self, conversations: Conversations, find: Callable[[str], Runnable]) -> None:
         self._conversations = conversations
         self._find = find
-        self._unregistered: dict[str, Runnable] = {}
+        self._bound: dict[str, Runnable] = {}
         self.going: Counter[str] = Counter()
 
     async def answer(
@@ -57,66 +72,121 @@ class Answering:
         budget: Budget | None = None,
         execute: ToolExecutor | None = None,
     ) -> RunResult[object]:
-        """The agent's answer to a new request."""
-
-        async def work(input: Input, child: RunContext) -> RunResult[object]:
-            return await self._work(Request.of(input), agent, child, execute, is_new=True)
-
-        result = await start_run(_NAME, request, context, budget, work)
-        if result.status is RunStatus.WAITING and request.is_for_model:
-            self._unregistered[result.run_id] = agent
+        """Answer a new request."""
+        async with self._hold(request, context) as opened:
+            answer = self._answer(agent, opened, execute)
+            result = await start_run(RUN_NAME, request, context, budget, answer, kind=_KIND)
+        if result.status is RunStatus.WAITING and request.is_bound:
+            self._bound[result.run_id] = agent
         return result
 
     async def resume(
         self, run_id: str, responses: Mapping[str, Response], context: RunContext, execute: ToolExecutor | None
     ) -> RunResult[object]:
-        """The answer to a request whose run waits."""
-
-        async def work(input: Input, child: RunContext) -> RunResult[object]:
-            request = Request.of(input)
-            agent = self._asked_model(run_id, request) if request.is_for_model else self._find(request.agent)
-            return await self._work(request, agent, child, execute, is_new=False)
-
-        result = await resume_run(_NAME, run_id, responses, context, work)
+        """Answer a request whose run waits."""
+        record = await RunStore(context.store).load(run_id)
+        if record is None or record.name != RUN_NAME or record.status is not RunStatus.WAITING:
+            return await resume_run(RUN_NAME, run_id, responses, context, _refuse)  # which says what is wrong
+        request = _read_request(record)
+        agent = self._find_agent(run_id, request)
+        async with self._hold(request, context, run_id) as opened:
+            answer = self._answer(agent, opened, execute)
+            result = await resume_run(RUN_NAME, run_id, responses, context, answer)
         if result.status is not RunStatus.WAITING:
-            self._unregistered.pop(run_id, None)
+            self._bound.pop(run_id, None)
         return result
 
-    def _asked_model(self, run_id: str, request: Request) -> Runnable:
-        if (agent := self._unregistered.get(run_id)) is None:
+    async def continue_claimed(
+        self, record: RunRecord, lease: Lease, context: RunContext, seconds: float
+    ) -> RunResult[object]:
+        """Answer a request whose run was claimed. The lease is released at the end."""
+        async with self._prepare(record, lease, context) as answer:
+            return await continue_run(record, lease, context, answer, seconds)
+
+    async def fork(self, run_id: str, options: ForkOptions, context: RunContext) -> RunResult[object]:
+        """Answer a request once more, from a past step of its run, in a copy of its conversation."""
+        fork = await prepare_fork(run_id, options, context)
+        if fork.source.name != RUN_NAME:
+            raise RunNotFoundError(f"{run_id} is a run of {fork.source.name!r}, and answers no request.")
+        request = Request.of(read_input(fork.state.start))
+        self._find_agent(fork.run_id, request)
+        renew_processes(fork.state.tree, fork.run_id)
+        if request.conversation is not None:
+            copied = await self._conversations.copy(request.conversation, request.messages, run_id)
+            request = replace(request, conversation=copied)
+        if options.input is not None:
+            request = replace(request, messages=tuple(messages_of(options.input)))
+        fork.replace_input(request, context)
+        record, lease = await fork.save(context, f"service-{fork.run_id}")
+        return await self.continue_claimed(record, lease, context, DEFAULT_LEASE)
+
+    async def give_up(self, run_id: str, context: RunContext) -> None:
+        """End a run that waits, without an answer."""
+        self._bound.pop(run_id, None)
+        record = await RunStore(context.store).load_readable(run_id)
+        if record is None or record.status is not RunStatus.WAITING:
+            return
+        if context.is_durable:
+            with suppress(RunNotFoundError):
+                await kill_run(context.store, run_id, "its conversation was deleted")
+        else:
+            await RunStore(context.store).delete(run_id)
+
+    @asynccontextmanager
+    async def _prepare(self, record: RunRecord, lease: Lease, context: RunContext) -> AsyncIterator[_Answer]:
+        """Prepare the continuation of a claimed run. Release its lease if that fails: the run stays as it is."""
+        is_ready = False
+        try:
+            request = _read_request(record)
+            agent = self._find_agent(record.run_id, request)
+            async with self._hold(request, context, record.run_id) as opened:
+                is_ready = True
+                yield self._answer(agent, opened, None)
+        except BaseException:
+            if not is_ready:
+                with suppress(StoreError):  # it expires
+                    await context.store.release(lease)
+            raise
+
+    @asynccontextmanager
+    async def _hold(
+        self, request: Request, context: RunContext, run_id: str | None = None
+    ) -> AsyncIterator[OpenConversation | None]:
+        """Hold the conversation of a request, if it has one, until its run has ended."""
+        if request.conversation is None:
+            yield None
+            return
+        async with self._conversations.hold(request.conversation) as opened:
+            await PrecedingRun(context.store, await opened.load()).check_ended(run_id)
+            if not opened.is_stored:  # another program has to find it, if this one dies
+                await opened.save()
+            yield opened
+
+    def _find_agent(self, run_id: str, request: Request) -> Runnable:
+        if request.model is None:
+            return self._find(request.agent)
+        if not request.is_bound:
+            return create_model_agent(request)
+        if (agent := self._bound.get(run_id)) is None:
             raise AgentNotFoundError(
-                f"The run {run_id} is a request to the model {request.agent}: only the service that it was made to can "
-                "go on with it. Register an agent to go on anywhere."
+                f"The run {run_id} is a request to the model {request.agent} with tools or an output type: only the "
+                "service that it was made to can continue it. Register an agent to continue it anywhere."
             )
         return agent
 
-    async def _work(
-        self, request: Request, agent: Runnable, context: RunContext, execute: ToolExecutor | None, *, is_new: bool
-    ) -> RunResult[object]:
-        ready = prepared(agent, request, execute)
-        with self._counted(request.agent):
-            if request.conversation is None:
-                result = await ready.run([*request.history, *request.messages], context=context)
-            else:
-                result = await self._in_conversation(ready, request, request.conversation, context, is_new=is_new)
-        return replace(result, run_id=context.run_id)
+    def _answer(self, agent: Runnable, opened: OpenConversation | None, execute: ToolExecutor | None) -> _Answer:
+        async def answer(input: Input, context: RunContext) -> RunResult[object]:
+            request = Request.of(input)
+            ready = prepared(agent, request, execute)
+            with self._counted(request.agent):
+                if opened is None:
+                    result = await ready.run([*request.history, *request.messages], context=context)
+                else:
+                    async with opened.answer(context.run_id) as conversation:
+                        result = await _answer_in(conversation, ready, request, context)
+            return replace(result, run_id=context.run_id)
 
-    async def _in_conversation(
-        self, agent: Runnable, request: Request, conversation_id: str, context: RunContext, *, is_new: bool
-    ) -> RunResult[object]:
-        """The answer, after all that was asked before in the conversation."""
-        waiting = WaitingRuns(context.store)
-        async with self._conversations.turn(conversation_id) as conversation:
-            if is_new:
-                await waiting.begin(conversation)
-            try:
-                result = await _said(agent, request, conversation, context, is_new=is_new)
-            except Suspended:
-                await waiting.wait(conversation_id, context.run_id)
-                raise
-            if not is_new:
-                await waiting.end(conversation_id)
-            return result
+        return answer
 
     @contextmanager
     def _counted(self, agent_id: str) -> Iterator[None]:
@@ -129,21 +199,24 @@ class Answering:
                 del self.going[agent_id]
 
 
-async def _said(
-    agent: Runnable, request: Request, conversation: Conversation, context: RunContext, *, is_new: bool
+async def _answer_in(
+    conversation: Conversation, agent: Runnable, request: Request, context: RunContext
 ) -> RunResult[object]:
-    """The answer, which is a part of the conversation then, with all that led to it where the agent tells that."""
-    if not isinstance(agent, Agent):
-        result = await agent.run([*conversation.messages, *request.messages], context=context)
-        conversation.extend(request.messages)
-        conversation.append(_answer(result))
-    elif is_new or conversation.open_calls:
-        result = await agent.run(request.messages, context=context, conversation=conversation)
-    else:  # it waited for one to whom it had handed over: its own part is told already
-        result = await agent.run(request.messages, context=context)
-        conversation.append(_answer(result))
+    """Answer a request, with all that led to the answer in the conversation, where the agent tells that."""
+    if isinstance(agent, Agent):
+        return await agent.run(request.messages, context=context, conversation=conversation)
+    conversation.restore_part(())
+    result = await agent.run([*conversation.messages, *request.messages], context=context)
+    conversation.extend(request.messages)
+    conversation.append(AssistantMessage((Text(as_text(result.output)),)))
     return result
 
 
-def _answer(result: RunResult[object]) -> AssistantMessage:
-    return AssistantMessage((Text(as_text(result.output)),))
+def _read_request(record: RunRecord) -> Request:
+    snapshot = record.snapshot
+    assert snapshot is not None, "a record that is continued has its body"
+    return Request.of(read_input(snapshot.start))
+
+
+async def _refuse(input: Input, context: RunContext) -> RunResult[object]:
+    raise AssertionError("a run of another name is not resumed")

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Literal, TypeAlias
 
-from tactician.cancellation import run_to_completion
 from tactician.conversation import Conversation, ConversationStore
-from tactician.errors import ConversationNotFoundError
+from tactician.errors import RunConflictError
 from tactician.events import new_id
 from tactician.llm import AssistantMessage, Message, SystemMessage, Text, UserMessage
+from tactician.service.open_conversation import OpenConversation
 
 Role: TypeAlias = Literal["user", "assistant", "system"]
-
-
-class _Open:
-    """A conversation that somebody uses."""
-
-    __slots__ = ("conversation", "is_answering", "is_deleted", "storing", "turn", "users")
-
-    def __init__(self) -> None:
-        self.conversation: Conversation | None = None
-        self.users = 0
-        self.is_answering = False
-        self.is_deleted = False
-        self.turn = asyncio.Lock()
-        self.storing = asyncio.Lock()
 
 
 class Conversations:
@@ -39,99 +24,103 @@ class Conversations:
 
     def __init__(self, store: ConversationStore) -> None:
         self._store = store
-        self._open: dict[str, _Open] = {}
+        self._open: dict[str, OpenConversation] = {}
         self._new: set[str] = set()
 
     def create(self) -> str:
-        """A new conversation's id. The store hears of it when something is said."""
+        """Return the id of a new conversation. The store hears of it when something is said."""
         conversation_id = new_id()
         self._new.add(conversation_id)
         return conversation_id
 
     async def delete(self, conversation_id: str) -> None:
-        """Forgets a conversation, if there is one. A run that is going on in it is not disturbed."""
+        """Forget a conversation, if there is one. A run that is going on in it is not disturbed."""
         self._new.discard(conversation_id)
-        opened = self._open.pop(conversation_id, None)
-        if opened is not None:
-            opened.is_deleted = True
-            async with opened.storing:
-                await self._store.delete(conversation_id)
+        if (opened := self._open.pop(conversation_id, None)) is not None:
+            await opened.delete()
         else:
             await self._store.delete(conversation_id)
 
     @asynccontextmanager
-    async def turn(self, conversation_id: str) -> AsyncIterator[Conversation]:
-        """The conversation, for one who says something and is answered: one after the other.
-
-        Raises:
-            ConversationNotFoundError: when there is none.
-        """
-        async with self._using(conversation_id) as opened, opened.turn:
-            try:
-                opened.is_answering = True
-                yield await self._loaded(conversation_id, opened)
-            finally:
-                await run_to_completion(self._save(opened, ends_turn=True))
+    async def hold(self, conversation_id: str) -> AsyncIterator[OpenConversation]:
+        """Give a conversation to one request after the other."""
+        async with self._use(conversation_id) as opened, opened.turn:
+            yield opened
 
     @asynccontextmanager
     async def change(self, conversation_id: str) -> AsyncIterator[Conversation]:
-        """The conversation, for one who changes it: at once, whatever is going on in it.
+        """Give a conversation to one who changes it: at once, whatever is going on in it.
 
         Raises:
             ConversationNotFoundError: when there is none.
         """
-        async with self._using(conversation_id) as opened:
-            yield await self._loaded(conversation_id, opened)
-            if not opened.is_answering:  # else it is saved at the end of that turn, when no call is open
-                await run_to_completion(self._save(opened))
+        async with self._use(conversation_id) as opened:
+            yield await opened.load()
+            if not opened.is_answering:  # else it is saved at the end of that, when no call is open
+                await opened.save()
+
+    async def copy(self, conversation_id: str, request: Sequence[Message], run_id: str) -> str:
+        """Copy a conversation as it was before a request, and return the id of the copy.
+
+        Args:
+            conversation_id: id of the conversation.
+            request: messages of the request.
+            run_id: id of the run that answers the request.
+
+        Raises:
+            ConversationNotFoundError: when there is none.
+            RunConflictError: when the request is no longer there.
+        """
+        async with self.look(conversation_id) as conversation:
+            length = _find_request(conversation, request, run_id)
+            messages = conversation.messages[:length]
+        copied = self.create()
+        async with self.change(copied) as copy:
+            copy.extend(messages)
+        return copied
 
     @asynccontextmanager
     async def look(self, conversation_id: str) -> AsyncIterator[Conversation]:
-        """The conversation, for one who only reads.
+        """Give a conversation to one who only reads.
 
         Raises:
             ConversationNotFoundError: when there is none.
         """
-        async with self._using(conversation_id) as opened:
-            yield await self._loaded(conversation_id, opened)
+        async with self._use(conversation_id) as opened:
+            yield await opened.load()
 
     @asynccontextmanager
-    async def _using(self, conversation_id: str) -> AsyncIterator[_Open]:
-        opened = self._open.setdefault(conversation_id, _Open())
+    async def _use(self, conversation_id: str) -> AsyncIterator[OpenConversation]:
+        opened = self._open.get(conversation_id)
+        if opened is None:
+            is_new = conversation_id in self._new
+            opened = self._open[conversation_id] = OpenConversation(conversation_id, self._store, is_new=is_new)
         opened.users += 1
         try:
             yield opened
         finally:
             opened.users -= 1
+            if opened.is_stored:
+                self._new.discard(conversation_id)
             if not opened.users and self._open.get(conversation_id) is opened:
                 del self._open[conversation_id]
 
-    async def _loaded(self, conversation_id: str, opened: _Open) -> Conversation:
-        async with opened.storing:
-            if opened.conversation is None:
-                opened.conversation = await self._find(conversation_id)
-            return opened.conversation
 
-    async def _find(self, conversation_id: str) -> Conversation:
-        if conversation_id in self._new:
-            return Conversation(id=conversation_id)
-        found = await self._store.load(conversation_id)
-        if found is None:
-            raise ConversationNotFoundError(
-                f"There is no conversation {conversation_id!r}: create_conversation() gives the id of a new one"
-            )
-        return found
-
-    async def _save(self, opened: _Open, *, ends_turn: bool = False) -> None:
-        async with opened.storing:
-            opened.is_answering = opened.is_answering and not ends_turn
-            if opened.conversation is not None and not opened.is_deleted:
-                await self._store.save(opened.conversation)
-                self._new.discard(opened.conversation.id)
+def _find_request(conversation: Conversation, request: Sequence[Message], run_id: str) -> int:
+    """Return the number of messages before a request."""
+    if (part := conversation.find_part(run_id)) is not None:
+        return part.begin
+    messages, length = list(conversation.messages), len(request)
+    for place in range(len(messages) - length, -1, -1):
+        if messages[place : place + length] == list(request):
+            return place
+    raise RunConflictError(
+        f"The conversation {conversation.id!r} no longer has the request of the run {run_id}: it cannot be forked."
+    )
 
 
 def message_from(role: Role, content: str) -> Message:
-    """What somebody says.
+    """Return what somebody says as a message.
 
     Raises:
         ValueError: when there is no such role.

@@ -6,14 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from pydantic import TypeAdapter
-from typing_extensions import TypedDict
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict, TypeVar
 
 from tactician.agents import Agent
+from tactician.errors import StoredStateError
 from tactician.llm import NO_OPTIONS, LlmOptions, Message
 from tactician.runs import Budget, Input, Runnable, messages_of
 from tactician.service.pictures import Picture, with_pictures
 from tactician.tools import DeclaredTool, Tool, ToolExecutor, ToolLike
+
+T = TypeVar("T", default=str)
 
 
 class RequestOptions(TypedDict, total=False):
@@ -76,7 +79,9 @@ class Request:
         history: what was said before, where that is no conversation of the service.
         conversation: the id of the conversation.
         instructions: those of the agent, with values in the place of their variables.
-        is_for_model: whether a model itself is asked, which no registered agent stands for.
+        model: options of the model, when the model itself is asked, which no registered agent stands for.
+        is_bound: whether only the service that the request was made to can continue it: it has tools or a type that are
+            not kept.
     """
 
     agent: str
@@ -84,12 +89,22 @@ class Request:
     history: tuple[Message, ...] = ()
     conversation: str | None = None
     instructions: str | None = None
-    is_for_model: bool = False
+    model: LlmOptions | None = None
+    is_bound: bool = False
 
     @classmethod
     def of(cls, input: Input) -> Request:
-        """The request that a run is given, or has been given before it waited."""
-        return input if isinstance(input, cls) else _adapter().validate_python(input)
+        """Return the request that a run was started with.
+
+        Raises:
+            StoredStateError: when it cannot be read.
+        """
+        if isinstance(input, cls):
+            return input
+        try:
+            return _adapter().validate_python(input)
+        except ValidationError as error:
+            raise StoredStateError(f"The request cannot be read: {error}") from error
 
 
 @cache
@@ -103,7 +118,8 @@ def request_for(
     options: RequestOptions,
     *,
     instructions: str | None = None,
-    is_for_model: bool = False,
+    model: LlmOptions | None = None,
+    is_bound: bool = False,
 ) -> Request:
     """The request that a caller makes.
 
@@ -114,7 +130,7 @@ def request_for(
     if conversation is not None and history:
         raise ValueError("A request has a conversation_id or a history: the conversation is the history.")
     messages = with_pictures(messages_of(message), options.get("images") or ())
-    return Request(agent, messages, history, conversation, instructions, is_for_model)
+    return Request(agent, messages, history, conversation, instructions, model, is_bound)
 
 
 def model_options(model: str, options: ModelOptions) -> LlmOptions:
@@ -128,6 +144,20 @@ def model_options(model: str, options: ModelOptions) -> LlmOptions:
         timeout=options.get("timeout"),
         native_tools=tuple(name for name, is_wanted in native if is_wanted),
         instances=tuple(options.get("instances") or ()),
+    )
+
+
+def create_model_agent(
+    request: Request, tools: Sequence[ToolLike] = (), output_type: type[T] | None = None
+) -> Agent[T]:
+    """Return the agent that stands for the model that a request asks."""
+    return Agent(
+        request.agent,
+        id=request.agent,
+        model=request.model,
+        instructions=request.instructions or "",
+        tools=tools,
+        output_type=output_type,
     )
 
 

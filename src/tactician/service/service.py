@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import cast
@@ -12,27 +14,30 @@ from typing_extensions import TypeVar, Unpack
 from tactician.agents import Agent
 from tactician.clock import SYSTEM_CLOCK
 from tactician.conversation import Conversation, ConversationStore
+from tactician.errors import ConversationNotFoundError, StoredStateError
 from tactician.events import Event, EventBus, EventListener
 from tactician.llm import LanguageModel, ModelSource, default_models, source_of
 from tactician.prompts import rendered, variables_of
 from tactician.runs import (
+    DEFAULT_LEASE,
+    ForkOptions,
     Input,
     Response,
     RunContext,
     Runnable,
+    RunRecord,
     RunResult,
     Services,
     run_blocking,
     stream_events,
 )
-from tactician.service.answering import Answering
+from tactician.service.answering import RUN_NAME, Answering
 from tactician.service.conversations import Conversations, Role, message_from
 from tactician.service.media import MediaService
 from tactician.service.names import AgentFileNames
 from tactician.service.registry import ServiceRegistry
-from tactician.service.requests import AgentOptions, ModelOptions, model_options, request_for
-from tactician.service.waiting import WaitingRuns
-from tactician.stores import DocumentStore, MemoryStore
+from tactician.service.requests import AgentOptions, ModelOptions, create_model_agent, model_options, request_for
+from tactician.stores import DocumentStore, Lease, MemoryStore
 from tactician.tools import ToolExecutor, ToolGroup, ToolGroups, ToolLike
 
 T = TypeVar("T", default=str)
@@ -47,7 +52,8 @@ class AgentService(MediaService):
         folder: where JSON files describe agents, one in each; `reload` reads them again.
         names: what these files may name: classes and functions by name.
         packages: modules whose public classes and functions these files may name too, such as `acme.tools`.
-        store: store of conversations and of runs that wait; in memory by default.
+        store: store of conversations and of the runs that answer requests, which are saved after each step; by default,
+            conversations and runs that wait are in memory.
         on_event: called with every event of every request.
         tool_groups: groups of tools that agents may name.
 
@@ -71,15 +77,34 @@ class AgentService(MediaService):
         self._registry = ServiceRegistry(
             self._models, None if folder is None else Path(folder), AgentFileNames(names, packages)
         )
-        store = MemoryStore() if store is None else store
-        self._conversations = Conversations(ConversationStore(store))
-        self._run_services = Services(self._models, store, SYSTEM_CLOCK, EventBus(on_event), ToolGroups(tool_groups))
+        self._run_services = Services(
+            self._models,
+            MemoryStore() if store is None else store,
+            SYSTEM_CLOCK,
+            EventBus(on_event),
+            ToolGroups(tool_groups),
+            is_durable=store is not None,
+        )
+        self._conversations = Conversations(ConversationStore(self.store))
         self._answering = Answering(self._conversations, self._registry.find)
 
     @property
     def agents(self) -> Mapping[str, Runnable]:
         """What is registered, by id."""
         return self._registry.agents
+
+    retention: timedelta | None = None
+    """Age at which workers delete requests that were answered; they stay by default."""
+
+    @property
+    def run_names(self) -> tuple[str, ...]:
+        """The names of all runs that can be continued here: the one of those that answer requests."""
+        return (RUN_NAME,)
+
+    @property
+    def store(self) -> DocumentStore:
+        """Store of conversations and runs."""
+        return self._run_services.store
 
     def context(self) -> RunContext:
         """A context for runs beside the service, with its models: `await agent.run(..., context=service.context())`."""
@@ -184,15 +209,16 @@ class AgentService(MediaService):
             ConfigurationError: when there is no such model.
             Exception: all else that `request_agent` raises.
         """
-        agent = Agent(
+        tools = options.get("tools") or ()
+        request = request_for(
             model,
-            id=model,
+            message,
+            options,
+            instructions=options.get("instructions"),
             model=model_options(model, options),
-            instructions=options.get("instructions") or "",
-            tools=options.get("tools") or (),
-            output_type=output_type,
+            is_bound=bool(tools) or output_type is not None,
         )
-        request = request_for(model, message, options, is_for_model=True)
+        agent = create_model_agent(request, tools, output_type)
         result = await self._answering.answer(
             request, agent, self.context(), budget=options.get("budget"), execute=options.get("execute")
         )
@@ -211,9 +237,9 @@ class AgentService(MediaService):
     async def resume(
         self, run_id: str, responses: Mapping[str, Response], *, execute: ToolExecutor | None = None
     ) -> RunResult[object]:
-        """Goes on with a request whose run waits, in its conversation if it has one.
+        """Resume a request whose run waits, in its conversation if it has one.
 
-        A request to a model can only be gone on with by the service that it was made to.
+        A request to a model with tools or an output type can only be resumed by the service that it was made to.
 
         Args:
             run_id: `run_id` of the result that the waiting run gave.
@@ -223,11 +249,57 @@ class AgentService(MediaService):
 
         Raises:
             RunNotFoundError: when no request waits with the id, or not for one of these responses.
-            RunConflictError: when somebody else has taken it up.
+            RunConflictError: when somebody else has resumed it.
             ConversationNotFoundError: when its conversation was deleted.
             Exception: all else that `request_agent` raises. It still waits then, with what it has done since.
         """
         return await self._answering.resume(run_id, responses, self.context(), execute)
+
+    async def fork(
+        self,
+        run_id: str,
+        *,
+        at: int | None = None,
+        model: str | None = None,
+        message: Input = None,
+        responses: Mapping[str, Response] = _NOTHING,
+    ) -> RunResult[object]:
+        """Answer a request once more, from a past step of its run. The run stays as it is.
+
+        A request in a conversation is answered in a copy of the conversation, as that was before the request.
+
+        Args:
+            run_id: `run_id` of the result of the request.
+            at: number of the step after which the fork begins; 0 is the start. By default the last step; with another
+                message, the start; with answers, the last step after which the run waited for them.
+            model: name of the model that the fork uses wherever it calls one, whatever its agents name.
+            message: another message, for a fork from the start; the same one by default.
+            responses: answers to requests for which the run waited after that step, by the ids of the requests.
+
+        Raises:
+            ConfigurationError: when the service has no store, or there is no such step or model; for another message
+                after the start.
+            RunNotFoundError: when no request has such a run.
+            ResponseError: when the run did not wait for one of the answers after that step.
+            RunConflictError: when the request is no longer in its conversation.
+            Exception: all else that `request_agent` raises.
+        """
+        options = ForkOptions(at=at, model=model, input=message, responses=responses)
+        return await self._answering.fork(run_id, options, self.context())
+
+    async def continue_claimed(
+        self, record: RunRecord, lease: Lease, *, seconds: float = DEFAULT_LEASE
+    ) -> RunResult[object]:
+        """Continue a request that a worker has claimed, as far as it can go; see `Worker`.
+
+        Raises:
+            AgentNotFoundError: when its agent is not registered here.
+            ConversationNotFoundError: when its conversation was deleted.
+            RunConflictError: when another run goes on in its conversation.
+            StoredStateError: when what is kept cannot be read.
+            LeaseLostError: when another worker has claimed it.
+        """
+        return await self._answering.continue_claimed(record, lease, self.context(), seconds)
 
     def create_conversation(self) -> str:
         """The id of a new conversation."""
@@ -243,10 +315,14 @@ class AgentService(MediaService):
             return conversation.copy()
 
     async def delete_conversation(self, conversation_id: str) -> None:
-        """Forgets a conversation, if there is one. A run that is going on in it is not disturbed; one that waits is
-        given up."""
+        """Delete a conversation, if there is one. A run that is going on in it is not disturbed; one that waits is
+        killed."""
+        part = None
+        with suppress(ConversationNotFoundError, StoredStateError):
+            part = (await self.conversation(conversation_id)).part
         await self._conversations.delete(conversation_id)
-        await WaitingRuns(self._run_services.store).give_up(conversation_id)
+        if part is not None:
+            await self._answering.give_up(part.run_id, self.context())
 
     async def insert_message(self, conversation_id: str, role: Role, content: str) -> str:
         """Adds a message to a conversation. An agent that is working in it sees it in its next turn.

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tactician.stores.address import open_store, store_path
-from tactician.stores.checks import translate_json_errors
+from tactician.stores.checks import escape_invalid, translate_json_errors
 from tactician.stores.document import AT_ONCE, Body, Lease, StoredDocument, StoredStep, SupportsJson
 from tactician.stores.document_store import DocumentStore
 from tactician.stores.extras import require_extra
@@ -34,6 +34,7 @@ __all__ = [
     "open_store",
     "store_path",
     "translate_json_errors",
+    "escape_invalid",
 ]
 
 _MODULES = {"SqliteStore": ("sqlite", "sql"), "PostgresStore": ("postgres", "postgres")}

@@ -92,6 +92,13 @@ def translate_json_errors(subject: str) -> Iterator[None]:
         raise StoredStateError(f"{subject} cannot be stored: {error}") from error
 
 
+def escape_invalid(text: str) -> str:
+    """Return the text; one that not every store can keep with escapes, as in `\\ud83d`, for what is invalid in it."""
+    if _find_invalid(text) < 0:
+        return text
+    return text.encode(errors="backslashreplace").decode().replace("\0", r"\x00")
+
+
 def _find_invalid(text: str) -> int:
     """Return the place of the first character that no database has, or -1."""
     if not text.isascii():

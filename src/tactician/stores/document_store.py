@@ -6,7 +6,7 @@ from collections.abc import Collection
 from types import TracebackType
 from typing import Protocol, Self
 
-from tactician.stores.document import Lease, StoredDocument, StoredStep
+from tactician.stores.document import Body, Lease, StoredDocument, StoredStep
 
 
 class DocumentStore(Protocol):
@@ -30,6 +30,25 @@ class DocumentStore(Protocol):
         Raises:
             DocumentConflictError: when the stored version is another one, or another document has the key.
             LeaseLostError: when the lease is not the newest one of the document.
+        """
+        ...
+
+    async def add_step(self, document: StoredDocument, body: Body) -> StoredDocument:
+        """Store a document without its body, as `save` does, and append a step to its log in the same write.
+
+        Nobody needs a lease for this: each step makes a new version. The log of a document is written in this way or
+        with `append`, never in both.
+
+        Raises:
+            DocumentConflictError: when the stored version is another one.
+        """
+        ...
+
+    async def fold(self, document: StoredDocument) -> StoredDocument:
+        """Store a document as `save` does, with a body that has all of its log, and delete its steps.
+
+        Raises:
+            DocumentConflictError: when the stored version is another one.
         """
         ...
 

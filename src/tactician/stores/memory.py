@@ -72,6 +72,22 @@ class MemoryStore(DocumentStore):
                 self._check_lease(lease, may_be_released=True)
             return self._save(document)
 
+    async def add_step(self, document: StoredDocument, body: Body) -> StoredDocument:
+        """Store a document with one more step; see `DocumentStore.add_step`."""
+        check_step(StoredStep(0, body))
+        with self._lock:
+            saved = self._save(replace(document, body=None))
+            entry = self._entries[saved.collection][saved.id]
+            entry.steps.append(StoredStep(len(entry.steps) + 1, body, saved.updated_at))
+            return replace(saved, steps=len(entry.steps))
+
+    async def fold(self, document: StoredDocument) -> StoredDocument:
+        """Store a document with a body that has all of its log; see `DocumentStore.fold`."""
+        with self._lock:
+            saved = self._save(document)
+            self._entries[saved.collection][saved.id].steps.clear()
+            return replace(saved, steps=0)
+
     async def add_and_claim(self, document: StoredDocument, owner: str, seconds: float) -> tuple[StoredDocument, Lease]:
         """Store a new document and claim it; see `DocumentStore.add_and_claim`."""
         check_texts(owner=owner)

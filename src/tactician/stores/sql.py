@@ -12,7 +12,6 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from tactician.errors import DocumentConflictError, LeaseLostError, StoreError
 from tactician.stores import statements
-from tactician.stores.body_writes import write_document
 from tactician.stores.checks import (
     check_step,
     check_texts,
@@ -21,8 +20,9 @@ from tactician.stores.checks import (
     lease_lost,
     step_conflict,
 )
-from tactician.stores.document import Lease, StoredDocument, StoredStep
+from tactician.stores.document import Body, Lease, StoredDocument, StoredStep
 from tactician.stores.document_store import DocumentStore
+from tactician.stores.document_writes import LogChange, write_document
 from tactician.stores.rows import (
     document_values,
     key_values,
@@ -81,6 +81,17 @@ class SqlStore(DocumentStore):
         if not rows:
             raise await self._save_refusal(document, lease)
         return update_document(document, rows[0])
+
+    async def add_step(self, document: StoredDocument, body: Body) -> StoredDocument:
+        """Store a document with one more step; see `DocumentStore.add_step`."""
+        document, step = replace(document, body=None), StoredStep(document.steps + 1, body)
+        check_step(step)
+        values = document_values(document) | {"new_step": step.text}
+        return replace(await self._change_log(document, values, LogChange.ADD), steps=step.number)
+
+    async def fold(self, document: StoredDocument) -> StoredDocument:
+        """Store a document with a body that has all of its log; see `DocumentStore.fold`."""
+        return replace(await self._change_log(document, document_values(document), LogChange.CLEAR), steps=0)
 
     async def add_and_claim(self, document: StoredDocument, owner: str, seconds: float) -> tuple[StoredDocument, Lease]:
         """Store a new document and claim it; see `DocumentStore.add_and_claim`."""
@@ -177,6 +188,14 @@ class SqlStore(DocumentStore):
         """Close the connections. The store opens new ones when it is used again."""
         await self._database.aclose()
 
+    async def _change_log(
+        self, document: StoredDocument, values: Mapping[str, object], log: LogChange
+    ) -> StoredDocument:
+        rows = await self._write(statements.SAVE, values, log)
+        if not rows:
+            raise await self._save_refusal(document, None)
+        return update_document(document, rows[0])
+
     async def _save_refusal(
         self, document: StoredDocument, lease: Lease | None
     ) -> DocumentConflictError | LeaseLostError:
@@ -196,8 +215,10 @@ class SqlStore(DocumentStore):
             return lease_lost(lease.collection, lease.id)
         return step_conflict(lease, step, rows[0].is_closed)
 
-    async def _write(self, statement: Insert | Update, values: Mapping[str, object]) -> Sequence[Row[Any]]:
-        return await self._run(lambda connection: write_document(connection, statement, values))
+    async def _write(
+        self, statement: Insert | Update, values: Mapping[str, object], log: LogChange = LogChange.NONE
+    ) -> Sequence[Row[Any]]:
+        return await self._run(lambda connection: write_document(connection, statement, values, log))
 
     async def _execute(self, statement: Executable, values: Mapping[str, object]) -> Sequence[Row[Any]]:
         """Execute a statement. It returns no rows when its document is not found, or exists already."""

@@ -12,6 +12,7 @@ from typing import Any, Final
 from sqlalchemy import (
     ColumnElement,
     Double,
+    FromClause,
     Insert,
     Integer,
     Select,
@@ -145,6 +146,19 @@ _APPENDED_TO = (
 APPEND: Final[Insert] = (
     insert(steps).from_select(["document", "number", "created_at", "body"], _APPENDED_TO).returning(steps.c.number)
 )
+
+
+def add_step(written: FromClause) -> Insert:
+    """Return the statement that appends `new_step` to the log of a document.
+
+    Args:
+        written: the document, as a row with its `number`.
+    """
+    last = select(func.coalesce(func.max(steps.c.number), 0)).where(steps.c.document == written.c.number)
+    added = select(written.c.number, last.scalar_subquery() + 1, _NOW, bindparam("new_step", type_=String))
+    return insert(steps).from_select(["document", "number", "created_at", "body"], added)
+
+
 LOAD_STEPS: Final[Select[Any]] = (
     select(steps.c.number, steps.c.created_at, steps.c.body)
     .join(documents)

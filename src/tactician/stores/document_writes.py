@@ -1,0 +1,110 @@
+"""Writes of a document together with its body and its log, atomic in every database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from enum import Enum
+from functools import cache
+from typing import Any, Final
+
+from sqlalchemy import (
+    CTE,
+    BindParameter,
+    Connection,
+    Executable,
+    Insert,
+    Integer,
+    Row,
+    Select,
+    String,
+    Update,
+    bindparam,
+    delete,
+    select,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import SQLAlchemyError
+
+from tactician.stores.statements import add_step
+from tactician.stores.tables import bodies, documents, steps
+
+
+class LogChange(Enum):
+    """Change of the log that is written together with a document: none, a step `new_step`, or no steps any more."""
+
+    NONE = "none"
+    ADD = "add"
+    CLEAR = "clear"
+
+
+def write_document(
+    connection: Connection,
+    write: Insert | Update,
+    values: Mapping[str, object],
+    log: LogChange = LogChange.NONE,
+) -> Sequence[Row[Any]]:
+    """Execute a statement that writes a document, write `new_body` of the values unless that is `None`, and the log."""
+    has_body = values["new_body"] is not None
+    if not has_body and log is LogChange.NONE:
+        return connection.execute(write, values).all()
+    if connection.dialect.name == "postgresql":  # which has one statement for all tables
+        return connection.execute(_write_all(write, log, has_body=has_body), values).all()
+    with _transaction(connection):
+        rows = connection.execute(write, values).all()
+        for row in rows:
+            for statement in _statements(log, has_body=has_body):
+                connection.execute(statement, {**values, "of_document": row.number})
+    return rows
+
+
+_BODY: Final = bindparam("new_body", type_=String)
+_DOCUMENT: Final[BindParameter[int]] = bindparam("of_document", type_=Integer)
+_ADD_BODY: Final = sqlite.insert(bodies).values(document=_DOCUMENT, body=_BODY)
+_WRITE_BODY: Final[Executable] = _ADD_BODY.on_conflict_do_update(
+    index_elements=["document"], set_={"body": _ADD_BODY.excluded.body}
+)
+_WRITE_LOG: Final[Mapping[LogChange, Executable]] = {
+    LogChange.ADD: add_step(select(documents.c.number).where(documents.c.number == _DOCUMENT).subquery()),
+    LogChange.CLEAR: delete(steps).where(steps.c.document == _DOCUMENT),
+}
+
+
+def _statements(log: LogChange, *, has_body: bool) -> Iterator[Executable]:
+    """Yield the statements for SQLite that write what belongs to a document."""
+    if has_body:
+        yield _WRITE_BODY
+    if log in _WRITE_LOG:
+        yield _WRITE_LOG[log]
+
+
+@cache
+def _write_all(write: Insert | Update, log: LogChange, *, has_body: bool) -> Select[Any]:
+    """Return the statement for PostgreSQL that writes a document and what belongs to it."""
+    written = write.cte("written")
+    statement = select(written)
+    if has_body:
+        statement = statement.add_cte(_write_body(written))
+    if log is LogChange.ADD:
+        statement = statement.add_cte(add_step(written).cte("step"))
+    elif log is LogChange.CLEAR:
+        statement = statement.add_cte(delete(steps).where(steps.c.document == written.c.number).cte("steps_before"))
+    return statement
+
+
+def _write_body(written: CTE) -> CTE:
+    added = postgresql.insert(bodies).from_select(["document", "body"], select(written.c.number, _BODY))
+    body = added.on_conflict_do_update(index_elements=["document"], set_={"body": added.excluded.body})
+    return body.cte("body")
+
+
+@contextmanager
+def _transaction(connection: Connection) -> Iterator[None]:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.exec_driver_sql("COMMIT")
+    except BaseException:
+        with suppress(SQLAlchemyError):  # SQLite has undone all by itself after some errors
+            connection.exec_driver_sql("ROLLBACK")
+        raise

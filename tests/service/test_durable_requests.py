@@ -1,0 +1,219 @@
+"""Requests as durable runs: any worker of the service continues them, and their conversation waits for them."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tactician import Agent, AgentService, Platform, RunStatus, approve, tool
+from tactician.conversation import ConversationStore
+from tactician.errors import (
+    ConversationNotFoundError,
+    ModelServerError,
+    RunConflictError,
+    RunNotFoundError,
+    StoredStateError,
+)
+from tactician.llm import SystemMessage
+from tactician.platform import Worker
+from tactician.runs import RunStore
+from tactician.stores import MemoryStore, SqliteStore
+from tactician.testing import ScriptedModel, ToolCall
+from tests.service.test_conversations import Slow, said
+from tests.service.test_waiting import delete_file
+
+
+async def interrupt(service: AgentService, model: Slow, agent: str = "a", **options: str) -> str:
+    """Make a request, and end the program in the middle of it. Return the id of the run."""
+    asking = asyncio.create_task(service.request_agent(agent, "first", conversation_id=options.get("conversation_id")))
+    await model.asked.wait()
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+    (record,) = await RunStore(service.store).find(statuses=["running"])
+    assert record.was_interrupted
+    return record.run_id
+
+
+async def test_a_request_that_waits_is_one_run_that_is_resumed_by_its_id(tmp_path: Path) -> None:
+    async with SqliteStore(tmp_path / "talks.db") as store:
+        model = ScriptedModel(ToolCall("delete_file", path="a.txt"), "Done.")
+        service = AgentService(model, store=store).register(Agent("a", tools=[delete_file]))
+        conversation_id = service.create_conversation()
+        await service.request_agent("a", "Delete a.txt", conversation_id=conversation_id)
+        (record,) = await Platform(model, store=store).waiting()
+        assert (record.name, record.kind) == ("service", "request")
+        result = await service.resume(record.run_id, {record.header.pending[0].id: approve()})
+        assert (result.output, result.run_id) == ("Done.", record.run_id)
+        assert await Platform(model, store=store).waiting() == []
+
+
+@pytest.mark.parametrize("is_in_conversation", [True, False])
+async def test_a_worker_continues_a_request_that_was_interrupted(is_in_conversation: bool) -> None:
+    store, model = MemoryStore(), Slow("never")
+    service = AgentService(model, store=store).register(Agent("a"))
+    conversation_id = service.create_conversation()
+    options = {"conversation_id": conversation_id} if is_in_conversation else {}
+    run_id = await interrupt(service, model, **options)
+    elsewhere = AgentService(ScriptedModel("one"), store=store).register(Agent("a"))
+    worker = Worker(elsewhere)
+    assert await worker.run_once()
+    assert not await worker.run_once()
+    record = await RunStore(store).load(run_id)
+    assert record is not None
+    assert (record.status, record.header.output) == (RunStatus.COMPLETED, "one")
+    if is_in_conversation:
+        assert said(await elsewhere.conversation(conversation_id)) == ["first", "one"]
+
+
+async def test_a_conversation_in_which_another_program_answers_takes_no_request() -> None:
+    store, model = MemoryStore(), Slow("one", "two")
+    service = AgentService(model, store=store).register(Agent("a"))
+    conversation_id = service.create_conversation()
+    asking = asyncio.create_task(service.request_agent("a", "1", conversation_id=conversation_id))
+    await model.asked.wait()
+    other = AgentService(ScriptedModel("three"), store=store).register(Agent("a"))
+    with pytest.raises(RunConflictError, match=r"waits for the run .*, which is running: wait until that has ended"):
+        await other.request_agent("a", "2", conversation_id=conversation_id)
+    assert len(await RunStore(store).find()) == 1
+    model.may_answer.set()
+    await asking
+    await other.request_agent("a", "2", conversation_id=conversation_id)
+    assert said(await other.conversation(conversation_id)) == ["1", "one", "2", "three"]
+
+
+async def wait_for_approval(service: AgentService, conversation_id: str) -> str:
+    waiting = await service.request_agent("a", "Delete a.txt", conversation_id=conversation_id)
+    assert waiting.status is RunStatus.WAITING
+    return waiting.run_id
+
+
+async def test_a_run_that_was_killed_frees_its_conversation() -> None:
+    store, model = MemoryStore(), ScriptedModel(ToolCall("delete_file", path="a"), "Hello.")
+    service = AgentService(model, store=store).register(Agent("a", tools=[delete_file]))
+    conversation_id = service.create_conversation()
+    run_id = await wait_for_approval(service, conversation_id)
+    await Platform(model, store=store).kill(run_id)
+    await service.request_agent("a", "Hello?", conversation_id=conversation_id)
+    assert said(await service.conversation(conversation_id)) == [
+        "Delete a.txt", "", "Not run: the run was lost.", "Hello?", "Hello.",
+    ]  # fmt: skip
+    with pytest.raises(RunNotFoundError):
+        await service.resume(run_id, {})
+
+
+async def test_runs_that_were_pruned_or_failed_free_their_conversations() -> None:
+    store = MemoryStore()
+    model = ScriptedModel("one", ModelServerError("down"), "three")
+    service = AgentService(model, store=store).register(Agent("a"))
+    conversation_id = service.create_conversation()
+    await service.request_agent("a", "1", conversation_id=conversation_id)
+    assert await Platform(model, store=store).prune(timedelta(0)) == 1
+    with pytest.raises(ModelServerError):
+        await service.request_agent("a", "2", conversation_id=conversation_id)
+    await service.request_agent("a", "3", conversation_id=conversation_id)
+    assert said(await service.conversation(conversation_id)) == ["1", "one", "2", "3", "three"]
+
+
+@pytest.mark.parametrize("change", ["remove", "truncate"])
+async def test_what_is_removed_while_a_request_waits_stays_removed(change: str) -> None:
+    model = ScriptedModel("zero", ToolCall("delete_file", path="a"), "Done.")
+    service = AgentService(model).register(Agent("a", tools=[delete_file]))
+    conversation_id = service.create_conversation()
+    old = await service.insert_message(conversation_id, "system", "old")
+    await service.request_agent("a", "0", conversation_id=conversation_id)
+    run_id = await wait_for_approval(service, conversation_id)
+    if change == "remove":
+        await service.remove_message(conversation_id, old)
+    else:
+        await service.truncate_conversation(conversation_id, 2)
+    await service.insert_message(conversation_id, "user", "Hurry.")
+    (record,) = await RunStore(service.store).find()
+    await service.resume(run_id, {record.header.pending[0].id: approve()})
+    before = ["0", "zero"] if change == "remove" else ["old"]
+    assert said(await service.conversation(conversation_id)) == [
+        *before, "Delete a.txt", "", "a is gone", "Hurry.", "Done.",
+    ]  # fmt: skip
+
+
+async def test_what_is_removed_while_an_agent_answers_stays_removed() -> None:
+    store = MemoryStore()
+
+    @tool(needs_approval=True)
+    async def tidy() -> str:
+        """Tidies up."""
+        return "tidy"
+
+    @tool
+    async def forget() -> str:
+        """Forgets."""
+        await service.remove_message(conversation_id, old)
+        return "forgotten"
+
+    model = ScriptedModel(ToolCall("forget"), ToolCall("tidy"), "Done.")
+    service = AgentService(model, store=store).register(Agent("a", tools=[tidy, forget]))
+    conversation_id = service.create_conversation()
+    old = await service.insert_message(conversation_id, "system", "old")
+    waiting = await service.request_agent("a", "Go", conversation_id=conversation_id)
+    await service.resume(waiting.run_id, {waiting.pending[0].id: approve()})
+    assert said(await service.conversation(conversation_id)) == ["Go", "", "forgotten", "", "tidy", "Done."]
+
+
+async def test_a_request_to_a_model_is_continued_anywhere() -> None:
+    store, model = MemoryStore(), Slow("never")
+    service = AgentService(model, store=store)
+    asking = asyncio.create_task(service.request_model("scripted", "Hi", instructions="Be brief.", max_tokens=7))
+    await model.asked.wait()
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+    answering = ScriptedModel("Yes?")
+    assert await Worker(AgentService(answering, store=store)).run_once()
+    (record,) = await RunStore(store).find()
+    assert (record.status, record.header.output) == (RunStatus.COMPLETED, "Yes?")
+    assert answering.calls[0].messages[0] == SystemMessage("Be brief.")
+    assert answering.calls[0].options.max_tokens == 7
+
+
+async def test_a_worker_leaves_what_it_cannot_continue_as_it_is() -> None:
+    store, model = MemoryStore(), Slow("never")
+    service = AgentService(model, store=store).register(Agent("a"))
+    conversation_id = service.create_conversation()
+    await interrupt(service, model, conversation_id=conversation_id)
+    lacking = Worker(AgentService(ScriptedModel(), store=store))
+    assert await lacking.run_once()
+    (record,) = await RunStore(store).find()
+    assert (record.status, record.is_leased) == (RunStatus.RUNNING, False)
+    assert not await lacking.run_once(), "it leaves the run to others for some time"
+    assert await Worker(AgentService(ScriptedModel("one"), store=store).register(Agent("a"))).run_once()
+    assert said(await service.conversation(conversation_id)) == ["first", "one"]
+
+
+async def test_a_request_whose_conversation_was_deleted_is_not_continued() -> None:
+    store, model = MemoryStore(), Slow("never")
+    service = AgentService(model, store=store).register(Agent("a"))
+    conversation_id = service.create_conversation()
+    run_id = await interrupt(service, model, conversation_id=conversation_id)
+    await ConversationStore(store).delete(conversation_id)
+    claimed = await RunStore(store).claim("w", 30.0, run_id=run_id)
+    assert claimed is not None
+    with pytest.raises(ConversationNotFoundError):
+        await service.continue_claimed(*claimed)
+
+
+async def test_a_request_that_cannot_be_read_is_named() -> None:
+    store, model = MemoryStore(), Slow("never")
+    service = AgentService(model, store=store).register(Agent("a"))
+    run_id = await interrupt(service, model)
+    record = await RunStore(store).load(run_id)
+    assert record is not None
+    assert record.snapshot is not None
+    broken = record.snapshot.to_json().replace('"agent":"a"', '"agent":{}')
+    await RunStore(store).save(replace(record, body=broken))
+    claimed = await RunStore(store).claim("w", 30.0, run_id=run_id)
+    assert claimed is not None
+    with pytest.raises(StoredStateError, match="The request cannot be read"):
+        await service.continue_claimed(*claimed)
+    assert not (await RunStore(store).find())[0].is_leased
