@@ -90,9 +90,13 @@ class Site:
 
     async def find_problems(self) -> list[str]:
         """Return all that is not as it has to be after the end of all runs."""
+        entries: dict[str, list[Entry]] = {run: [] for run in self.runs}
+        for entry in self.ledger.read():
+            entries[entry.run].append(entry)
         problems: list[str] = []
         for run, kind in self.runs.items():
-            problems += [f"{run}: {problem}" for problem in (*self._check_effects(run, kind), *await self._check(run))]
+            found = (*_check_effects(kind, entries[run], self.fleet.interrupted), *await self._check(run))
+            problems += [f"{run}: {problem}" for problem in found]
         return problems
 
     async def _check(self, run: str) -> list[str]:
@@ -107,29 +111,36 @@ class Site:
         saved = {name: steps[name] for name in kind.steps}
         return [*problems, f"the log has {saved}"] if saved != kind.steps else problems
 
-    def _check_effects(self, run: str, kind: Kind) -> list[str]:
-        entries = self._entries(run)
-        begun = {step: _find(entries, "begin", step) for step in kind.effects}
-        problems = [f"{step} was lost" for step in kind.effects if not _find(entries, "end", step)]
-        problems += [f"{step} is unknown" for step in {entry.step for entry in entries} - set(kind.effects)]
-        for step, numbers in begun.items():
-            if len({entries[number].key for number in numbers}) > 1:
-                problems.append(f"{step} had another idempotency key the second time")
-            if unknown := {entries[number].worker for number in numbers[:-1]} - self.fleet.interrupted:
-                problems.append(f"{step} began again though nothing happened to {unknown}")
-            if early := [one for one in kind.effects[step] if _is_begun_after(begun[one], numbers)]:
-                problems.append(f"{early} began again although saved: {step} had begun after it")
-        keys = Counter(entries[numbers[0]].key for numbers in begun.values() if numbers and entries[numbers[0]].key)
-        return problems + [f"the idempotency key {key} is not unique" for key, count in keys.items() if count > 1]
-
-    def _entries(self, run: str, *events: str) -> list[Entry]:
-        return [entry for entry in self.ledger.read() if entry.run == run and entry.event in (events or entry.event)]
+    def _entries(self, run: str, event: str) -> list[Entry]:
+        return [entry for entry in self.ledger.read() if entry.run == run and entry.event == event]
 
     def _ended(self, run: str) -> set[str]:
         return {entry.step for entry in self._entries(run, "end")}
 
     async def _count_saved(self, run: str) -> int:
         return len(await self._records.load_steps(self._ids[run])) - 1  # the first one is the start of the run
+
+
+def _check_effects(kind: Kind, entries: list[Entry], interrupted: set[str]) -> list[str]:
+    """Check the side effects of a run: all are there, and what began again was in flight when a worker was interrupted.
+
+    Args:
+        kind: kind of the run.
+        entries: its entries in the ledger.
+        interrupted: names of the workers that were interrupted.
+    """
+    begun = {step: _find(entries, "begin", step) for step in kind.effects}
+    problems = [f"{step} was lost" for step in kind.effects if not _find(entries, "end", step)]
+    problems += [f"{step} is unknown" for step in {entry.step for entry in entries} - set(kind.effects)]
+    for step, numbers in begun.items():
+        if len({entries[number].key for number in numbers}) > 1:
+            problems.append(f"{step} had another idempotency key the second time")
+        if others := {entries[number].worker for number in numbers[:-1]} - interrupted:
+            problems.append(f"{step} began again though nothing happened to {others}")
+        if repeated := [one for one in kind.effects[step] if _has_begun_after(begun[one], numbers)]:
+            problems.append(f"{repeated} began again after {step}, which depends on it")
+    keys = Counter(entries[numbers[0]].key for numbers in begun.values() if numbers and entries[numbers[0]].key)
+    return problems + [f"the idempotency key {key} is not unique" for key, count in keys.items() if count > 1]
 
 
 async def _wait_until(is_so: Callable[[], Awaitable[bool]]) -> None:
@@ -142,6 +153,6 @@ def _find(entries: list[Entry], event: str, step: str) -> list[int]:
     return [number for number, entry in enumerate(entries) if (entry.event, entry.step) == (event, step)]
 
 
-def _is_begun_after(step: list[int], dependent: list[int]) -> bool:
+def _has_begun_after(step: list[int], dependent: list[int]) -> bool:
     """Return whether a step began, perhaps once more, after one that depends on it had begun."""
     return bool(step and dependent) and step[-1] > dependent[0]

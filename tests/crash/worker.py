@@ -15,13 +15,15 @@ from pathlib import Path
 
 from tactician import Platform
 from tactician.platform import Worker
-from tactician.stores import open_store
+from tactician.stores import PostgresStore, SqliteStore, open_store
 from tactician.testing import ScriptedModel
 from tests.crash.kinds import create_agents
 from tests.crash.ledger import Ledger
 
 LEASE = 1.0
 _POLL = 0.02
+_STORES = (SqliteStore, PostgresStore)
+"""Classes that are loaded before the first fork, so that no worker has to."""
 
 
 async def work(url: str, ledger: Path, name: str) -> None:
