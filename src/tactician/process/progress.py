@@ -132,7 +132,7 @@ class ProcessProgress:
             responses={name: save_response(response) for name, response in state.responses.items()},
             unstickings=state.unstickings,
             replans=state.replans,
-            order=replace(state.order, order=list(state.order.order), places=dict(state.order.places)),
+            order=state.order.copy(),
             usage=list(execution.context.tally.by_model.values()),
             turns=meter.turns,
             seconds=meter.seconds,
@@ -206,7 +206,7 @@ def restore_process(
         {name: restore_response(response) for name, response in saved["responses"].items()},
         saved["unstickings"],
         saved["replans"],
-        order=saved["order"],
+        order=saved["order"].copy(),  # in memory, the one in the log is the object itself
         began_at=origin.began_at,
     )
     return RestoredProcess(state, options or origin.options, saved)

@@ -82,6 +82,10 @@ class Order:
     order: list[str] = field(default_factory=list)
     places: dict[str, int] = field(default_factory=dict)
 
+    def copy(self) -> Order:
+        """Return a copy, which changes by itself."""
+        return Order(list(self.order), dict(self.places))
+
     def arrange(self, plan: Plan, world: WorldState) -> Plan:
         """Return a new plan, in the order of the last one when it consists of the actions that are left of that."""
         names = [action.name for action in plan.actions]
