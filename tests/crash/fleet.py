@@ -21,10 +21,10 @@ class Nursery:
         )
         self._names = (f"w{number}" for number in count(1))
 
-    def start(self, url: str, ledger: Path) -> str:
-        """Start a worker, and return its name."""
+    def start(self, url: str, ledger: Path, *request: str) -> str:
+        """Start a worker, which may have a request to make, and return its name."""
         name = next(self._names)
-        self.command("start", name, url, str(ledger))
+        self.command("start", name, url, str(ledger), *request)
         return name
 
     def command(self, *words: str) -> None:
@@ -78,10 +78,20 @@ class Fleet:
         losers = (line.partition(":")[0] for line in self.log.splitlines() if LOST in line)
         return self.victims | set(losers)
 
-    def start(self, number: int = 1) -> None:
-        """Start workers."""
-        for _ in range(number):
-            self.workers.append(self._nursery.start(self._url, self._ledger))
+    def resize(self, number: int) -> None:
+        """Start or kill workers, so that there are so many."""
+        while len(self.workers) < number:
+            self.start()
+        for worker in self.workers[number:]:
+            self.kill(worker)
+
+    def start(self, *request: str) -> None:
+        """Start a worker.
+
+        Args:
+            *request: message of the request that it makes first, if any, and the id of the conversation.
+        """
+        self.workers.append(self._nursery.start(self._url, self._ledger, *request))
 
     def kill(self, worker: str) -> None:
         """Kill a worker. It has ended then."""

@@ -1,4 +1,5 @@
-"""Kinds of runs that workers continue: an agent with tools, a supervisor of agents, a flow, a planned agent.
+"""Kinds of runs that workers continue: an agent with tools, a supervisor of agents, a flow, a planned agent, a request
+in a conversation of a service.
 
 All that they do is a function of their input, and each model's answer, tool call, function and action is a side effect
 in a ledger.
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 from pydantic import BaseModel, create_model
@@ -15,6 +17,7 @@ from pydantic_core import to_json
 
 from tactician import (
     Agent,
+    AgentService,
     OperationContext,
     ProcessOptions,
     RunContext,
@@ -41,6 +44,8 @@ from tactician.llm import (
     UserMessage,
     text_of,
 )
+from tactician.stores import DocumentStore
+from tactician.testing import ScriptedModel
 from tactician.tools import ToolLike
 from tests.crash.ledger import Ledger
 
@@ -72,6 +77,7 @@ class Kind:
         effects: its side effects.
         steps: number of steps of each kind in the log of the run.
         options: settings of its process, if it is one.
+        is_request: true for a request to a service, in a conversation; such a run begins in the program that asks.
     """
 
     name: str
@@ -79,6 +85,7 @@ class Kind:
     effects: Graph
     steps: Mapping[str, int]
     options: ProcessOptions | None = None
+    is_request: bool = False
 
 
 class TurnModel:
@@ -98,16 +105,17 @@ class TurnModel:
 
     async def generate(self, request: ModelRequest) -> ModelResponse:
         """Return the next answer, which depends on nothing but the messages."""
-        label = next(text_of([message]) for message in request.messages if isinstance(message, UserMessage))
-        turn = sum(isinstance(message, AssistantMessage) for message in request.messages)
+        asked = max(number for number, one in enumerate(request.messages) if isinstance(one, UserMessage))
+        label, since = text_of([request.messages[asked]]), request.messages[asked:]
+        turn = sum(isinstance(message, AssistantMessage) for message in since)
         run, part = _split(label)
         await self._ledger.record(run, f"{part}answer {turn + 1}")
         usage = Usage(input_tokens=10, output_tokens=5, requests=1, model=self.name)
         if turn < len(self._turns):
             numbered = enumerate(self._turns[turn], start=1)
-            calls = tuple(_to_call(f"{turn + 1}.{number}", call, label) for number, call in numbered)
+            calls = tuple(_to_call(f"{label}:{turn + 1}.{number}", call, label) for number, call in numbered)
             return ModelResponse(AssistantMessage(calls), usage, "tool_calls", self.name)
-        total = sum(int(message.content) for message in request.messages if isinstance(message, ToolResult))
+        total = sum(int(message.content) for message in since if isinstance(message, ToolResult))
         return ModelResponse(AssistantMessage((Text(str(total)),)), usage, "stop", self.name)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | ModelResponse]:
@@ -116,8 +124,19 @@ class TurnModel:
 
 
 def create_agents(ledger: Ledger) -> list[object]:
-    """Return one Runnable of each kind."""
+    """Return the Runnables of a platform, one of each kind."""
     return [_create_clerk(ledger), _create_boss(ledger), _create_survey(ledger), _create_assembly(ledger)]
+
+
+def create_service(ledger: Ledger, store: DocumentStore) -> AgentService:
+    """Return a service with the agent that answers requests."""
+    return AgentService(ScriptedModel(), store=store).register(_create_agent(ledger, "Desk", _CLERK))
+
+
+def messages_of_request(label: str) -> list[str]:
+    """Return the texts that a conversation has after a request: those of tool calls are empty."""
+    turns = (("", *(call.removeprefix("post ") for call in calls)) for calls in _CLERK)
+    return [label, *chain.from_iterable(turns), DESK.output]
 
 
 def _split(label: str) -> tuple[str, str]:
@@ -129,7 +148,7 @@ def _split(label: str) -> tuple[str, str]:
 def _to_call(call_id: str, call: str, label: str) -> ToolCall:
     name, argument = call.split()
     arguments = {"label": label, "number": int(argument)} if name == "post" else {"request": f"{label}/{argument}"}
-    return ToolCall(call_id, name, to_json(arguments).decode())
+    return ToolCall(call_id.replace("/", "-"), name, to_json(arguments).decode())
 
 
 def _posts(ledger: Ledger) -> ToolLike:
@@ -284,9 +303,11 @@ BOSS = Kind("Boss", "18", _graph_of_boss(), {"answer": 12, "tool": 12})
 SURVEY = Kind("Survey", "14", _graph_of_survey(), {"answer": 3, "tool": 3, "function": 17})
 ASSEMBLY = Kind(
     "Assembly",
-    "total=66",
+    '{"total":66}',
     _graph_of_assembly(),
-    {"answer": 3, "tool": 3},  # TODO wt-flow: "action": 19
+    {"answer": 3, "tool": 3, "action": 19},
     ProcessOptions(max_parallel=3),
 )
-KINDS: Final = (CLERK, BOSS, SURVEY, ASSEMBLY)
+DESK = Kind("Desk", "55", _graph_of_agent(_CLERK), {"answer": 8, "tool": 10}, is_request=True)
+ENQUEUED: Final = (CLERK, BOSS, SURVEY, ASSEMBLY)
+KINDS: Final = (*ENQUEUED, DESK)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection
+from itertools import chain
 from pathlib import Path
 
 from tactician import Platform
+from tactician.llm import text_of
 from tactician.runs import RunStore
 from tactician.stores import open_store
 from tactician.testing import ScriptedModel
 from tests.crash.fleet import LOST, Fleet, Nursery
-from tests.crash.kinds import Kind, create_agents
+from tests.crash.kinds import Kind, create_agents, create_service, messages_of_request
 from tests.crash.ledger import Entry, Ledger
 
 _LONGEST = 60.0
@@ -35,7 +37,8 @@ class Site:
         self._store = open_store(url)
         self._records = RunStore(self._store)
         self._platform = Platform(models=ScriptedModel(), store=self._store).register(*create_agents(self.ledger))
-        self._ids: dict[str, str] = {}
+        self._service = create_service(self.ledger, self._store)
+        self._conversations: dict[str, list[str]] = {}
 
     async def aclose(self) -> None:
         """Close the store."""
@@ -52,8 +55,25 @@ class Site:
         if hold is not None:
             self.ledger.hold(label, hold)
         self.runs[label] = kind
-        self._ids[label] = await self._platform.enqueue(kind.name, label, options=kind.options)
+        if kind.is_request:
+            conversation_id = await self._find_conversation()
+            self._conversations[conversation_id].append(label)
+            self.fleet.start(label, conversation_id)
+        else:
+            await self._platform.enqueue(kind.name, label, options=kind.options)
         return label
+
+    async def _find_conversation(self) -> str:
+        """Return the id of a conversation in which nothing is going on."""
+        for known in self._conversations:
+            part = (await self._service.conversation(known)).part
+            record = None if part is None else await self._records.load(part.run_id)
+            if record is None or record.has_ended:
+                return known
+        conversation_id = self._service.create_conversation()
+        await self._service.insert_message(conversation_id, "system", "Be quick.")
+        self._conversations[conversation_id] = []
+        return conversation_id
 
     async def wait_for_steps(self, run: str, effects: Collection[str]) -> None:
         """Return when some side effects of a run have ended, and all that have are saved."""
@@ -68,7 +88,7 @@ class Site:
         """Return when a worker has logged that it lost a run."""
 
         async def is_lost() -> bool:
-            return f"{victim.worker}: runs/{self._ids[victim.run]} {LOST}" in self.fleet.log
+            return f"{victim.worker}: runs/{self._find_id(victim.run)} {LOST}" in self.fleet.log
 
         await _wait_until(is_lost)
 
@@ -76,7 +96,8 @@ class Site:
         """Return when all runs have ended."""
 
         async def have_ended() -> bool:
-            return all(record.has_ended for record in await self._records.find())
+            records = await self._records.find()
+            return len(records) == len(self.runs) and all(record.has_ended for record in records)
 
         await _wait_until(have_ended)
 
@@ -97,13 +118,18 @@ class Site:
         for run, kind in self.runs.items():
             found = (*_check_effects(kind, entries[run], self.fleet.interrupted), *await self._check(run))
             problems += [f"{run}: {problem}" for problem in found]
+        for conversation_id, asked in self._conversations.items():
+            texts = ["Be quick.", *chain.from_iterable(map(messages_of_request, asked))]
+            said = [text_of([one]) for one in (await self._service.conversation(conversation_id)).messages]
+            problems += [] if said == texts else [f"the conversation of {asked} has {said}"]
         return problems
 
     async def _check(self, run: str) -> list[str]:
         """Check what the store has of a run: its result, and each of its steps once."""
-        kind, run_id = self.runs[run], self._ids[run]
+        kind, run_id = self.runs[run], self._find_id(run)
         record = await self._records.load(run_id)
-        assert record is not None
+        if record is None:
+            return ["it is not in the store"]
         problems = []
         if (record.status, record.header.output) != ("completed", kind.output):
             problems.append(f"{record.status}: {record.header.output or record.header.failure}")
@@ -118,7 +144,12 @@ class Site:
         return {entry.step for entry in self._entries(run, "end")}
 
     async def _count_saved(self, run: str) -> int:
-        return len(await self._records.load_steps(self._ids[run])) - 1  # the first one is the start of the run
+        return len(await self._records.load_steps(self._find_id(run))) - 1  # the first one is the start of the run
+
+    def _find_id(self, run: str) -> str:
+        """Return the id of a run, with which all its idempotency keys begin; empty, as long as there are none."""
+        keys = (entry.key for entry in self._entries(run, "begin") if entry.key)
+        return next(keys, "").partition("/")[0]
 
 
 def _check_effects(kind: Kind, entries: list[Entry], interrupted: set[str]) -> list[str]:

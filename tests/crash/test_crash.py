@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.crash.fleet import LOST, Nursery
-from tests.crash.kinds import ASSEMBLY, BOSS, CLERK, KINDS, SURVEY, Kind
+from tests.crash.kinds import ASSEMBLY, BOSS, CLERK, DESK, ENQUEUED, KINDS, SURVEY, Kind
 from tests.crash.ledger import Entry, LedgerReader
 from tests.crash.site import Site
 from tests.crash.worker import LEASE
@@ -66,32 +66,32 @@ def chance() -> random.Random:
 
 @EACH_KIND
 async def test_workers_that_are_killed(site: Site, kind: Kind, chance: random.Random) -> None:
-    site.fleet.start(WORKERS)
+    site.fleet.resize(WORKERS)
     for _ in range(KILLS):
         reader = site.ledger.follow()
         await site.enqueue(kind)
         victim = (await reader.wait_for_effects(chance.randint(1, len(kind.effects)))).worker
         await asyncio.sleep(chance.uniform(0, 0.01))
         site.fleet.kill(victim)
-        site.fleet.start()
+        site.fleet.resize(WORKERS)
     await site.wait_for_end()
     assert await site.find_problems() == []
     assert site.count_handovers() > KILLS // 2, "workers were killed when they had nothing to do"
 
 
 async def test_workers_that_are_killed_whatever_they_do(site: Site, chance: random.Random) -> None:
-    site.fleet.start(WORKERS)
-    for kind in islice(cycle(KINDS), KILLS):
+    site.fleet.resize(WORKERS)
+    for kind in islice(cycle(ENQUEUED), KILLS):
         await site.enqueue(kind)
         await asyncio.sleep(chance.uniform(0, 0.2))
         site.fleet.kill(chance.choice(site.fleet.workers))
-        site.fleet.start()
+        site.fleet.resize(WORKERS)
     await site.wait_for_end()
     assert await site.find_problems() == []
 
 
 async def test_workers_that_freeze_and_thaw_begin_nothing_more(site: Site, chance: random.Random) -> None:
-    site.fleet.start(WORKERS)
+    site.fleet.resize(WORKERS)
     for kind in islice(cycle(KINDS), FREEZES):
         reader = site.ledger.follow()
         await site.enqueue(kind)
@@ -104,6 +104,7 @@ async def test_workers_that_freeze_and_thaw_begin_nothing_more(site: Site, chanc
             await site.wait_for_loss(victim)
             assert begun_after_others(site.ledger.read(), victim) == []
         await site.wait_for_end()
+        site.fleet.resize(WORKERS)
     assert await site.find_problems() == []
     assert site.fleet.log.count(LOST) > FREEZES // 2
 
@@ -137,6 +138,7 @@ CASES = (
     (CLERK, "answer 6", POSTS[:6]),
     (BOSS, "A post 1", ["B answer 3"]),
     (SURVEY, "check 1.2", ["count 1.2", "check 2.4", "answer 3"]),
+    (DESK, "post 4", [*POSTS[:3], POSTS[4]]),
     (ASSEMBLY, "a2", ["b6", "c6"]),
     (ASSEMBLY, "c3 post 2", ["c3 post 1", "c3 post 3", "a6", "b6"]),
 )
@@ -144,14 +146,14 @@ CASES = (
 
 
 async def test_what_has_ended_before_or_beside_the_step_in_flight_is_not_repeated(site: Site) -> None:
-    site.fleet.start(len(CASES))
+    site.fleet.resize(len(CASES))
     runs = [(await site.enqueue(kind, hold=held), kind, held) for kind, held, _ in CASES]
     for (run, *_), (*_, ended) in zip(runs, CASES, strict=True):
         await site.wait_for_steps(run, ended)
 
     for worker in list(site.fleet.workers):
         site.fleet.kill(worker)
-    site.fleet.start(WORKERS)
+    site.fleet.resize(WORKERS)
     await site.wait_for_end()
 
     assert await site.find_problems() == []
@@ -161,11 +163,11 @@ async def test_what_has_ended_before_or_beside_the_step_in_flight_is_not_repeate
 
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
 async def test_a_server_that_crashes_and_comes_back(site: Site, server: postgres.Server, chance: random.Random) -> None:
-    site.fleet.start(WORKERS)
+    site.fleet.resize(WORKERS)
     site.fleet.victims.update(site.fleet.workers)
     for _ in range(RESTARTS):
         reader = site.ledger.follow()
-        for kind in KINDS:
+        for kind in ENQUEUED:
             await site.enqueue(kind)
         await reader.wait_for_effects(chance.randint(1, 15))
         server.crash()

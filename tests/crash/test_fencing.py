@@ -12,7 +12,7 @@ from tactician.platform import Worker
 from tactician.runs import DEFAULT_LEASE, RunStore
 from tactician.stores import Lease, MemoryStore, StoredStep
 from tactician.testing import ScriptedModel
-from tests.crash.kinds import KINDS, Kind, create_agents
+from tests.crash.kinds import ENQUEUED, Kind, create_agents
 from tests.crash.ledger import Ledger
 
 
@@ -40,7 +40,7 @@ def begun_in(ledger: Ledger) -> list[str]:
     return [entry.step for entry in ledger.read() if entry.event == "begin"]
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", ENQUEUED, ids=lambda kind: kind.name)
 async def test_nothing_begins_after_another_program_has_claimed_the_run(
     kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -7,6 +7,7 @@ line, and answers each.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import sys
@@ -14,23 +15,34 @@ import traceback
 from pathlib import Path
 
 from tactician import Platform
+from tactician.errors import TacticianError
 from tactician.platform import Worker
+from tactician.runs import DurableRun
 from tactician.stores import PostgresStore, SqliteStore, open_store
 from tactician.testing import ScriptedModel
-from tests.crash.kinds import create_agents
+from tests.crash.kinds import create_agents, create_service
 from tests.crash.ledger import Ledger
 
 LEASE = 1.0
 _POLL = 0.02
+_logger = logging.getLogger(__name__)
 _STORES = (SqliteStore, PostgresStore)
 """Classes that are loaded before the first fork, so that no worker has to."""
 
 
-async def work(url: str, ledger: Path, name: str) -> None:
-    """Continue all runs of a store, for ever."""
+async def work(url: str, ledger: Ledger, name: str, request: str = "", conversation_id: str = "") -> None:
+    """Make a request to a service, if there is one to make. Then continue all runs of a store, for ever."""
     store = open_store(url)
-    platform = Platform(models=ScriptedModel(), store=store).register(*create_agents(Ledger(ledger, name)))
-    await Worker(platform, name=name, lease=LEASE, poll=_POLL).run()
+    service = create_service(ledger, store)
+    platform = Platform(models=ScriptedModel(), store=store).register(*create_agents(ledger))
+    if request:
+        try:
+            await service.request_agent("desk", request, conversation_id=conversation_id)
+        except TacticianError as error:
+            _logger.warning("%s: %s", name, error)
+    async with asyncio.TaskGroup() as group:
+        for host in (platform, service):
+            group.create_task(Worker(host, name=name, lease=LEASE, poll=_POLL).run())
 
 
 class Nursery:
@@ -43,7 +55,7 @@ class Nursery:
         """Do what a command says; a worker is as it should be then."""
         match command:
             case "start":
-                self._workers[name] = os.fork() or be_worker(name, *arguments)
+                self._workers[name] = os.fork() or _be_worker(name, *arguments)
             case "kill":
                 self._signal(self._workers.pop(name), signal.SIGKILL)
             case "freeze":
@@ -61,14 +73,15 @@ class Nursery:
         os.waitpid(worker, os.WUNTRACED)
 
 
-def be_worker(name: str, url: str, ledger: str) -> int:
+def _be_worker(name: str, url: str, ledger: str, *request: str) -> int:
     """Work until somebody ends the process. What the worker logs is beside the ledger."""
     path = Path(ledger)
+    DurableRun.__init__.__kwdefaults__["seconds"] = LEASE  # also of the runs that begin here
     try:
         with path.with_suffix(".log").open("ab") as log:
             os.dup2(log.fileno(), sys.stdout.fileno())
             os.dup2(log.fileno(), sys.stderr.fileno())
-        asyncio.run(work(url, path, name))
+        asyncio.run(work(url, Ledger(path, name), name, *request))
     except BaseException:
         traceback.print_exc()
     finally:
