@@ -201,6 +201,15 @@ class ProcessState:
         return tuple(request for waiting in self.waiting.values() for request in waiting.pending)
 
     @property
+    def answered(self) -> list[str]:
+        """The waiting actions that can go on: an answer has come, or they wait for a paused process inside."""
+        return [
+            name
+            for name, waiting in self.waiting.items()
+            if not waiting.pending or any(request.id in self.responses for request in waiting.pending)
+        ]
+
+    @property
     def has_to_wait(self) -> bool:
         """True when no answer has come yet. An action that waits for a paused process inside waits for no answer."""
         if self.status is not ProcessStatus.WAITING or not all(one.pending for one in self.waiting.values()):
@@ -218,11 +227,16 @@ class ProcessState:
                 self.declined, self.replans = None, 0
 
     def count(self, replan: Replan | None) -> None:
-        """Count an action that has ended, and may have asked to plan again."""
-        if replan is None:
-            self.unstickings = self.replans = 0
-        else:
+        """Count an action that has ended, and may have asked to plan again.
+
+        One that ran beside another that asked is no reason to try that one more often.
+        """
+        if replan is not None:
             self.replans += 1
+            return
+        self.unstickings = 0
+        if self.declined is None:
+            self.replans = 0
 
     def answer_overdue(self, now: float) -> None:
         """Give the default answers to requests that nobody has answered in time."""
