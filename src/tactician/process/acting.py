@@ -38,6 +38,7 @@ class Execution:
         options: settings of the process.
         context: context of all that runs inside the process.
         meter: meter of its budget.
+        is_to_pause: True when the process stops after this step.
     """
 
     process: ProcessHandle
@@ -46,6 +47,7 @@ class Execution:
     options: ProcessOptions
     context: RunContext
     meter: BudgetMeter
+    is_to_pause: bool = False
 
 
 class Actor:

@@ -30,10 +30,11 @@ class RunningActions:
     def __len__(self) -> int:
         return len(self._actions)
 
-    def add(self, action: ActionSpec) -> None:
-        """Note that an action begins."""
-        self._actions[action.name] = action
-        self._meter.count_running(0 if action.leads else 1)
+    def add(self, *actions: ActionSpec) -> None:
+        """Note that actions begin."""
+        for action in actions:
+            self._actions[action.name] = action
+            self._meter.count_running(0 if action.leads else 1)
 
     def remove(self, action: ActionSpec) -> None:
         """Note that an action has ended."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Final, NamedTuple
@@ -76,13 +76,6 @@ async def observe(agent: PlannedAgentSpec, context: OperationContext) -> WorldSt
     """Evaluate every condition."""
     found = {name: await _evaluate(name, look, context) for name, look in agent.conditions.items()}
     return await _add_prices(WorldState({**_look(agent, context), **found}), agent, context)
-
-
-async def observe_for(actions: Iterable[ActionSpec], agent: PlannedAgentSpec, context: OperationContext) -> WorldState:
-    """Evaluate the conditions that the actions need, and those that cost nothing to evaluate."""
-    needed = sorted({name for action in actions for name in action.plan.pre} & agent.conditions.keys())
-    found = {name: await _evaluate(name, agent.conditions[name], context) for name in needed}
-    return WorldState({**_look(agent, context), **found})
 
 
 def _look(agent: PlannedAgentSpec, context: OperationContext) -> dict[str, ConditionValue]:

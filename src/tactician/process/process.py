@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Sequence
+from contextvars import ContextVar
 from time import perf_counter
 
 from pydantic_core import to_json
@@ -59,6 +60,7 @@ class AgentProcess(ProcessHandle):
             blackboard.save_with(lambda value: encode_object(value, self.agent))
         self._task: asyncio.Task[object] | None = None
         self._seconds = self._began = 0.0
+        self._turn = asyncio.Lock()
         self._is_idle = asyncio.Event()
         if self.status not in (ProcessStatus.NOT_STARTED, ProcessStatus.RUNNING):
             self._is_idle.set()
@@ -192,6 +194,7 @@ class AgentProcess(ProcessHandle):
     async def run(self) -> AgentProcess:
         """Run until the goal is reached or nothing can be done; the status tells which.
 
+        While somebody else runs the process, or makes a step, wait for that first.
         The exception of an action ends the process as `FAILED`, and is kept in `error`; it is not raised here.
 
         Raises:
@@ -292,22 +295,26 @@ class AgentProcess(ProcessHandle):
         return task is self._task or any(one._is_run_by(task) for one in inside if one._task is not None)
 
     async def _continue(self, work: Callable[[], Awaitable[None]]) -> None:
-        self._state.answer_overdue(self._context.clock.time())
-        if not self._can_continue or self._state.has_to_wait:
+        """Run the process, once nobody else does."""
+        if self._task is not None and self in _running.get():  # what runs inside it cannot wait for that
             return
-        check_tool_groups(self.agent, self._context)
-        async with self._driver.hold_lease():
-            if self._can_continue:  # it may have been killed meanwhile
-                await self._work(work)
+        async with self._turn:
+            self._state.answer_overdue(self._context.clock.time())
+            if not self._can_continue or self._state.has_to_wait:
+                return
+            check_tool_groups(self.agent, self._context)
+            async with self._driver.hold_lease():
+                if self._can_continue:  # it may have been killed meanwhile
+                    await self._work(work)
 
     @property
     def _can_continue(self) -> bool:
-        is_ticked = self.status is ProcessStatus.RUNNING and self._task is None
-        return is_ticked or self.status.may_become(ProcessStatus.RUNNING)
+        return self.status is ProcessStatus.RUNNING or self.status.may_become(ProcessStatus.RUNNING)
 
     async def _work(self, work: Callable[[], Awaitable[None]]) -> None:
         self._meter.restore(self._meter.turns, self._seconds, self._meter.actions)  # it may have been idle meanwhile
         self._task = asyncio.current_task()
+        token = _running.set((*_running.get(), self))
         if (operation := find_operation(self._context)) is not None:
             operation.add_child(self)
         is_over = True
@@ -324,6 +331,7 @@ class AgentProcess(ProcessHandle):
                 raise
             self._task.uncancel()
         finally:
+            _running.reset(token)
             self._task = None
             self._seconds = self._meter.seconds
             if is_over:
@@ -332,6 +340,7 @@ class AgentProcess(ProcessHandle):
 
     async def _begin(self) -> None:
         self._state.status = ProcessStatus.RUNNING
+        self._state.unused.clear()
         self._began = perf_counter()
         self._is_idle.clear()
         self._context.emit(ProcessStarted, agent=self.name, goals=tuple(goal.name for goal in self.goals))
@@ -349,6 +358,9 @@ class AgentProcess(ProcessHandle):
             tally=self.tally,
             failure="it was interrupted" if self.status is ProcessStatus.RUNNING else self.failure,
         )
+
+
+_running: ContextVar[tuple[AgentProcess, ...]] = ContextVar("the processes that run, outermost first", default=())
 
 
 def _inherit_options(context: RunContext) -> ProcessOptions | None:

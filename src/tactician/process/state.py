@@ -172,6 +172,7 @@ class ProcessState:
         declined: an action that has just given nothing: the next plan does without it.
         waiting: the actions that wait, by their names.
         responses: the answers to them, by the ids of the requests.
+        unused: the requests that had an answer already when their action waited for them again in this run.
         unstickings: number of times that the agent was asked to help since the last action.
         replans: number of actions in a row that asked to plan again.
         order: the order in which results go onto the blackboard.
@@ -192,6 +193,7 @@ class ProcessState:
     order: Order = field(default_factory=Order)
     began_at: float = 0.0
     plan: Plan | None = None
+    unused: set[str] = field(default_factory=set)
 
     @property
     def pending(self) -> tuple[PendingRequest, ...]:
@@ -203,10 +205,11 @@ class ProcessState:
     @property
     def answered(self) -> list[str]:
         """The waiting actions that can go on: an answer has come, or they wait for a paused process inside."""
+        answers = self.responses.keys() - self.unused
         return [
             name
             for name, waiting in self.waiting.items()
-            if not waiting.pending or any(request.id in self.responses for request in waiting.pending)
+            if not waiting.pending or any(request.id in answers for request in waiting.pending)
         ]
 
     @property
@@ -250,6 +253,8 @@ class ProcessState:
         for request in waiting.pending:
             if request.problem is not None:
                 self.responses.pop(request.id, None)
+            if request.id in self.responses:
+                self.unused.add(request.id)
 
     def forget_waiting(self, action: str) -> None:
         """Note that an action no longer waits: the answers to its requests are used up."""
