@@ -22,7 +22,7 @@ PUBLIC = {
         LEADER HandoffDefinition HierarchicalAgents ParallelAgents PlannedAgent Planner Returns RouterAgent
         RouteChosen RunnableTool SupervisorAgent Synthesis Tempered achieves_goal action as_runnable by_name
         combined_spec component component_agent condition cost is_component is_planned is_planned_class
-        planned_agent planned_spec planned_specs process_spec raise_unless_completed resolve runnable state
+        objects_of planned_agent planned_spec planned_specs process_spec raise_unless_completed resolve runnable state
         supervise
     """,
     "tactician.agents.flows": """
@@ -39,8 +39,8 @@ PUBLIC = {
     "tactician.cli": "main",
     "tactician.conversation": """
         Chain CompactToolResults ContextStrategy ContextSummarized Conversation ConversationStore ESTIMATE
-        Messages SlidingWindow Summarization TextCounter TokenCounter
-        Window chain counter_for mended
+        Messages RunPart SlidingWindow Summarization TextCounter TokenCounter
+        Window chain count_equal counter_for mended
     """,
     "tactician.events": """
         Event EventBus EventEmitter EventListener EventLog encode event_from_json event_to_json find_event_type new_id
@@ -59,7 +59,8 @@ PUBLIC = {
         output_guardrail passed registry retry tool_input tool_input_guardrail tool_output tool_output_guardrail
     """,
     "tactician.platform": """
-        Autonomy GOALS ObjectView Platform Ranked RunReader RunTree RunView SupervisorInvocation Worker replay_events
+        Autonomy GOALS ObjectView Platform Ranked RunComparison RunReader RunTree RunView StepView SupervisorInvocation
+        Worker replay_events
     """,
     "tactician.prompts": """
         CurrentDate FolderPrompts InstructionFile InstructionSource LangfusePrompts LlmReference Persona Place

@@ -10,11 +10,10 @@ from pydantic import BaseModel
 
 from tactician import Platform, UserInput, achieves_goal, action, ask_human, planned_agent
 from tactician.process import ProcessStatus
-from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 from tests.agents.running import started
 from tests.agents.test_mistakes import Correct, problems_of
-from tests.support.stored import expect_process
+from tests.support.stored import JsonStore, respond
 
 T = TypeVar("T")
 
@@ -52,12 +51,12 @@ class Packer:
 
 
 async def test_a_generic_data_class_comes_back_from_a_store_with_what_is_inside() -> None:
-    store = MemoryStore()
+    store = JsonStore()
     process = await Platform(ScriptedModel(), store=store).register(Packer()).start("Packer", "Kermit")
     assert process.status is ProcessStatus.WAITING, process.failure
 
     elsewhere = Platform(ScriptedModel(), store=store).register(Packer())
-    process = expect_process(await elsewhere.respond(process.id, process.pending[0].id, Frog("Robin")))
+    process = await respond(elsewhere, process, Frog("Robin"))
     assert process.result == "Kermit and Robin"
     assert process.last(Box) == Box(Frog("Kermit"))
 

@@ -40,6 +40,24 @@ class Slow:
         return Answer(text="42")
 """
 
+SEEKER = """
+import asyncio
+from pathlib import Path
+from tactician import Agent, tool
+from tactician.testing import ScriptedModel, ToolCall
+
+@tool
+async def look() -> str:
+    while not Path("go").exists():
+        await asyncio.sleep(0.01)
+    return "found"
+
+model = ScriptedModel()
+model.when(prompt_contains="found").reply("It is 42.")
+model.when(prompt_contains="why").reply(ToolCall("look"))
+seeker = Agent("Seeker", model=model, tools=[look])
+"""
+
 
 class Terminal:
     """A command that runs in a terminal."""
@@ -188,15 +206,23 @@ def test_a_process_that_a_worker_cannot_take_over_is_one_line(debug: tuple[str, 
         seen.wait_for("which the agent does not know")
         seen.interrupt()
         assert seen.ended()[0] == 0
-    assert f"the process {process} cannot go on" in seen.err
+    assert f"the run {process} cannot continue" in seen.err
     assert ("Traceback" in seen.err) == bool(debug)
 
 
-def test_a_worker_needs_a_planned_agent(tmp_path: Path) -> None:
-    file = written(tmp_path, PAYER)
-    done = tactician("worker", file, "--store", "runs.db", cwd=tmp_path)
-    assert done.code == 2
-    assert "there is no planned agent in this file" in done.err
+def test_a_worker_continues_an_agent_that_was_interrupted(tmp_path: Path) -> None:
+    file = written(tmp_path, SEEKER)
+    with terminal(tmp_path, "run", file, "why") as seen:
+        seen.wait_for("look({})")
+        seen.interrupt()
+        assert seen.ended() == (130, "")
+    (tmp_path / "go").touch()
+    with terminal(tmp_path, "worker", file, "--name", "w1") as seen:
+        seen.wait_for("→ found")
+        seen.interrupt()
+        assert seen.ended() == (0, "")
+    assert "w1 works for Seeker" in seen.err
+    assert "completed" in tactician("ps", "--all", "--store", "runs.db", cwd=tmp_path).out
 
 
 def test_what_runs_elsewhere_can_be_killed(tmp_path: Path) -> None:

@@ -1,109 +1,109 @@
-"""Workers in processes of their own, and what they are seen to do."""
+"""Workers in processes of their own, which can be killed and frozen."""
 
 from __future__ import annotations
 
-import asyncio
-import signal
 import subprocess
 import sys
-from collections import Counter
+from itertools import count
 from pathlib import Path
-from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
+LOST = "has been taken by another worker"
+"""Part of what a worker logs that has lost a lease."""
 
 
-class Trace(NamedTuple):
-    """One line of the log: an action has begun, in a worker."""
+class Nursery:
+    """Program that starts, freezes and kills workers."""
 
-    key: str
-    worker: int
+    def __init__(self) -> None:
+        self._program = subprocess.Popen(
+            [sys.executable, "-m", "tests.crash.worker"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        self._names = (f"w{number}" for number in count(1))
 
-    @property
-    def process(self) -> str:
-        return self.key.partition("/")[0]
+    def start(self, url: str, ledger: Path, *request: str) -> str:
+        """Start a worker, which may have a request to make, and return its name."""
+        name = next(self._names)
+        self.command("start", name, url, str(ledger), *request)
+        return name
 
+    def command(self, *words: str) -> None:
+        """Let the program do something, and wait until it has."""
+        assert self._program.stdin is not None
+        assert self._program.stdout is not None
+        self._program.stdin.write(" ".join(words).encode() + b"\n")
+        self._program.stdin.flush()
+        assert self._program.stdout.readline() == b"done\n", "the program of the workers has ended"
 
-class Traces:
-    """The log that all workers write."""
-
-    def __init__(self, path: Path) -> None:
-        path.touch()
-        self._path = path
-        self._seen = 0
-
-    def all(self) -> list[Trace]:
-        return _traces(self._path.read_text())
-
-    def skip(self) -> None:
-        """What has been written so far is not looked at."""
-        self._seen = self._path.read_bytes().rfind(b"\n") + 1
-
-    async def next(self) -> list[Trace]:
-        """What has been written since the last call, as soon as there is something."""
-        while not (lines := self._more()):  # noqa: ASYNC110 - by other processes
-            await asyncio.sleep(0.002)
-        return _traces(lines)
-
-    def _more(self) -> str:
-        """The lines that have been written since the last call, without one that is being written."""
-        with self._path.open("rb") as file:
-            file.seek(self._seen)
-            lines, end, _ = file.read().rpartition(b"\n")
-        self._seen += len(lines) + len(end)
-        return lines.decode()
-
-    async def worker_after(self, actions: int) -> Trace:
-        """The last trace of the worker that is the first to have begun so many actions from now on."""
-        begun: Counter[int] = Counter()
-        while True:
-            for trace in await self.next():
-                begun[trace.worker] += 1
-                if begun[trace.worker] >= actions:
-                    return trace
-
-    async def other_worker(self, known: Trace) -> None:
-        """Returns when another worker goes on with the process."""
-        while not any(new.process == known.process and new.worker != known.worker for new in await self.next()):
-            pass
-
-
-def _traces(lines: str) -> list[Trace]:
-    return [Trace(key, int(worker)) for key, worker in map(str.split, lines.splitlines())]
+    def close(self) -> None:
+        """End the program, and all workers."""
+        self._program.communicate()
 
 
 class Fleet:
-    """Workers for one store. What they say is in a file."""
+    """Workers for one store. What they log is in a file.
 
-    def __init__(self, url: str, log: Path) -> None:
-        self._command = [sys.executable, "-m", "tests.crash.long_process", url, str(log)]
-        self._workers: dict[int, subprocess.Popen[bytes]] = {}
-        self._said = log.with_suffix(".said")
+    Args:
+        nursery: program that starts the workers.
+        url: address of the store.
+        ledger: path of the ledger.
+
+    Attributes:
+        workers: the names of those that are alive.
+        victims: the names of those that were killed or frozen.
+    """
+
+    def __init__(self, nursery: Nursery, url: str, ledger: Path) -> None:
+        self.workers: list[str] = []
+        self.victims: set[str] = set()
+        self._nursery = nursery
+        self._url = url
+        self._ledger = ledger
 
     def __enter__(self) -> Fleet:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        for worker in list(self._workers):
+        for worker in list(self.workers):
             self.kill(worker)
 
     @property
-    def said(self) -> str:
-        return self._said.read_text()
+    def log(self) -> str:
+        """Text that the workers have logged."""
+        return self._ledger.with_suffix(".log").read_text()
 
-    def start(self, count: int = 1) -> None:
-        for _ in range(count):
-            with self._said.open("ab") as output:
-                worker = subprocess.Popen(self._command, cwd=ROOT, stdout=output, stderr=output)
-            self._workers[worker.pid] = worker
+    @property
+    def interrupted(self) -> set[str]:
+        """The names of the workers that were killed or frozen, or lost a lease as the machine was too busy."""
+        losers = (line.partition(":")[0] for line in self.log.splitlines() if LOST in line)
+        return self.victims | set(losers)
 
-    def kill(self, worker: int) -> None:
-        killed = self._workers.pop(worker)
-        killed.kill()
-        killed.wait()
+    def resize(self, number: int) -> None:
+        """Start or kill workers, so that there are so many."""
+        while len(self.workers) < number:
+            self.start()
+        for worker in self.workers[number:]:
+            self.kill(worker)
 
-    def freeze(self, worker: int) -> None:
-        self._workers[worker].send_signal(signal.SIGSTOP)
+    def start(self, *request: str) -> None:
+        """Start a worker.
 
-    def thaw(self, worker: int) -> None:
-        self._workers[worker].send_signal(signal.SIGCONT)
+        Args:
+            *request: message of the request that it makes first, if any, and the id of the conversation.
+        """
+        self.workers.append(self._nursery.start(self._url, self._ledger, *request))
+
+    def kill(self, worker: str) -> None:
+        """Kill a worker. It has ended then."""
+        self.victims.add(worker)
+        self.workers.remove(worker)
+        self._nursery.command("kill", worker)
+
+    def freeze(self, worker: str) -> None:
+        """Freeze a worker. It does nothing from then on."""
+        self.victims.add(worker)
+        self._nursery.command("freeze", worker)
+
+    def thaw(self, worker: str) -> None:
+        """Let a frozen worker continue."""
+        self._nursery.command("thaw", worker)

@@ -1,6 +1,6 @@
-"""Workers that die or freeze at any moment: no process is lost, and no action that had ended is run again.
+"""Workers that die or freeze at any moment: every run ends right, and only the steps in flight are run again.
 
-`make soak` kills 200 times; here it is a few times.
+`make soak` kills 200 times in each kind of run, and freezes 100 times; here it is a few times.
 """
 
 from __future__ import annotations
@@ -8,65 +8,28 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from contextlib import suppress
+from itertools import cycle, islice
 from pathlib import Path
 
 import pytest
 
-from tactician import Platform
-from tactician.runs import RunStore
-from tactician.stores import open_store
-from tactician.testing import ScriptedModel
-from tests.crash.fleet import Fleet, Traces
-from tests.crash.long_process import ACTIONS, LEASE, STAGES, long_agent
+from tests.crash.fleet import LOST, Nursery
+from tests.crash.kinds import ASSEMBLY, BOSS, CLERK, DESK, ENQUEUED, KINDS, SURVEY, Kind
+from tests.crash.ledger import Entry, LedgerReader
+from tests.crash.site import Site
+from tests.crash.worker import LEASE
 from tests.stores import postgres
 
-KILLS = int(os.environ.get("TACTICIAN_KILLS", "8"))
-FREEZES = RESTARTS = max(2, KILLS // 20)
+KILLS = int(os.environ.get("TACTICIAN_KILLS", "4"))
+FREEZES = int(os.environ.get("TACTICIAN_FREEZES", "4"))
+RESTARTS = max(1, KILLS // 20)
+SEED = int(os.environ.get("TACTICIAN_SEED", "7"))
 WORKERS = 3
-LONGEST = 60.0 + KILLS
+EACH_KIND = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 
 
-class Site:
-    """A store, workers for it, and processes that they work on."""
-
-    def __init__(self, url: str, log: Path) -> None:
-        self.traces = Traces(log)
-        self.fleet = Fleet(url, log)
-        self.store = open_store(url)
-        self._platform = Platform(models=ScriptedModel(), store=self.store).register(long_agent(str(log)))
-        self._ids: list[str] = []
-
-    async def begin(self) -> None:
-        """Leaves one more process to the workers, and looks at what they do from now on."""
-        self.traces.skip()
-        self._ids.append(await self._platform.enqueue("Long", f"process {len(self._ids)}"))
-
-    async def ended(self) -> None:
-        """Returns when all processes have ended."""
-        async with asyncio.timeout(LONGEST):
-            while any(one.status != "completed" for one in await RunStore(self.store).find()):  # noqa: ASYNC110 - by others
-                await asyncio.sleep(0.05)
-
-    async def check(self, interruptions: int) -> None:
-        for one in self._ids:
-            process = await self._platform.process(one)
-            assert process.last(STAGES[-1]) == STAGES[-1](total=sum(range(ACTIONS + 1)))
-            assert [run.action for run in process.history] == [f"stage{number}" for number in range(1, ACTIONS + 1)]
-        traces = self.traces.all()
-        begun = Counter(trace.key for trace in traces)
-        assert len(begun) == ACTIONS * len(self._ids), "an action was lost"
-        again = sum(begun.values()) - len(begun)
-        assert again <= interruptions, "more was run again than what was in flight"
-
-    def handed_over(self) -> int:
-        """How often a worker went on with a process that another one had begun."""
-        return len({(trace.process, trace.worker) for trace in self.traces.all()}) - len(self._ids)
-
-
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server() -> Iterator[postgres.Server]:
     with postgres.running(postgres.installed()) as server:
         yield server
@@ -77,55 +40,138 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/runs.db"
     server: postgres.Server = request.getfixturevalue("server")
-    return f"postgresql://{server.address}/postgres"
+    return f"postgresql://{server.address}/{server.create_database()}"
+
+
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    nursery = Nursery()
+    yield nursery
+    nursery.close()
 
 
 @pytest.fixture
-async def site(url: str, tmp_path: Path) -> AsyncIterator[Site]:
-    site = Site(url, tmp_path / "log")
+async def site(nursery: Nursery, url: str, tmp_path: Path) -> AsyncIterator[Site]:
+    site = Site(nursery, url, tmp_path)
     with site.fleet:
-        site.fleet.start(WORKERS)
         yield site
-    await site.store.aclose()
+    await site.aclose()
 
 
-async def test_workers_that_are_killed(site: Site) -> None:
-    chance = random.Random(7)
+@pytest.fixture
+def chance() -> random.Random:
+    print(f"TACTICIAN_SEED={SEED}")
+    return random.Random(SEED)
+
+
+@EACH_KIND
+async def test_workers_that_are_killed(site: Site, kind: Kind, chance: random.Random) -> None:
+    site.fleet.resize(WORKERS)
     for _ in range(KILLS):
-        await site.begin()
-        victim = await site.traces.worker_after(chance.randint(1, ACTIONS))
-        await asyncio.sleep(chance.uniform(0, 0.004))
-        site.fleet.kill(victim.worker)
-        site.fleet.start()
-    await site.ended()
-    await site.check(KILLS)
-    assert site.handed_over() > KILLS // 2, "workers were killed when they had nothing to do"
+        reader = site.ledger.follow()
+        await site.enqueue(kind)
+        victim = (await reader.wait_for_effects(chance.randint(1, len(kind.effects)))).worker
+        await asyncio.sleep(chance.uniform(0, 0.01))
+        site.fleet.kill(victim)
+        site.fleet.resize(WORKERS)
+    await site.wait_for_end()
+    assert await site.find_problems() == []
+    assert site.count_handovers() > KILLS // 2, "workers were killed when they had nothing to do"
 
 
-async def test_workers_that_freeze_and_thaw_are_fenced_out(site: Site) -> None:
-    chance = random.Random(7)
-    for _ in range(FREEZES):
-        await site.begin()
-        victim = await site.traces.worker_after(chance.randint(1, ACTIONS - 5))
+async def test_workers_that_are_killed_whatever_they_do(site: Site, chance: random.Random) -> None:
+    site.fleet.resize(WORKERS)
+    for kind in islice(cycle(ENQUEUED), KILLS):
+        await site.enqueue(kind)
+        await asyncio.sleep(chance.uniform(0, 0.2))
+        site.fleet.kill(chance.choice(site.fleet.workers))
+        site.fleet.resize(WORKERS)
+    await site.wait_for_end()
+    assert await site.find_problems() == []
+
+
+async def test_workers_that_freeze_and_thaw_begin_nothing_more(site: Site, chance: random.Random) -> None:
+    site.fleet.resize(WORKERS)
+    for kind in islice(cycle(KINDS), FREEZES):
+        reader = site.ledger.follow()
+        await site.enqueue(kind)
+        victim = await reader.wait_for_effects(chance.randint(1, len(kind.effects) // 2))
+        await asyncio.sleep(chance.uniform(0, 0.01))
         site.fleet.freeze(victim.worker)
-        with suppress(TimeoutError):  # a worker that is frozen while it writes to a file keeps all others from that
-            async with asyncio.timeout(LEASE * 5):
-                await site.traces.other_worker(victim)
+        is_taken = await is_taken_over(reader, victim)
         site.fleet.thaw(victim.worker)
-    await site.ended()
-    await site.check(FREEZES)
-    assert site.fleet.said.count("has been taken by another worker") > FREEZES // 2
+        if is_taken:
+            await site.wait_for_loss(victim)
+            assert begun_after_others(site.ledger.read(), victim) == []
+        await site.wait_for_end()
+        site.fleet.resize(WORKERS)
+    assert await site.find_problems() == []
+    assert site.fleet.log.count(LOST) > FREEZES // 2
+
+
+async def is_taken_over(reader: LedgerReader, victim: Entry) -> bool:
+    """Wait until another worker goes on with the run of one that is frozen, and return whether one did.
+
+    In SQLite, a worker that is frozen while it writes to the file keeps all others from that.
+    """
+    try:
+        async with asyncio.timeout(LEASE * 5):
+            await reader.wait_for_other(victim)
+    except TimeoutError:
+        return False
+    return True
+
+
+def begun_after_others(entries: list[Entry], victim: Entry) -> list[str]:
+    """Return the steps of a run that a worker began after another one had."""
+    begun = [entry for entry in entries if entry.run == victim.run and entry.event == "begin"]
+    others = next(number for number, entry in enumerate(begun) if entry.worker != victim.worker)
+    return [entry.step for entry in begun[others:] if entry.worker == victim.worker]
+
+
+POSTS = [f"post {number}" for number in range(1, 11)]
+
+
+CASES = (
+    (CLERK, "post 8", POSTS[:7]),
+    (CLERK, "post 4", [*POSTS[:3], POSTS[4]]),
+    (CLERK, "answer 6", POSTS[:6]),
+    (BOSS, "A post 1", ["B answer 3"]),
+    (SURVEY, "check 1.2", ["count 1.2", "check 2.4", "answer 3"]),
+    (DESK, "post 4", [*POSTS[:3], POSTS[4]]),
+    (ASSEMBLY, "a2", ["b6", "c6"]),
+    (ASSEMBLY, "c3 post 2", ["c3 post 1", "c3 post 3", "a6", "b6"]),
+)
+"""For each kind of run a step that is in flight at a crash, and steps before or beside it that have ended."""
+
+
+async def test_what_has_ended_before_or_beside_the_step_in_flight_is_not_repeated(site: Site) -> None:
+    site.fleet.resize(len(CASES))
+    runs = [(await site.enqueue(kind, hold=held), kind, held) for kind, held, _ in CASES]
+    for (run, *_), (*_, ended) in zip(runs, CASES, strict=True):
+        await site.wait_for_steps(run, ended)
+
+    for worker in list(site.fleet.workers):
+        site.fleet.kill(worker)
+    site.fleet.resize(WORKERS)
+    await site.wait_for_end()
+
+    assert await site.find_problems() == []
+    for run, kind, held in runs:
+        assert site.count_beginnings(run) == dict.fromkeys(kind.effects, 1) | {held: 2}, run
 
 
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
-async def test_a_server_that_crashes_and_comes_back(site: Site, server: postgres.Server) -> None:
-    chance = random.Random(7)
+async def test_a_server_that_crashes_and_comes_back(site: Site, server: postgres.Server, chance: random.Random) -> None:
+    site.fleet.resize(WORKERS)
+    site.fleet.victims.update(site.fleet.workers)
     for _ in range(RESTARTS):
-        for _ in range(WORKERS):
-            await site.begin()
-        await site.traces.worker_after(chance.randint(1, ACTIONS - 5))
+        reader = site.ledger.follow()
+        for kind in ENQUEUED:
+            await site.enqueue(kind)
+        await reader.wait_for_effects(chance.randint(1, 15))
         server.crash()
         server.start()
-    await site.ended()
-    await site.check(RESTARTS * WORKERS)
-    assert "does not answer" in site.fleet.said
+    await site.wait_for_end()
+    assert await site.find_problems() == []
+    assert "does not answer" in site.fleet.log

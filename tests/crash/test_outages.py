@@ -10,10 +10,11 @@ import pytest
 from tactician import Platform, ProcessStatus, UserInput, achieves_goal, action, planned_agent
 from tactician.errors import StoreError
 from tactician.platform import Worker
-from tactician.process import OperationContext, ProcessPersister
+from tactician.process import OperationContext, ask_human
 from tactician.runs import RunStore
-from tactician.stores import Lease, MemoryStore, StoredDocument
+from tactician.stores import Lease, MemoryStore, StoredDocument, StoredStep
 from tactician.testing import ScriptedModel
+from tests.support.stored import JsonStore, respond
 
 
 @dataclass
@@ -43,7 +44,28 @@ class Steps:
         return Whole(half.text)
 
 
-class Unreachable(MemoryStore):
+@planned_agent(description="asks")
+class Asking:
+    @achieves_goal("done")
+    @action
+    async def ask(self, topic: UserInput) -> Whole:
+        return Whole(await ask_human(str, "Well?"))
+
+
+@planned_agent(description="waits to be let go")
+class Slow:
+    def __init__(self) -> None:
+        self.entered, self.may_go_on = asyncio.Event(), asyncio.Event()
+
+    @achieves_goal("done")
+    @action
+    async def work(self, topic: UserInput) -> Whole:
+        self.entered.set()
+        await self.may_go_on.wait()
+        return Whole(topic.content)
+
+
+class Unreachable(JsonStore):
     """A store that does not answer some of its calls."""
 
     def __init__(self) -> None:
@@ -61,14 +83,19 @@ class Unreachable(MemoryStore):
         self._call("save")
         return await super().save(document, lease)
 
-    async def load(self, collection: str, id: str) -> StoredDocument | None:
+    async def append(self, lease: Lease, step: StoredStep) -> None:
+        self._call("append")
+        await super().append(lease, step)
+
+    async def load(self, collection: str, id: str, *, with_body: bool = True) -> StoredDocument | None:
         self._call("load")
-        return await super().load(collection, id)
+        return await super().load(collection, id, with_body=with_body)
 
     async def renew(self, lease: Lease, seconds: float) -> Lease:
         self._call("renew")
+        renewed = await super().renew(lease, seconds)
         self.beats.release()
-        return await super().renew(lease, seconds)
+        return renewed
 
     async def release(self, lease: Lease) -> None:
         self._call("release")
@@ -79,19 +106,46 @@ def platform_over(store: MemoryStore, agent: object) -> Platform:
     return Platform(models=ScriptedModel(), store=store).register(agent)
 
 
-async def test_a_process_that_could_not_be_saved_is_not_lost() -> None:
+@pytest.mark.parametrize(
+    ("silent", "done"),
+    [
+        ("append 1", ["first", "second"]),  # the start
+        ("append 2", ["first", "first", "second"]),  # the result of the first action
+        ("append 3", ["first", "second", "second"]),
+        ("save 1", ["first", "second"]),  # the status in the end
+    ],
+)
+async def test_a_process_that_could_not_be_saved_is_not_lost(silent: str, done: list[str]) -> None:
     store, agent = Unreachable(), Steps()
-    store.silent = {"save 1"}  # the one after it was added
+    store.silent = {silent}
     with pytest.raises(StoreError, match="does not answer"):
         await platform_over(store, agent).start("Steps", "frogs")
     (record,) = await RunStore(store).find()
     assert record.status == "running", "what failed is the saving, not the process"
 
-    assert await Worker(platform_over(store, agent)).run_once()
+    worker = Worker(platform_over(store, agent))
+    assert await worker.run_once()
 
     (record,) = await RunStore(store).find()
     assert record.status == "completed"
-    assert agent.done == ["first", "first", "second"]
+    assert agent.done == done
+    assert not await worker.run_once()
+
+
+async def test_one_that_waits_although_its_status_was_not_saved_is_waited_for() -> None:
+    store = Unreachable()
+    store.silent = {"save 1"}
+    with pytest.raises(StoreError, match="does not answer"):
+        await platform_over(store, Asking()).start("Asking", "frogs")
+
+    platform = platform_over(store, Asking())
+    assert await Worker(platform).run_once()
+
+    (record,) = await platform.waiting()
+    assert [request.prompt for request in record.header.pending] == ["Well?"]
+    assert not await Worker(platform).run_once()
+    done = await respond(platform, await platform.process(record.run_id), "fine")
+    assert done.result == Whole("fine")
 
 
 async def test_what_was_saved_needs_no_lease_given_back() -> None:
@@ -103,15 +157,16 @@ async def test_what_was_saved_needs_no_lease_given_back() -> None:
 
 @pytest.mark.parametrize("silent", [{"renew 1"}, {"load 1"}])
 async def test_a_lease_is_renewed_after_a_call_that_was_not_answered(silent: set[str]) -> None:
-    store = Unreachable()
-    platform = platform_over(store, Steps())
-    await platform.enqueue("Steps", "frogs")
-    claimed = await RunStore(store).claim("w", 0.03)
+    store, slow = Unreachable(), Slow()
+    platform = platform_over(store, slow)
+    await platform.enqueue("Slow", "frogs")
+    claimed = await RunStore(store).claim("w", 0.06)
     assert claimed is not None
-    record, lease = claimed
-    persister = ProcessPersister(store, record, "w", lease=lease, seconds=0.03)
-    process = await platform.process(record.run_id)
+    task = asyncio.create_task(platform.continue_claimed(*claimed, seconds=0.06))
+    await slow.entered.wait()
     store.called, store.silent = [], silent
-    async with persister.hold_lease(process), asyncio.timeout(10):
+    async with asyncio.timeout(10):
         for _ in range(3):
             await store.beats.acquire()
+    slow.may_go_on.set()
+    assert (await task).status is ProcessStatus.COMPLETED

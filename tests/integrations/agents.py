@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from tactician import UserInput, achieves_goal, action, condition, planned_agent
+from tactician import Agent, UserInput, achieves_goal, action, condition, planned_agent, tool
+from tactician.llm import ModelRequest, ModelResponse, ToolResult
 from tactician.process import ask_human, confirm
+from tactician.testing import ScriptedModel, ToolCall
 
 
 @dataclass
@@ -168,3 +170,27 @@ class Rounds:
     @action(pre=["enough"])
     def print(self, last: Round) -> Printed:
         return Printed(f"{last.number} rounds")
+
+
+def counter(log: Path, die: Callable[[], None] | None = None) -> Agent[str]:
+    """An agent that counts to 5 with a tool, which writes the numbers down, and may die at 3."""
+
+    @tool
+    def count(number: int) -> str:
+        """Count."""
+        with log.open("a") as file:
+            file.write(f"{number}\n")
+        if die is not None and number == 3:
+            die()
+        return str(number)
+
+    return Agent("Counter", tools=[count])
+
+
+class CountingModel(ScriptedModel):
+    """Calls the tool with the number that comes next: it remembers nothing."""
+
+    async def generate(self, request: ModelRequest) -> ModelResponse:
+        counted = sum(isinstance(message, ToolResult) for message in request.messages)
+        self.script("I have counted to 5." if counted == 5 else ToolCall("count", number=counted + 1))
+        return await super().generate(request)

@@ -1,4 +1,4 @@
-"""A Temporal worker that is killed in the middle of an action: give it the server, the URL of the store, and a log."""
+"""A Temporal worker that is killed in the middle: give it the server, the URL of the store, a log, and a name."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from temporalio.client import Client
 from tactician import Platform
 from tactician.integrations.temporal import TemporalDriver
 from tactician.stores import open_store
-from tactician.testing import ScriptedModel
-from tests.integrations.agents import Logging
+from tests.integrations.agents import CountingModel, Logging, counter
 
 
-async def main(target: str, url: str, log: str) -> None:
-    agent = Logging(Path(log), die=lambda: os.kill(os.getpid(), signal.SIGKILL))
-    platform = Platform(models=ScriptedModel(), store=open_store(url)).register(agent)
+async def main(target: str, url: str, log: str, name: str) -> None:
+    def die() -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    agent = Logging(Path(log), die) if name == "Logging" else counter(Path(log), die)
+    platform = Platform(models=CountingModel(), store=open_store(url)).register(agent)
     driver = TemporalDriver(platform, await Client.connect(target), lease=1.0)
     await driver.create_worker().run()
 

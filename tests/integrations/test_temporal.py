@@ -1,4 +1,4 @@
-"""Processes on a real Temporal server."""
+"""Runs on a real Temporal server."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from tactician import (
+    Agent,
+    AgentService,
     Platform,
     ProcessOptions,
     ProcessStatus,
@@ -26,6 +28,7 @@ from tactician import (
     action,
     condition,
     planned_agent,
+    tool,
 )
 from tactician.errors import (
     AgentNotFoundError,
@@ -38,11 +41,24 @@ from tactician.errors import (
 )
 from tactician.integrations.temporal import TemporalDriver
 from tactician.integrations.temporal_workflow import RunWorkflow
-from tactician.process import AgentProcess, ProcessFailedError, ProcessStuckError
-from tactician.runs import PendingRequest, RunStore
-from tactician.stores import DocumentStore, Lease, MemoryStore, StoredDocument, open_store
-from tactician.testing import ScriptedModel
-from tests.integrations.agents import Committee, Logging, Printed, Printer, Rated, Rating, Rounds
+from tactician.llm import AssistantMessage
+from tactician.platform import RunView
+from tactician.process import ProcessFailedError, ProcessStuckError
+from tactician.runs import PendingRequest, RunError, RunStatus, RunStore
+from tactician.stores import DocumentStore, Lease, MemoryStore, SqliteStore, StoredDocument, open_store
+from tactician.testing import ScriptedModel, ToolCall
+from tests.integrations.agents import (
+    Committee,
+    CountingModel,
+    Logging,
+    Printed,
+    Printer,
+    Rated,
+    Rating,
+    Rounds,
+    counter,
+)
+from tests.integrations.kinds import KINDS, Desk, Kind
 from tests.integrations.temporal_servers import SHORT_HISTORY, skipping_server, temporal_server
 from tests.test_import import loaded_by
 
@@ -68,22 +84,22 @@ def driver_over(
     return TemporalDriver(platform, client, lease=SOON)
 
 
-async def resting(driver: TemporalDriver, process_id: str, status: ProcessStatus) -> AgentProcess:
-    """The process, once it rests in the status."""
+async def resting(driver: TemporalDriver, run_id: str, status: RunStatus) -> RunView:
+    """The run, once it rests in the status."""
     async with asyncio.timeout(30):
-        while await driver.get_status(process_id) is not status:  # noqa: ASYNC110 - it is another program that changes it
+        while await driver.get_status(run_id) is not status:  # noqa: ASYNC110 - it is another program that changes it
             await asyncio.sleep(0.01)
-    return await driver.get_process(process_id)
+    return await driver.get_run(run_id)
 
 
 async def waiting(client: Client, driver: TemporalDriver, process_id: str) -> PendingRequest:
-    """The request that the process waits for, once its workflow knows of it too."""
-    process = await resting(driver, process_id, ProcessStatus.WAITING)
+    """The request that the run waits for, once its workflow knows of it too."""
+    run = await resting(driver, process_id, ProcessStatus.WAITING)
     handle = client.get_workflow_handle(f"tactician-{process_id}")
     async with asyncio.timeout(30):
         while not await handle.query("pending"):  # noqa: ASYNC110 - it is another program that changes it
             await asyncio.sleep(0.01)
-    (request,) = process.pending
+    (request,) = run.pending
     return request
 
 
@@ -172,6 +188,46 @@ async def test_an_answer_during_the_step_that_takes_another_one_comes_after_it(c
 
         assert await driver.wait_for_output(process_id) == Printed("3 yes")
     assert store.contentions == 1, "it waited for the step, and did not try again and again"
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+async def test_a_run_of_any_kind_is_started_answered_and_finished(kind: Kind, client: Client, tmp_path: Path) -> None:
+    desk = Desk()
+    async with SqliteStore(f"{tmp_path}/runs.db") as store:
+        driver = driver_over(client, store, kind.agent(desk), model=ScriptedModel(*kind.script))
+        async with driver.create_worker():
+            run_id = await driver.start(kind.agent(Desk()), kind.input, options=kind.options)
+            (request,) = (await resting(driver, run_id, RunStatus.WAITING)).pending
+
+            await driver.respond(run_id, request.id, kind.response)
+
+            assert await driver.wait_for_output(run_id) == kind.output
+        run = await driver.get_run(run_id)
+
+    assert sorted(desk.done) == sorted(kind.done), "each once"
+    assert (run.status, run.pending, await driver.get_status(run_id)) == ("completed", (), RunStatus.COMPLETED)
+    history = await history_of(client, run_id)
+    assert not any(word in history.lower() for word in (b"frogs", b"green", b"paid"))
+
+
+async def test_a_request_of_a_service_is_continued_in_its_conversation(client: Client, tmp_path: Path) -> None:
+    desk, model = Desk(), ScriptedModel(ToolCall("pay", amount=5), "It is paid.", "You are welcome.")
+    async with SqliteStore(f"{tmp_path}/runs.db") as store:
+        service = AgentService(model, store=store).register(Agent("Clerk", tools=[desk.pay]))
+        driver = TemporalDriver(service, client, lease=SOON)
+        conversation_id = service.create_conversation()
+        asked = await service.request_agent("clerk", "Pay for the frogs.", conversation_id=conversation_id)
+        async with driver.create_worker():
+            await driver.respond(asked.run_id, asked.pending[0].id, True)
+
+            assert await driver.wait_for_output(asked.run_id) == "It is paid."
+        await service.request_agent("clerk", "Thank you.", conversation_id=conversation_id)
+        conversation = await service.conversation(conversation_id)
+
+    assert desk.done == ["pay 5"]
+    texts = [message.text for message in conversation.messages if isinstance(message, AssistantMessage)]
+    assert texts == ["", "It is paid.", "You are welcome."]
+    assert b"frogs" not in await history_of(client, asked.run_id)
 
 
 class TestTime:
@@ -483,7 +539,7 @@ class TestWorkers:
         driver = driver_over(client, store, agent)
         target = client.service_client.config.target_host
         dying_worker = (sys.executable, "-m", "tests.integrations.dying_worker")
-        dying = await create_subprocess_exec(*dying_worker, target, url, str(log))
+        dying = await create_subprocess_exec(*dying_worker, target, url, str(log), "Logging")
         try:
             process_id = await driver.start(agent, "frogs")
             assert await dying.wait() == -signal.SIGKILL
@@ -496,6 +552,97 @@ class TestWorkers:
 
         assert log.read_text().split() == ["first", "second", "second", "third"]
         assert b"frogs" not in await history_of(client, process_id)
+
+    async def test_an_agent_whose_worker_dies_repeats_only_the_tool_that_ran(
+        self, client: Client, tmp_path: Path
+    ) -> None:
+        url, log = f"sqlite:///{tmp_path}/runs.db", tmp_path / "log"
+        store = open_store(url)
+        driver = driver_over(client, store, counter(log), model=CountingModel())
+        target = client.service_client.config.target_host
+        dying_worker = (sys.executable, "-m", "tests.integrations.dying_worker")
+        dying = await create_subprocess_exec(*dying_worker, target, url, str(log), "Counter")
+        try:
+            run_id = await driver.start("Counter", "frogs")
+            assert await dying.wait() == -signal.SIGKILL
+            async with driver.create_worker():
+                assert await driver.wait_for_output(run_id) == "I have counted to 5."
+        finally:
+            await store.aclose()
+
+        assert log.read_text().split() == ["1", "2", "3", "3", "4", "5"]
+
+    async def test_a_run_is_paused_while_it_waits(self, client: Client) -> None:
+        desk = Desk()
+        agent = KINDS["agent"]
+        driver = driver_over(client, MemoryStore(), agent.agent(desk), model=ScriptedModel(*agent.script))
+        async with driver.create_worker():
+            run_id = await driver.start("Clerk", agent.input)
+            request = await waiting(client, driver, run_id)
+            await driver.pause(run_id)
+
+            await driver.respond(run_id, request.id, True)
+            (kept,) = (await driver.get_run(run_id)).pending
+            assert (kept.is_answered, desk.done) == (True, ["look up frogs"])
+
+            await driver.resume(run_id)
+            assert await driver.wait_for_output(run_id) == agent.output
+
+    async def test_a_run_that_fails(self, client: Client) -> None:
+        driver = driver_over(client, MemoryStore(), Agent("Clerk"), model=ScriptedModel(LookupError("no frogs")))
+        async with driver.create_worker():
+            run_id = await driver.start("Clerk", "frogs")
+
+            with pytest.raises(RunError, match=r"Clerk: the run \w+ is failed: LookupError: no frogs"):
+                await driver.wait_for_output(run_id)
+        assert b"frogs" not in await history_of(client, run_id)
+
+    async def test_a_run_that_is_killed_is_interrupted(self, client: Client) -> None:
+        began, interrupted = asyncio.Event(), asyncio.Event()
+
+        @tool
+        async def wait() -> str:
+            """Wait for ever."""
+            began.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                interrupted.set()
+            return ""
+
+        agent = Agent("Waiter", tools=[wait])
+        driver = driver_over(client, MemoryStore(), agent, model=ScriptedModel(ToolCall("wait")))
+        async with driver.create_worker():
+            run_id = await driver.start("Waiter", "frogs")
+            await began.wait()
+
+            await driver.kill(run_id)
+
+            with pytest.raises(RunError, match="is killed"):
+                await driver.wait_for_output(run_id)
+        assert interrupted.is_set()
+        await history_of(client, run_id)
+
+    async def test_one_key_starts_one_run(self, client: Client) -> None:
+        agent = Printer()
+        driver = driver_over(client, MemoryStore(), agent)
+        async with driver.create_worker():
+            first = await driver.start("Printer", "frogs", idempotency_key="order-17")
+            assert await driver.start("Printer", "frogs", idempotency_key="order-17") == first
+
+            assert await driver.wait_for_output(first) == Printed("about frogs!")
+
+        assert agent.done == ["draft", "check", "print"]
+
+    async def test_a_process_remembers_what_another_one_has_found_out(self, client: Client) -> None:
+        agent, options = Printer(), ProcessOptions(memory_id="lynda")
+        driver = driver_over(client, MemoryStore(), agent)
+        async with driver.create_worker():
+            for _ in range(2):
+                process_id = await driver.start("Printer", "frogs", options=options)
+                assert await driver.wait_for_output(process_id) == Printed("about frogs!")
+
+        assert agent.done == ["draft", "check", "print", "print"], "the second one has known what was checked"
 
     async def test_a_long_process_begins_its_history_anew(self) -> None:
         async with temporal_server(extra=SHORT_HISTORY) as client:

@@ -13,11 +13,11 @@ from tactician.agents import RouteChosen
 from tactician.errors import AgentNotFoundError, NoAgentFitsError
 from tactician.events import Event
 from tactician.platform import Autonomy, Ranked
-from tactician.process import AgentProcess, ProcessOptions, ProcessStatus, ProcessStuckError, ask_human
+from tactician.process import ProcessOptions, ProcessStatus, ProcessStuckError, ask_human
 from tactician.runs import Budget, OutputError, RunResult, approve
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, Step, ToolCall
-from tests.support.stored import expect_process
+from tests.support.stored import JsonStore, respond
 
 
 @dataclass(frozen=True)
@@ -223,8 +223,7 @@ class TestClosed:
         result = await Autonomy(platform).run("a word?")
         assert result.status is RunStatus.WAITING
         assert result.process_id is not None
-        process = await platform.respond(result.process_id, result.pending[0].id, "yes")
-        assert isinstance(process, AgentProcess)
+        process = await respond(platform, await platform.process(result.process_id), "yes")
         assert process.result == Poem("yes")
 
     async def test_an_agent_that_waits_goes_on_by_the_platform(self) -> None:
@@ -280,12 +279,12 @@ class TestOpen:
         assert model.calls == []
 
     async def test_what_waits_goes_on_wherever_the_same_agents_are(self) -> None:
-        store = MemoryStore()
+        store = JsonStore()
         first = Platform(models=ScriptedModel(ranking({"Asker.ask": 0.9})), store=store).register(Asker(), Poet())
         result = await Autonomy(first).run("a word?", mode="open")
         assert result.process_id is not None
         second = Platform(models=ScriptedModel(), store=store).register(Asker(), Poet())
-        process = expect_process(await second.respond(result.process_id, result.pending[0].id, "yes"))
+        process = await respond(second, await second.process(result.process_id), "yes")
         assert (process.status, process.result) == (ProcessStatus.COMPLETED, Poem("yes"))
 
     async def test_it_does_not_go_on_where_the_goal_is_not_known(self) -> None:

@@ -8,10 +8,19 @@ from typing import Any
 
 import pytest
 
-from tactician import Budget, Platform, ProcessOptions, ProcessStatus, UserInput, achieves_goal, action, planned_agent
+from tactician import (
+    Budget,
+    Platform,
+    ProcessOptions,
+    ProcessStatus,
+    UserInput,
+    achieves_goal,
+    action,
+    planned_agent,
+)
 from tactician.errors import LeaseLostError, ResponseError, RunConflictError, RunNotFoundError, StoredStateError
 from tactician.platform import Worker
-from tactician.process import ask_human
+from tactician.process import OperationContext, ask_human
 from tactician.runs import RunStore
 from tactician.stores import MemoryStore, StoredStep
 from tactician.testing import ScriptedModel
@@ -284,11 +293,45 @@ class TestMistakes:
         process = await platform_over(store, Odd()).start("Odd", "x")
 
         assert process.status is ProcessStatus.FAILED
-        assert "`Opaque` cannot be stored: Opaque has no JSON form" in str(process.failure)
+        assert str(process.failure).startswith("work raised StoredStateError: `Opaque` cannot be stored: Opaque has no")
         record = await load_record(store, process.id)
         assert (record.status, record.header.failure) == (ProcessStatus.FAILED, process.failure)
         kept = await platform_over(store, Odd()).process(process.id)
-        assert [type(one) for one in kept.blackboard.objects] == [UserInput], "the last state that could be saved"
+        assert [type(one) for one in kept.blackboard.objects] == [UserInput]
+
+    async def test_without_a_store_it_is_fine(self) -> None:
+        process = await Platform(ScriptedModel()).start(Odd(), "x")
+        assert isinstance(process.result, Opaque)
+
+    async def test_a_step_that_cannot_be_saved_ends_the_process_with_the_last_one_that_could(self) -> None:
+        @planned_agent(description="is told what no store can keep")
+        class Asker:
+            @action
+            def draft(self, topic: UserInput) -> Draft:
+                return Draft(topic.content)
+
+            @achieves_goal("printed")
+            @action
+            async def print(self, draft: Draft, context: OperationContext) -> Printed:
+                try:
+                    return Printed(await context.ai.generate_text("Well?"))
+                except StoredStateError:
+                    return Printed("who cares?")
+
+        store = JsonStore()
+        platform = Platform(ScriptedModel("half of a smile: \ud83d"), store=store).register(Asker())
+        process = await platform.start("Asker", "frogs")
+
+        assert process.status is ProcessStatus.FAILED
+        assert "saving failed: StoredStateError: " in str(process.failure)
+        assert "surrogate" in str(process.failure)
+        record = await load_record(store, process.id)
+        assert (record.status, record.header.failure) == (ProcessStatus.FAILED, process.failure)
+        kept = await platform_over(store, Asker()).process(process.id)
+        assert (kept.status, kept.failure) == (ProcessStatus.FAILED, process.failure)
+        assert kept.last(Draft) == Draft("frogs")
+        with pytest.raises(RunConflictError, match="has ended, and is failed"):
+            await platform_over(store, Asker()).resume(process.id)
 
 
 class TestKilling:

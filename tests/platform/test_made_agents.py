@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -166,11 +167,7 @@ class TestLed:
         store = JsonStore()
         process = await waiting(store)
         for name in ("os.system", "tests.platform.test_made_agents.Bill", "builtins.str"):
-
-            def want(data: dict[str, Any], name: str = name) -> None:
-                data["origin"]["recipe"]["wanted"] = name
-
-            await change_data(store, process.id, want)
+            await change_data(store, process.id, partial(want, name))
             with pytest.raises(AgentNotFoundError, match=f"No action of Kitchen gives a {name}"):
                 await platform_of(store, Kitchen(), CashDesk(), Gardener()).process(process.id)
 
@@ -234,6 +231,10 @@ class TestWorkers:
         process_id = await platform.enqueue("Gardener", "roses")
         assert await Worker(platform).run_once()
         assert (await platform.process(process_id)).result == "planted"
+
+
+def want(name: str, data: dict[str, Any]) -> None:
+    data["origin"]["recipe"]["wanted"] = name
 
 
 async def answered(store: MemoryStore, process: AgentProcess) -> None:

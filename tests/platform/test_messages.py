@@ -27,7 +27,7 @@ from tactician import (
 from tactician.llm import Image, Text, ToolResult
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
-from tests.support.stored import expect_process
+from tests.support.stored import JsonStore, respond
 
 
 @dataclass(frozen=True)
@@ -208,10 +208,10 @@ async def test_a_message_goes_through_a_store() -> None:
         async def answer(self, message: UserMessage) -> Reply:
             return Reply(f"{message.text}: {await ask_human(str, message.text)}")
 
-    store, picture = MemoryStore(), Image(url="https://example.org/a.png")
+    store, picture = JsonStore(), Image(url="https://example.org/a.png")
     message = UserMessage((Text("what is this?"), picture))
     process = await platform_of(Asker(), store=store).start("Asker", message)
     other = platform_of(Asker(), store=store)
-    done = expect_process(await other.respond(process.id, process.pending[0].id, "a frog"))
+    done = await respond(other, process, "a frog")
     assert done.result == Reply("what is this?: a frog")
     assert done.last(UserMessage) == message

@@ -24,9 +24,8 @@ from tactician import (
 from tactician.errors import ConfigurationError
 from tactician.process import AgentProcess, ProcessStatus
 from tactician.runs import RunStatus
-from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
-from tests.support.stored import expect_process
+from tests.support.stored import JsonStore, respond, resume
 
 
 @dataclass
@@ -65,7 +64,7 @@ async def test_a_process_is_started_with_them() -> None:
     assert await platform.invoke(Pair, named=NAMED) == Pair("a-b")
     assert await platform.invoke(Pair, 5, named={**NAMED, "between": "+"}) == Pair("a+b")  # text stays text
     spawned = await platform.spawn("Combiner", named={"one": Thing("x"), "two": Thing("y")})
-    assert expect_process(await platform.resume(spawned.id)).result == Pair("x-y")
+    assert (await resume(platform, spawned.id)).result == Pair("x-y")
 
 
 def test_without_an_event_loop() -> None:
@@ -106,14 +105,14 @@ async def test_a_model_that_leads_has_them() -> None:
 
 
 async def test_they_are_kept() -> None:
-    store = MemoryStore()
+    store = JsonStore()
     platform = Platform(ScriptedModel(), store=store).register(Asking())
     process_id = await platform.enqueue("Asking", named=NAMED)
-    process = await platform.resume(process_id)
+    process = await resume(platform, process_id)
     assert process.status is ProcessStatus.WAITING
 
     other = Platform(ScriptedModel(), store=store).register(Asking())
-    process = expect_process(await other.respond(process_id, process.pending[0].id, Thing(" and ")))
+    process = await respond(other, process, Thing(" and "))
     assert process.result == Pair("a and b")
 
 

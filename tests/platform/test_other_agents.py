@@ -28,6 +28,7 @@ from tactician.platform import Worker
 from tactician.runs import Budget, RunResult
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
+from tests.support.stored import JsonStore, respond
 
 
 @dataclass(frozen=True)
@@ -109,19 +110,28 @@ async def test_one_that_waits_goes_on_elsewhere_and_with_a_worker() -> None:
     async def ask(topic: str) -> Joke:
         return Joke(await ask_human(str, f"A joke on {topic}?"))
 
-    store = MemoryStore()
+    store = JsonStore()
     first = Platform(ScriptedModel(), store=store).register(simple_agent(Joke, ask, name="asker"))
     second = Platform(ScriptedModel(), store=store).register(simple_agent(Joke, ask, name="asker"))
-    run_id = await first.enqueue("asker", "frogs")
+    process = await first.start("asker", "frogs")
+    assert [request.prompt for request in process.pending] == ["A joke on frogs?"]
+    assert (await respond(second, process, "hop")).result == Joke("hop")
+
+    run_id = await first.enqueue("asker", "hares")
     assert await Worker(second).run_once()
     (record,) = await first.waiting()
     (request,) = record.header.pending
-    assert request.prompt == "A joke on frogs?"
-    done = await first.respond(run_id, request.id, "hop")
-    assert isinstance(done, RunResult)
-    assert done.output == Joke("hop")
-    with pytest.raises(RunNotFoundError, match=f"{run_id} is a run of 'asker', and no process: see"):
-        await first.process(run_id)
+    assert (record.run_id, request.prompt) == (run_id, "A joke on hares?")
+    result = await first.respond(run_id, request.id, "run")
+    assert isinstance(result, RunResult)
+    assert result.output == Joke("run")
+
+
+async def test_one_that_was_enqueued_is_no_process() -> None:
+    platform = Platform(ScriptedModel(), store=MemoryStore()).register(simple_agent(Joke, tell, name="joker"))
+    run_id = await platform.enqueue("joker", "frogs")
+    with pytest.raises(RunNotFoundError, match=f"{run_id} is a run of 'joker', and no process: see"):
+        await platform.process(run_id)
 
 
 async def test_a_function_that_says_nothing_is_only_run() -> None:

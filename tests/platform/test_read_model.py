@@ -10,7 +10,7 @@ from tactician.errors import RunNotFoundError, StoredStateError
 from tactician.events import Event, EventLog, read_event_log
 from tactician.platform import ObjectView, RunReader, RunView, replay_events
 from tactician.process import OperationContext, ask_human
-from tactician.runs import RunRecord, RunStatus, RunStore, Snapshot, Spent, Start
+from tactician.runs import RunRecord, RunStart, RunStatus, RunStore, Snapshot, Spent
 from tactician.stores import MemoryStore, SqliteStore, StoredDocument
 from tactician.testing import ScriptedModel, ToolCall
 from tactician.tools import tool
@@ -117,7 +117,7 @@ class TestStore:
 
     async def test_runs_that_name_each_other_as_parents_end(self) -> None:
         store = MemoryStore()
-        spent, start = Spent(usage=[], turns=0, seconds=0.0, actions=0), Start(input="x", form="value", limits={})
+        spent, start = Spent(usage=[], turns=0, seconds=0.0, actions=0), RunStart(input="x", form="value", limits={})
         body = Snapshot(start=start, spent=spent, tree={"data": {}, "children": {}})
         for run_id, parent_id in (("a", "b"), ("b", "a"), ("c", "c")):
             record = RunRecord(run_id=run_id, name="Odd", status=RunStatus.COMPLETED, parent_id=parent_id, body=body)

@@ -73,8 +73,8 @@ def test_a_process_that_waits_is_answered_without_a_loop(is_kept: bool, tmp_path
     platform = Platform(ScriptedModel(), store=store).register(Writer())
     process = platform.start_sync("Writer", "Dear Ada")
     assert process.status is ProcessStatus.WAITING
-    done = expect_process(platform.respond_sync(process.id, process.pending[0].id, "Lynda"))
-    assert done.result == Letter("Dear Ada, Lynda")
+    done = platform.respond_sync(process.id, process.pending[0].id, "Lynda")
+    assert expect_process(done).result == Letter("Dear Ada, Lynda")
     asyncio.run(platform.store.aclose())
 
 

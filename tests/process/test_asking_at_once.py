@@ -29,7 +29,7 @@ from tactician.process import AgentProcess, OperationContext, Rejection
 from tactician.runs import RunStore
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
-from tests.support.stored import expect_process
+from tests.support.stored import respond
 
 
 @dataclass
@@ -75,8 +75,8 @@ class Gathered:
 async def answered(platform: Platform, process: AgentProcess, *, last_first: bool) -> AgentProcess:
     """The process, with every question answered by its own first word."""
     while process.status is ProcessStatus.WAITING:
-        request = process.pending[-1 if last_first else 0]
-        process = expect_process(await platform.respond(process.id, request.id, request.prompt.removesuffix("?")))
+        place = -1 if last_first else 0
+        process = await respond(platform, process, process.pending[place].prompt.removesuffix("?"), place)
     return process
 
 

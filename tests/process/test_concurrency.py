@@ -24,10 +24,11 @@ from tactician import (
     planned_agent,
 )
 from tactician.process import AgentProcess, ProcessFailedError
+from tactician.runs import RunStore, Snapshot
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 from tests.agents.running import started, steps
-from tests.support.stored import expect_process
+from tests.support.stored import JsonStore, load_record, respond
 
 
 class Made:
@@ -48,14 +49,15 @@ class Node:
     takes: tuple[str, ...]
     base: str
     pauses: int
+    asks: bool = False
 
 
 BASES = ("Made", "Source", "Text")
 
 
 @st.composite
-def graphs(draw: st.DrawFn) -> list[Node]:
-    """Each node takes what nodes before it give, by their types or by what these are kinds of."""
+def graphs(draw: st.DrawFn, *, asks: bool = False) -> list[Node]:
+    """Each node takes what nodes before it give, by their types or by what these are kinds of; it may ask a person."""
     nodes: list[Node] = []
     for number in range(draw(st.integers(2, 8))):
         before = [f"T{n}" for n in range(number)]
@@ -64,7 +66,7 @@ def graphs(draw: st.DrawFn) -> list[Node]:
         needs = draw(some)
         takes = [kind for kind in draw(some) if kind not in needs]
         base = draw(st.sampled_from([*BASES, *before]))
-        nodes.append(Node(tuple(needs), tuple(takes), base, draw(st.integers(0, 5))))
+        nodes.append(Node(tuple(needs), tuple(takes), base, draw(st.integers(0, 5)), asks and draw(st.booleans())))
     return nodes
 
 
@@ -84,6 +86,8 @@ def _method(node: Node, gives: type[Made], types: Mapping[str, type[Made]]) -> C
     async def work(*of: Made | None) -> Made:
         for _ in range(node.pauses):
             await asyncio.sleep(0)
+        if node.asks:
+            await ask_human(str, "Well?")
         return gives(of)
 
     names = ", ".join(f"in_{kind}" for kind in (*node.needs, *node.takes))
@@ -119,6 +123,32 @@ def test_the_blackboard_and_the_result_are_those_of_one_after_the_other(
     assert several.status is one.status
     assert known(several) == known(one)
     assert str(several.result) == str(one.result)
+    assert sorted(steps(several)) == sorted(steps(one))
+
+
+def test_a_plan_that_changes_while_actions_run_is_followed_once_they_have_ended() -> None:
+    """`make0` may give a `T4`, and does not: with `make2` still running, the new plan has another order."""
+    hoped_for, slow = Node((), (), "Made", 0), Node((), (), "Made", 3)
+    nodes = [hoped_for, Node(("T0",), (), "Made", 0), slow, Node((), (), "Made", 0), Node((), (), "T0", 0)]
+    one, several = (run_with(agent_for(nodes, [1, 2, 0, 3, 4]), most) for most in (1, 2))
+    assert known(several) == known(one)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data(), graphs(asks=True), st.integers(2, 5))
+def test_also_when_people_are_asked(data: st.DataObject, nodes: list[Node], most: int) -> None:
+    async def run(parallel: int) -> AgentProcess:
+        process = await started(agent_for(nodes, order), "go", options=ProcessOptions(max_parallel=parallel))
+        while process.status is ProcessStatus.WAITING:
+            request = data.draw(st.sampled_from(range(len(process.pending))))
+            await process.respond(process.pending[request].id, "yes")
+        return process
+
+    order = data.draw(st.permutations(range(len(nodes))))
+    one, several = (asyncio.run(run(parallel)) for parallel in (1, most))
+
+    assert several.status is one.status
+    assert known(several) == known(one)
     assert sorted(steps(several)) == sorted(steps(one))
 
 
@@ -235,14 +265,31 @@ class Asker:
 
 @pytest.mark.parametrize("most", [1, 4])
 async def test_the_order_is_kept_while_an_action_waits_also_in_a_store(most: int) -> None:
-    store = MemoryStore()
+    store = JsonStore()
     process = await _platform(store).start("Asker", "go", options=ProcessOptions(max_parallel=most))
     assert steps(process) == ([] if most == 1 else ["look_up"])
 
-    done = expect_process(await _platform(store).respond(process.id, process.pending[0].id, "a page"))
+    done = await respond(_platform(store), process, "a page")
 
     assert done.result == Answer("FromBook")
     assert [type(value) for value in done.blackboard.objects] == [UserInput, Page, Asked, FromBook, Answer]
+
+
+@pytest.mark.parametrize("store", [JsonStore(), MemoryStore()])
+async def test_what_is_stored_of_past_steps_stays_as_it_was(store: MemoryStore) -> None:
+    process = await _platform(store).start("Asker", "go", options=ProcessOptions(max_parallel=4))
+    before = await _states(store, process.id)
+
+    await respond(_platform(store), process, "a page")
+
+    assert (await _states(store, process.id))[: len(before)] == before
+
+
+async def _states(store: MemoryStore, run_id: str) -> list[str]:
+    """What is stored of a run after each of its steps, as JSON."""
+    record = await load_record(store, run_id)
+    states = [await RunStore(store).load_state(record, at=step) for step in range(1, record.steps + 1)]
+    return [Snapshot(start=one.start, spent=one.spent, tree=one.tree.to_saved()).to_json() for one in states]
 
 
 def _platform(store: MemoryStore) -> Platform:

@@ -26,7 +26,7 @@ from tactician.runs import RunSuspended
 from tactician.stores import MemoryStore
 from tactician.testing import FakeContext, ScriptedModel
 from tests.agents.running import started
-from tests.support.stored import expect_process
+from tests.support.stored import JsonStore, respond
 
 
 @dataclass
@@ -139,7 +139,7 @@ class Translator:
 
 class TestParallelMapAndPeople:
     async def test_all_questions_are_asked_together_and_answered_in_any_order(self) -> None:
-        store, model = MemoryStore(), ScriptedModel()
+        store, model = JsonStore(), ScriptedModel()
         for title, tone in (("Frogs", "gay"), ("Hares", "sad")):
             model.when(prompt_contains=f"{title}, {tone}").reply(f"{tone} {title}")
 
@@ -149,10 +149,10 @@ class TestParallelMapAndPeople:
         process = await somewhere().start("Translator", "Frogs Hares")
         first, second = process.pending
         assert (first.prompt, second.prompt) == ("The tone of Frogs?", "The tone of Hares?")
-        process = expect_process(await somewhere().respond(process.id, second.id, "sad"))
+        process = await respond(somewhere(), process, "sad", 1)
         assert process.status is ProcessStatus.WAITING
         assert [one.id for one in process.pending] == [first.id]
-        process = expect_process(await somewhere().respond(process.id, first.id, "gay"))
+        process = await respond(somewhere(), process, "gay")
         assert process.result == Titles("gay Frogs, sad Hares")
         assert len(model.calls) == 2, "what was said about the second is not asked again"
 
@@ -189,7 +189,7 @@ class Flaky:
 
 class TestAnotherAttempt:
     async def test_people_are_not_asked_or_told_again_but_agents_are_run_again(self) -> None:
-        store, events, model, agent = MemoryStore(), list[Event](), ScriptedModel("first", "second"), Flaky()
+        store, events, model, agent = JsonStore(), list[Event](), ScriptedModel("first", "second"), Flaky()
 
         def somewhere() -> Platform:
             return Platform(model, store=store, on_event=events.append).register(agent)
@@ -198,7 +198,7 @@ class TestAnotherAttempt:
         asked: list[str] = []
         for answer in ("hop", "run", "A and B"):
             asked += [request.prompt for request in process.pending]
-            process = expect_process(await somewhere().respond(process.id, process.pending[0].id, answer))
+            process = await respond(somewhere(), process, answer)
         assert process.result == Title("A and B: second ['hop', 'run']"), process.failure
         assert asked == ["What of frogs?", "What of hares?", "What of hares?", "A title?"]
         assert len([event for event in events if isinstance(event, MessageSent)]) == 1

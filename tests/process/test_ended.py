@@ -23,7 +23,7 @@ from tactician.process import AgentProcess, ProcessWaitingError
 from tactician.runs import RunStore
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
-from tests.support.stored import expect_process, respond
+from tests.support.stored import respond
 
 Make = Callable[[], Platform]
 
@@ -83,7 +83,7 @@ async def killed(platform: Make) -> AgentProcess:
 
 async def completed(platform: Make) -> AgentProcess:
     process = await platform().start("Writer", "x")
-    return expect_process(await platform().respond(process.id, process.pending[0].id, "Frogs"))
+    return await respond(platform(), process, "Frogs")
 
 
 async def failed(platform: Make) -> AgentProcess:
@@ -94,7 +94,7 @@ async def failed(platform: Make) -> AgentProcess:
 async def terminated(platform: Make) -> AgentProcess:
     options = ProcessOptions(budget=Budget(actions=1))
     process = await platform().start("Writer", "x", options=options)
-    return expect_process(await platform().respond(process.id, process.pending[0].id, "Frogs"))
+    return await respond(platform(), process, "Frogs")
 
 
 @pytest.mark.parametrize("ended", [killed, completed, failed, terminated])

@@ -125,6 +125,20 @@ class TestRunAgent:
         with pytest.raises(OutputError, match="Pen: its answer is not a valid Facts"):
             await FakeContext(ScriptedModel("no JSON")).run_agent(Agent("Pen"), Facts, "Write")
 
+    async def test_an_object_of_any_class_comes_back_itself(self) -> None:
+        class Plain:
+            """A class that nothing can turn into JSON."""
+
+        @planned_agent(description="gives it")
+        class Giver:
+            @achieves_goal("given")
+            @action
+            def give(self, topic: UserInput) -> Plain:
+                return plain
+
+        plain = Plain()
+        assert await FakeContext().run_agent(Giver(), Plain, "x") is plain
+
     async def test_a_goal_for_the_type_is_needed(self) -> None:
         with pytest.raises(ConfigurationError, match="'Drafter' has no goal that gives a Book"):
             await FakeContext().run_agent(Drafter(), Book, "x")

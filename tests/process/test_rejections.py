@@ -27,7 +27,7 @@ from tactician.errors import Rejected, ResponseError
 from tactician.process import ActionRetryPolicy, AgentProcess, Rejection
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
-from tests.support.stored import expect_process
+from tests.support.stored import JsonStore, respond
 
 Make = Callable[[], Platform]
 
@@ -97,7 +97,7 @@ def platform(request: pytest.FixtureRequest) -> Make:
 async def answered(platform: Make, agent: str, *responses: object) -> AgentProcess:
     process = await platform().start(agent, "frogs")
     for response in responses:
-        process = expect_process(await platform().respond(process.id, process.pending[0].id, response))
+        process = await respond(platform(), process, response)
     return process
 
 
@@ -140,9 +140,7 @@ async def test_an_approval_is_no_answer_to_a_form(platform: Make) -> None:
     ):
         await platform().respond(process.id, process.pending[0].id, approve())
 
-    assert expect_process(await platform().respond(process.id, process.pending[0].id, "Frogs")).result == Printed(
-        "Frogs"
-    )
+    assert (await respond(platform(), process, "Frogs")).result == Printed("Frogs")
 
 
 async def test_a_rejection_is_kept_as_json(platform: Make) -> None:
@@ -238,11 +236,11 @@ class Middleman:
 
 
 async def rejected_inside(publisher: Publisher, *, stored: bool = False) -> AgentProcess:
-    store = MemoryStore() if stored else None
+    store = JsonStore() if stored else None
     one = Platform(ScriptedModel(), store=store).register(publisher)
     process = await one.start("Publisher", "frogs")
     other = Platform(ScriptedModel(), store=store).register(publisher) if stored else one
-    return expect_process(await other.respond(process.id, process.pending[0].id, reject("no thanks")))
+    return await respond(other, process, reject("no thanks"))
 
 
 class TestInsideAnotherProcess:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import pytest
 
@@ -26,7 +26,9 @@ from tactician.process import Blackboard, OperationContext
 from tactician.runs import RunStore
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
-from tests.support.stored import expect_process
+from tests.support.stored import JsonStore, expect_process
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -42,6 +44,11 @@ class Hound(Beast):
 @dataclass
 class Kennel:
     dogs: list[Beast]
+
+
+@dataclass
+class Box(Generic[T]):
+    content: T
 
 
 @dataclass
@@ -93,7 +100,7 @@ def over(store: MemoryStore, agent: object) -> Platform:
 
 class TestOutputs:
     async def test_one_that_would_read_back_as_another_fails_the_process(self) -> None:
-        process = await over(MemoryStore(), Keeper()).start("Keeper", "a kennel")
+        process = await over(JsonStore(), Keeper()).start("Keeper", "a kennel")
 
         assert process.status is ProcessStatus.FAILED
         assert process.failure is not None
@@ -102,7 +109,7 @@ class TestOutputs:
         assert process.last(Kennel) is None
 
     async def test_the_last_state_that_could_be_saved_says_so(self) -> None:
-        store = MemoryStore()
+        store = JsonStore()
         process = await over(store, Keeper()).start("Keeper", "a kennel")
 
         kept = await over(store, Keeper()).process(process.id)
@@ -112,7 +119,7 @@ class TestOutputs:
         assert await over(store, Keeper()).kill(kept.id) is ProcessStatus.FAILED
 
     async def test_a_worker_does_not_repeat_it(self) -> None:
-        store, keeper = MemoryStore(), Keeper(Kennel([Beast("Rex \ud83d")]))
+        store, keeper = JsonStore(), Keeper(Kennel([Beast("Rex \ud83d")]))
         platform = over(store, keeper)
         run_id = await platform.enqueue("Keeper", "a kennel")
 
@@ -132,13 +139,13 @@ class TestOutputs:
             def give(self, wish: UserInput) -> Parts:
                 return Parts(Beast("Tom"), BAD)
 
-        process = await over(MemoryStore(), Giver()).start("Giver", "x")
+        process = await over(JsonStore(), Giver()).start("Giver", "x")
 
         assert process.status is ProcessStatus.FAILED
         assert [type(value) for value in process.blackboard.objects] == [UserInput]
 
     async def test_what_reads_back_equal_goes_on(self) -> None:
-        store = MemoryStore()
+        store = JsonStore()
         process = await over(store, Keeper(Kennel([Beast("Rex")]))).start("Keeper", "a kennel")
 
         kept = await over(store, Keeper()).process(process.id)
@@ -160,7 +167,7 @@ class TestOutputs:
             async def ask(self, talk: Conversation) -> Done:
                 return Done(f"{talk.id}: {talk.messages[0].text} {await ask_human(str, 'And?')}")  # type: ignore[union-attr]
 
-        store = MemoryStore()
+        store = JsonStore()
         process = await over(store, Talker()).start("Talker", "hi")
         done = expect_process(await over(store, Talker()).respond(process.id, process.pending[0].id, "there"))
         assert done.result == Done("talk: hi there")
@@ -169,6 +176,35 @@ class TestOutputs:
         process = await Platform(ScriptedModel()).register(Keeper()).start("Keeper", "a kennel")
         assert process.status is ProcessStatus.WAITING
         assert process.last(Kennel) is BAD
+
+
+class TestGenerics:
+    """What a generic class is of is known from the agent alone: `Box[Beast]` reads its content as a `Beast`."""
+
+    @staticmethod
+    def boxer(content: Beast) -> object:
+        @planned_agent(description="packs")
+        class Boxer:
+            @action
+            def pack(self, wish: UserInput) -> Box[Beast]:
+                return Box(content)
+
+            @achieves_goal("sent")
+            @action
+            async def send(self, box: Box[Beast]) -> Done:
+                return Done(await ask_human(str, f"Send {type(box.content).__name__}?"))
+
+        return Boxer()
+
+    async def test_the_content_reads_back_equal(self) -> None:
+        store = MemoryStore()
+        process = await over(store, self.boxer(Beast("Tom"))).start("Boxer", "x")
+        kept = await over(store, self.boxer(Beast("Tom"))).process(process.id)
+        assert kept.last(Box) == Box(Beast("Tom"))
+
+    async def test_content_of_another_type_is_refused(self) -> None:
+        process = await over(MemoryStore(), self.boxer(Hound("Rex"))).start("Boxer", "x")
+        assert str(process.failure).startswith("pack raised StoredStateError: `Box.content` cannot be stored")
 
 
 class TestAdded:
@@ -185,7 +221,7 @@ class TestAdded:
                 assert blackboard.last(Kennel) is None
                 return Kennel([])
 
-        process = await over(MemoryStore(), Adder()).start("Adder", "x")
+        process = await over(JsonStore(), Adder()).start("Adder", "x")
         assert process.result == Kennel([])
 
     async def test_one_that_is_not_caught_fails_the_process(self) -> None:
@@ -197,7 +233,7 @@ class TestAdded:
                 context.blackboard.add(BAD)
                 return Kennel([])
 
-        process = await over(MemoryStore(), Adder()).start("Adder", "x")
+        process = await over(JsonStore(), Adder()).start("Adder", "x")
         assert str(process.failure).startswith(f"add raised StoredStateError: {REFUSAL}")
 
     async def test_an_object_is_saved_as_it_was_when_it_was_added(self) -> None:
@@ -214,7 +250,7 @@ class TestAdded:
                 blackboard["renamed"] = replace(beast)
                 return Done(await ask_human(str, "And?"))
 
-        store = MemoryStore()
+        store = JsonStore()
         process = await over(store, Changer()).start("Changer", "x")
         kept = await over(store, Changer()).process(process.id)
         assert kept.blackboard.all(Beast) == [Beast("Tom"), Beast("Rex")]
@@ -230,7 +266,7 @@ class TestGiven:
             def take(self, kennel: Kennel | None, loose: Loose | None, beast: Beast | None, wish: UserInput) -> Done:
                 return Done()
 
-        store = MemoryStore()
+        store = JsonStore()
         platform = over(store, Taker())
         refused = pytest.raises(StoredStateError, match=f"`{type(given).__name__}")
         with refused:
@@ -245,7 +281,7 @@ class TestGiven:
         assert await platform.processes() == []
 
     async def test_none_of_several_is_added_when_one_is_refused(self) -> None:
-        store = MemoryStore()
+        store = JsonStore()
         process = await over(store, Keeper()).start("Keeper", Done())
         platform = over(store, Keeper())
         with pytest.raises(StoredStateError, match=r"`Kennel\.dogs"):
@@ -253,9 +289,9 @@ class TestGiven:
         assert (await platform.process(process.id)).last(Beast) is None
 
     async def test_an_answer_that_cannot_be_stored_is_refused(self) -> None:
-        platform = over(MemoryStore(), Keeper(Kennel([])))
+        platform = over(JsonStore(), Keeper(Kennel([])))
         process = await platform.start("Keeper", "a kennel")
-        with pytest.raises(StoredStateError, match="The answer to 'finish/asked' cannot be stored"):
+        with pytest.raises(StoredStateError, match="The answer to 'Keeper/finish/asked' cannot be stored"):
             await platform.respond(process.id, process.pending[0].id, "yes \ud83d")
         assert expect_process(await platform.respond(process.id, process.pending[0].id, "yes")).result == Done("yes")
 
@@ -269,7 +305,7 @@ class TestFailures:
             def work(self, wish: UserInput) -> Done:
                 raise ValueError("no \ud83d here")
 
-        store = MemoryStore()
+        store = JsonStore()
         process = await over(store, Failing()).start("Failing", "x")
         kept = await over(store, Failing()).process(process.id)
         assert kept.failure == process.failure == r"work raised ValueError: no \ud83d here"
@@ -287,7 +323,7 @@ class TestFailures:
             async def ask(self, beast: Beast) -> Done:
                 return Done(await ask_human(str, "Who is \ud83d?"))
 
-        store = MemoryStore()
+        store = JsonStore()
         process = await over(store, Asking()).start("Asking", "x")
         kept = await over(store, Asking()).process(process.id)
         assert (kept.status, kept.failure) == (ProcessStatus.FAILED, process.failure)
@@ -296,7 +332,7 @@ class TestFailures:
 
     @pytest.mark.parametrize("body", ["", "{}", "[", '{"version": 99}'])
     async def test_a_process_that_cannot_be_read_can_be_killed(self, body: str) -> None:
-        store = MemoryStore()
+        store = JsonStore()
         process = await over(store, Keeper(Kennel([]))).start("Keeper", "a kennel")
         runs = RunStore(store)
         record = await runs.load(process.id)
@@ -310,7 +346,7 @@ class TestFailures:
             await platform.process(process.id)
 
     async def test_the_reason_of_a_kill_is_escaped(self) -> None:
-        store = MemoryStore()
+        store = JsonStore()
         process = await over(store, Keeper(Kennel([]))).start("Keeper", "a kennel")
         await over(store, Keeper()).kill(process.id, "no \ud83d")
         assert (await over(store, Keeper()).process(process.id)).failure == r"no \ud83d"

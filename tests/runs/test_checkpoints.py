@@ -15,17 +15,17 @@ from tactician.runs import (
     Data,
     Live,
     Operation,
+    RunStart,
+    RunStep,
     Snapshot,
     Spent,
-    Start,
-    Step,
     fold,
     read_snapshot,
     read_step,
 )
 from tactician.stores import StoredStep
 
-START = Start(input="go", form="value", limits={})
+START = RunStart(input="go", form="value", limits={})
 SPENT = Spent(usage=[], turns=0, seconds=0.0, actions=0)
 KEYS = st.sampled_from(["a", "b", "c#2"])
 PLACES = st.lists(KEYS, max_size=3)
@@ -70,8 +70,8 @@ class Change:
 CHANGES = st.lists(st.builds(Change, PLACES, KEYS, VALUES, st.booleans()), max_size=20)
 
 
-def step(operations: list[Operation]) -> Step:
-    return Step(kind="step", at=1.0, spent=SPENT, start=START, operations=tuple(operations))
+def step(operations: list[Operation]) -> RunStep:
+    return RunStep(kind="step", at=1.0, spent=SPENT, start=START, operations=tuple(operations))
 
 
 def stripped(saved: object) -> object:

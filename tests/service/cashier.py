@@ -58,7 +58,7 @@ def cashier(pay: Pay, *, needs_approval: bool = False) -> Agent:
         pay(order)
         return f"paid {order}"
 
-    return Agent("Cashier", tools=[tool(pay_order, name="pay", needs_approval=needs_approval)])
+    return Agent("Cashier", tools=[tool(name="pay", needs_approval=needs_approval)(pay_order)])
 
 
 def desk(pay: Pay) -> Agent:

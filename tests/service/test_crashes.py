@@ -117,12 +117,13 @@ async def test_a_program_dies_at_a_write_before_or_after_an_approval(approvals: 
         service = site.start()
         conversation_id = service.create_conversation()
         await service.insert_message(conversation_id, "system", "Be quick.")
+        run_id = ""
         if approvals:
-            waiting = await service.request_agent("cashier", "first", conversation_id=conversation_id)
+            run_id = (await service.request_agent("cashier", "first", conversation_id=conversation_id)).run_id
         mortal = MortalStore(site.store, lives, dies_after=dies_after)
         try:
             if approvals:
-                await resume(site.start(mortal), waiting.run_id)
+                await resume(site.start(mortal), run_id)
             else:
                 await site.start(mortal).request_agent("cashier", "first", conversation_id=conversation_id)
         except StoreError:

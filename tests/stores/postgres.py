@@ -47,6 +47,7 @@ class Server:
         if self._user is not None:
             shutil.chown(folder, self._user)
         self._programs, self._folder, self._port = programs, folder, free_port()
+        self._databases = 0
         self._call("initdb", *IDENTITY)
 
     @property
@@ -58,12 +59,22 @@ class Server:
         log = f"{self._folder}/server.log"
         self._call("pg_ctl", "start", "-w", "-s", "-l", log, "-o", f"{OPTIONS}{self._port}")
 
+    def create_database(self) -> str:
+        """The name of a new, empty database."""
+        self._databases += 1
+        name = f"database{self._databases}"
+        self._run("createdb", "-h", "127.0.0.1", "-p", str(self._port), "-U", "tactician", name)
+        return name
+
     def crash(self) -> None:
         """It ends at once, and keeps what was committed."""
         self._call("pg_ctl", "stop", "-w", "-s", "-m", "immediate")
 
     def _call(self, program: str, *arguments: str) -> None:
-        command = [str(self._programs / program), "-D", str(self._folder / "data"), *arguments]
+        self._run(program, "-D", str(self._folder / "data"), *arguments)
+
+    def _run(self, program: str, *arguments: str) -> None:
+        command = [str(self._programs / program), *arguments]
         with (self._folder / "commands.log").open("ab") as output:
             subprocess.run(command, user=self._user, cwd=self._folder, stdout=output, stderr=output, check=True)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from tactician import Platform
-from tactician.process import AgentProcess
+from tactician.process import AgentProcess, ProcessHandle
 from tactician.runs import Response, RunRecord, RunResult, RunStore, Snapshot
 from tactician.stores import DocumentStore, MemoryStore
 
@@ -28,9 +28,9 @@ def expect_process(outcome: AgentProcess | RunResult[object]) -> AgentProcess:
     return outcome
 
 
-async def respond(platform: Platform, process: AgentProcess, response: Response) -> AgentProcess:
-    """Answer the first request of a process on a platform, and return the process that continued there."""
-    return expect_process(await platform.respond(process.id, process.pending[0].id, response))
+async def respond(platform: Platform, process: ProcessHandle, response: Response, place: int = 0) -> AgentProcess:
+    """Answer one of the requests of a process on a platform, and return the process that continued there."""
+    return expect_process(await platform.respond(process.id, process.pending[place].id, response))
 
 
 async def resume(platform: Platform, process_id: str, *objects: object) -> AgentProcess:

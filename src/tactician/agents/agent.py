@@ -9,10 +9,10 @@ from typing import Self, cast
 from typing_extensions import TypeVar, Unpack
 
 from tactician.agents.base import BaseRunnable
-from tactician.agents.spec import AgentSettings, AgentSpec, ModelLike
+from tactician.agents.spec import AgentSettings, AgentSpec
 from tactician.agents.toolboxes import Changed, ToolboxSource, describe_workers, invocation_tools, with_groups
 from tactician.conversation import ContextStrategy, Conversation
-from tactician.llm import NO_OPTIONS, LanguageModel, LlmOptions
+from tactician.llm import NO_OPTIONS, LlmOptions, ModelLike
 from tactician.loop import Handoff, OutputType, TurnLoop, output_type
 from tactician.runs import Budget, Input, Response, RunContext, Runnable, RunResult, messages_of, resume_run, start_run
 from tactician.tools import Tool, Toolbox, ToolLike, snake_case
@@ -124,7 +124,7 @@ class Agent(BaseRunnable[T_co]):
         if instructions is not None:
             settings |= {"instructions": instructions, "role": None, "goal": None, "background": None}
         if self.model is None or isinstance(self.model, str | LlmOptions):
-            settings["model"] = options.over(_as_options(self.model))
+            settings["model"] = options.over(LlmOptions.of(self.model))
         changed = copy(self)
         changed.spec = self.spec.with_settings(**settings)
         changed._view = self._current_tools
@@ -217,7 +217,7 @@ class Agent(BaseRunnable[T_co]):
         return await self._loop(context, tools, instructions).run(messages_of(input), conversation)
 
     def _loop(self, context: RunContext, tools: ToolboxSource, instructions: str) -> TurnLoop[T_co]:
-        model, options = self._resolve(context)
+        model, options = context.find_model(self.model)
         # Without an output type T_co is str, its default.
         wanted = cast("OutputType[T_co]", output_type(self.output_type or str))
         return TurnLoop(
@@ -232,14 +232,3 @@ class Agent(BaseRunnable[T_co]):
 
     def _current_tools(self) -> Toolbox:
         return self._tools if self._view is None else self._view()
-
-    def _resolve(self, context: RunContext) -> tuple[LanguageModel, LlmOptions]:
-        model = self.model
-        if model is not None and not isinstance(model, str | LlmOptions):
-            return model, NO_OPTIONS
-        options = _as_options(model)
-        return context.models.resolve(options), options
-
-
-def _as_options(model: str | LlmOptions | None) -> LlmOptions:
-    return LlmOptions(model=model) if isinstance(model, str) else model or NO_OPTIONS

@@ -49,6 +49,7 @@ class FunctionRunnable(BaseRunnable[T_co]):
         if (kept := find_output(context)) is not None:
             output = cast("T_co", _as(wanted, kept.value))
         else:
+            await context.begin_step()
             output = await self.__wrapped__(*self._arguments(input, context))
             await keep_output(context, output, wanted)
         return RunResult(output, tally=context.tally, run_id=context.run_id)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Generic, Self, TypeAlias, TypedDict
+from typing import Final, Generic, Self, TypedDict
 
 from typing_extensions import TypeVar, Unpack
 
@@ -19,15 +19,13 @@ from tactician.conversation import ContextStrategy
 from tactician.documents import did_you_mean
 from tactician.errors import DeclarationError
 from tactician.guardrails import GuardrailLike
-from tactician.llm import LanguageModel, LlmOptions
+from tactician.llm import ModelLike
 from tactician.loop import NO_TOOLS, Autonomous, Guards, Handoff, TurnPolicy, handoff
 from tactician.prompts import InstructionSource
 from tactician.runs import Runnable
 from tactician.tools import Toolbox, ToolGroup, ToolLike
 
 T_co = TypeVar("T_co", covariant=True, default=str)
-ModelLike: TypeAlias = str | LlmOptions | LanguageModel
-"""A model: its name, options that may name it, or the model itself."""
 
 
 class AgentSettings(TypedDict, total=False):

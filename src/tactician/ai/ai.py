@@ -268,14 +268,14 @@ class Ai:
 
     async def _run(self, output: OutputType[T], prompt: Input) -> RunResult[T]:
         asked = prompt if self._template is None else await template_text(self._template, prompt)
-        models = self.context.models if self._models is None else self._models
+        model, options = self.context.find_model(self.options, self._models)
         loop = TurnLoop(
-            models.resolve(self.options),
+            model,
             output,
             self.context.step("ai"),
             instructions=instructions(self._system, self._contributors, self._shown(output)),
             tools=await self._toolbox(),
-            options=self.options,
+            options=options,
             policy=self.policy,
         )
         return await loop.run(with_pictures(messages_of(asked), self._images))

@@ -14,11 +14,12 @@ from tactician.agents import planned_spec
 from tactician.cli.blueprints import blueprints
 from tactician.cli.console import AgentName, Debug, File, err, out
 from tactician.cli.drawing import agent_tree
+from tactician.cli.forking import fork
 from tactician.cli.inspecting import ps, show
 from tactician.cli.loading import choose, load_agents
 from tactician.cli.models import show_models
 from tactician.cli.running import run
-from tactician.cli.steering import kill, respond, resume
+from tactician.cli.steering import kill, prune, respond, resume
 from tactician.cli.words import visible
 from tactician.cli.working import worker
 from tactician.errors import TacticianError
@@ -27,7 +28,7 @@ from tactician.planning import SearchLimitExceeded
 from tactician.process import draw_agent
 
 app = typer.Typer(name="tactician", help="Agents that plan.", no_args_is_help=True, pretty_exceptions_enable=False)
-for command in (run, ps, show, respond, resume, kill, worker):
+for command in (run, ps, show, respond, resume, fork, kill, prune, worker):
     app.command()(command)
 app.add_typer(blueprints)
 

@@ -13,6 +13,12 @@ from tactician.cli.stores import STORE_VARIABLE
 out = Console(emoji=False)
 err = Console(stderr=True, emoji=False)
 
+
+def say(text: str) -> None:
+    """Print a text to stderr as it is, on one line however long."""
+    err.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
 File = Annotated[Path, typer.Argument(help="A Python file with agents in it.")]
 AgentName = Annotated[str | None, typer.Option("--agent", "-a", help="Which agent, when the file has several.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
@@ -20,10 +26,10 @@ NoInput = Annotated[bool, typer.Option("--no-input", help="Ask nothing in the te
 ModelName = Annotated[str | None, typer.Option("--model", "-m", help="The default model of this run.")]
 Prompts = Annotated[bool, typer.Option("-p", "--prompts", help="Show what models are sent.")]
 Responses = Annotated[bool, typer.Option("-r", "--responses", help="Show what models answer.")]
-ProcessId = Annotated[str, typer.Argument(metavar="ID", help="The id of a process or a run: see `tactician ps`.")]
+ProcessId = Annotated[str, typer.Argument(metavar="ID", help="The id of a run: see `tactician ps`.")]
 StoreUrl = Annotated[
     str | None,
-    typer.Option("--store", envvar=STORE_VARIABLE, help="Where processes are kept: a SQLite file, or a database URL."),
+    typer.Option("--store", envvar=STORE_VARIABLE, help="Where runs are kept: a SQLite file, or a database URL."),
 ]
 PersonalityName = Annotated[
     str | None, typer.Option("--personality", envvar="TACTICIAN_PERSONALITY", help="How progress is told.")

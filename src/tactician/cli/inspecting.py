@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 from pydantic_core import to_json
@@ -14,17 +14,17 @@ from rich.table import Column, Table
 
 from tactician.cli.console import Debug, ProcessId, StoreUrl, out
 from tactician.cli.loading import load_agents
-from tactician.cli.outcomes import print_pending
+from tactician.cli.run_tables import format_status, print_comparison, print_run, print_steps
 from tactician.cli.stores import require_store
 from tactician.cli.words import moment, short, spent
-from tactician.errors import ConfigurationError
-from tactician.llm import ModelCatalog
-from tactician.platform import Platform, RunReader, RunView
-from tactician.process import DEFAULT_BINDING, GAVE_NOTHING, ProcessStatus
+from tactician.errors import ConfigurationError, StoredStateError
+from tactician.llm import ModelCatalog, messages_to_data
+from tactician.platform import Platform, RunReader, RunView, StepView
+from tactician.process import ActionRun, ProcessStatus
 from tactician.stores import open_store
 
+T = TypeVar("T")
 _OPEN = [status.value for status in ProcessStatus if not status.is_terminal]
-_COLOURS = {"completed": "green", "waiting": "yellow", "running": "cyan", "failed": "red", "stuck": "red"}
 
 
 def ps(
@@ -33,16 +33,18 @@ def ps(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     debug: Debug = False,
 ) -> None:
-    """List the processes and waiting runs in a store."""
-    listed = asyncio.run(_list(require_store(store), [] if everything else _OPEN))
+    """List the runs in a store."""
+    listed = _read(store, lambda reader: reader.list(statuses=[] if everything else _OPEN))
     if as_json:
-        print(to_json([_facts(run) for run in listed], indent=2).decode())
+        _print_json([_summarize(run) for run in listed])
         return
-    table = Table(Column("id", no_wrap=True), "agent", Column("status", no_wrap=True), "since", "waits for")
+    table = Table(Column("id", no_wrap=True), "agent", Column("status", no_wrap=True), "since", "used", "details")
     for run in listed:
         since = "" if run.changed_at is None else moment(run.changed_at)
-        waits = run.problem or "; ".join(request.prompt for request in run.pending)
-        table.add_row(run.id, escape(run.name), _status(run.status), since, escape(short(waits)))
+        used = spent(run.seconds, run.tally) if run.tally.by_model else ""
+        asked = "; ".join(request.prompt for request in run.pending)
+        details = run.problem or asked or run.failure or run.output
+        table.add_row(run.id, escape(run.name), format_status(run), since, used, escape(short(details)))
     out.print(table if listed else "There is none.")
 
 
@@ -50,89 +52,135 @@ def show(
     id: ProcessId,
     file: Annotated[Path | None, typer.Argument(help="The file with its agent, for --mermaid.")] = None,
     store: StoreUrl = None,
+    steps: Annotated[bool, typer.Option("--steps", help="Show its steps; `fork` starts a new run from one.")] = False,
+    other: Annotated[
+        str | None, typer.Option("--compare", metavar="OTHER", help="Show it side by side with another run.")
+    ] = None,
     as_mermaid: Annotated[bool, typer.Option("--mermaid", help="Print a Mermaid flowchart of it instead.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     debug: Debug = False,
 ) -> None:
-    """Show a process: its status, what it has done and knows, and what it waits for."""
-    address = require_store(store)
-    if not as_mermaid:
-        _print(asyncio.run(_get(address, id)))
-    elif file is None:
-        raise ConfigurationError("--mermaid needs the file with the agent: tactician show ID FILE --mermaid")
+    """Show a run: its status, what it has done, said and knows, and what it waits for."""
+    if as_mermaid:
+        print(asyncio.run(_flowchart(require_store(store), id, file)))
+    elif other is not None:
+        _show_comparison(id, other, store, as_json=as_json)
+    elif steps:
+        _show_steps(id, store, as_json=as_json)
     else:
-        print(asyncio.run(_flowchart(address, id, file)))
+        _show_run(id, store, as_json=as_json)
 
 
-async def _list(address: str, statuses: list[str]) -> list[RunView]:
-    async with open_store(address) as store:
-        return await RunReader(store).list(statuses=statuses)
+def _show_run(id: str, store: str | None, *, as_json: bool) -> None:
+    run = _read(store, lambda reader: reader.get_readable(id))
+    if as_json:
+        _print_json(_describe(run))
+    else:
+        print_run(run)
+    if run.problem is not None:
+        raise StoredStateError(f"{run.problem} `tactician kill {id}` ends the run.")
 
 
-async def _get(address: str, id: str) -> RunView:
-    async with open_store(address) as store:
-        return await RunReader(store).get(id)
+def _show_steps(id: str, store: str | None, *, as_json: bool) -> None:
+    listed = _read(store, lambda reader: reader.steps(id))
+    if as_json:
+        _print_json([_describe_step(step) for step in listed])
+    else:
+        print_steps(listed)
 
 
-async def _flowchart(store: str, id: str, file: Path) -> str:
+def _show_comparison(id: str, other: str, store: str | None, *, as_json: bool) -> None:
+    comparison = _read(store, lambda reader: reader.compare(id, other))
+    if not as_json:
+        print_comparison(comparison)
+        return
+    runs = ((comparison.first, comparison.first_steps), (comparison.second, comparison.second_steps))
+    common = [_describe_step(step) for step in comparison.common]
+    described = [{**_describe(run), "further_steps": [_describe_step(step) for step in steps]} for run, steps in runs]
+    _print_json({"common": common, "first": described[0], "second": described[1]})
+
+
+def _read(store: str | None, read: Callable[[RunReader], Awaitable[T]]) -> T:
+    """Return what is read of a store."""
+    address = require_store(store)
+
+    async def work() -> T:
+        async with open_store(address) as documents:
+            return await read(RunReader(documents))
+
+    return asyncio.run(work())
+
+
+async def _flowchart(store: str, id: str, file: Path | None) -> str:
+    if file is None:
+        raise ConfigurationError("--mermaid needs the file with the agent: tactician show ID FILE --mermaid")
     async with open_store(store) as kept:
         platform = Platform(models=ModelCatalog(), store=kept).register(*load_agents(file).values())
         return (await platform.process(id)).to_mermaid()
 
 
-def _facts(run: RunView) -> dict[str, object]:
+def _print_json(value: object) -> None:
+    print(to_json(value, indent=2).decode())
+
+
+def _summarize(run: RunView) -> dict[str, object]:
     waits = [{"id": r.id, "kind": r.kind, "prompt": r.prompt, "deadline": r.deadline} for r in run.pending]
-    facts = {"id": run.id, "kind": run.kind, "agent": run.name, "status": run.status}
-    return {**facts, "parent_id": run.parent_id, "since": run.changed_at, "waits_for": waits, "problem": run.problem}
+    return {
+        "id": run.id,
+        "kind": run.kind,
+        "agent": run.name,
+        "status": run.status,
+        "was_interrupted": run.was_interrupted,
+        "parent_id": run.parent_id,
+        "forked_from": run.forked_from,
+        "model": run.model,
+        "started_at": run.started_at,
+        "since": run.changed_at,
+        "seconds": run.seconds,
+        "tokens": run.usage.total_tokens,
+        "cost": run.cost,
+        "steps": run.steps,
+        "waits_for": waits,
+        "failure": run.failure,
+        "output": run.output,
+        "problem": run.problem,
+    }
 
 
-def _print(run: RunView) -> None:
-    heading = f"[bold]{escape(run.name)}[/bold] {_status(run.status)}  [dim]{run.kind} {run.id}[/dim]"
-    for line in (heading, *_summarize(run)):
-        out.print(line, highlight=False, soft_wrap=True)
-    if run.history:
-        out.print(_history(run))
-    if run.objects:
-        out.print(_blackboard(run))
-    print_pending(out, run.pending)
+def _describe(run: RunView) -> dict[str, object]:
+    details = {
+        "goal": run.goal,
+        "messages": messages_to_data(run.messages),
+        "history": [_describe_action(action) for action in run.history],
+        "conditions": run.conditions,
+        "objects": run.objects,
+    }
+    return _summarize(run) | details
 
 
-def _summarize(run: RunView) -> Iterator[str]:
-    if run.goal is not None:
-        yield f"reached [green]{escape(run.goal)}[/green]"
-    if run.failure is not None:
-        yield f"[red]{escape(run.failure)}[/red]"
-    if run.tally.by_model:
-        yield f"[dim]{spent(run.seconds, run.tally)}[/dim]"
-    # What has run is in the history.
-    if set_by_actions := [_told(*one) for one in run.conditions.items() if not one[0].startswith("ran ")]:
-        yield escape(", ".join(set_by_actions))
+def _describe_action(action: ActionRun) -> dict[str, object]:
+    return {
+        "action": action.action,
+        "at": action.started_at,
+        "seconds": action.seconds,
+        "tokens": action.usage.total_tokens,
+        "cost": action.cost,
+        "outputs": action.outputs,
+        "error": action.error,
+        "attempts": action.attempts,
+    }
 
 
-def _told(condition: str, value: bool) -> str:
-    return condition if condition == GAVE_NOTHING and value else f"{condition} is {'true' if value else 'false'}"
-
-
-def _history(view: RunView) -> Table:
-    table = Table("action", "at", "took", "gave")
-    for run in view.history:
-        tries = f" ({run.attempts} attempts)" if run.attempts > 1 else ""
-        gave = ", ".join(run.outputs) if run.error is None else run.error
-        colour = "green" if run.error is None else "red"
-        took = f"{spent(run.seconds, run.tally)}{tries}"
-        table.add_row(f"[{colour}]{escape(run.action)}[/{colour}]", moment(run.started_at), took, escape(gave))
-    return table
-
-
-def _blackboard(view: RunView) -> Table:
-    table = Table("type", "name", "value")
-    for one in view.objects:
-        name = "" if one.binding == DEFAULT_BINDING else one.binding
-        value = short(to_json(one.value).decode())
-        row = escape(one.type.rpartition(".")[2]), escape(name), escape(value)
-        table.add_row(*row, style="dim" if one.is_hidden else None)
-    return table
-
-
-def _status(status: str) -> str:
-    colour = _COLOURS.get(status, "bold")
-    return f"[{colour}]{escape(status)}[/{colour}]"
+def _describe_step(step: StepView) -> dict[str, object]:
+    return {
+        "number": step.number,
+        "kind": step.kind,
+        "name": step.name,
+        "detail": step.detail,
+        "path": step.path,
+        "at": step.at,
+        "seconds": step.seconds,
+        "tokens": step.usage.total_tokens,
+        "cost": step.cost,
+        "waits_for": [request.id for request in step.pending],
+    }

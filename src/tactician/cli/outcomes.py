@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from tactician.agents import planned_spec, raise_unless_completed
 from tactician.cli.asking import Asker
-from tactician.cli.console import err, out
+from tactician.cli.console import err, out, say
 from tactician.cli.fields import Field, fields_of
 from tactician.cli.words import moment
 from tactician.errors import ResponseError
@@ -68,7 +68,7 @@ def conclude(outcome: Outcome, again: str | None) -> None:
     """
     if outcome.pending:
         print_pending(err, outcome.pending)
-        err.print(_how_to_answer(outcome, again), markup=False, highlight=False, soft_wrap=True)
+        say(_how_to_answer(outcome, again))
         raise typer.Exit(WAITING)
     if isinstance(outcome, AgentProcess):
         raise_unless_completed(outcome)

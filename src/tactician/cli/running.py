@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
@@ -26,6 +27,7 @@ from tactician.cli.console import (
     StoreUrl,
     err,
 )
+from tactician.cli.interruption import say_how_to_resume
 from tactician.cli.loading import Loaded, choose, load_agents
 from tactician.cli.outcomes import Outcome, answered, begun, conclude
 from tactician.cli.personalities import personality
@@ -57,8 +59,9 @@ def run(
     kept = find_store(store)
     spec = planned_spec(chosen) if plan else None
     view = ProgressView(err, prompts, responses, spec, personality(voice), shows_ids=kept is not None)
-    outcome = asyncio.run(_run(view, agents, chosen, input, kept, terminal_asker(no_input), model))
-    conclude(outcome, None if kept is None else again(file, store))
+    arguments = None if kept is None else again(file, store)
+    outcome = asyncio.run(_run(view, agents, chosen, input, kept, terminal_asker(no_input), model, arguments))
+    conclude(outcome, arguments)
 
 
 def platform_with(
@@ -67,10 +70,11 @@ def platform_with(
     store: DocumentStore | None,
     model: str | None = None,
     tool_groups: Iterable[ToolGroup] = (),
+    retention: timedelta | None = None,
 ) -> Platform:
     """A platform with the agents and tool groups of a file."""
     environment = {**os.environ, MODEL_VARIABLE: model} if model else os.environ
-    platform = Platform(models=ModelCatalog(environment=environment), on_event=view, store=store)
+    platform = Platform(models=ModelCatalog(environment=environment), on_event=view, store=store, retention=retention)
     return platform.register(*agents.values(), *tool_groups)
 
 
@@ -92,8 +96,10 @@ async def _run(
     store: str | None,
     asker: Asker | None,
     model: str | None,
+    arguments: str | None,
 ) -> Outcome:
     async with AsyncExitStack() as stack:
         kept = None if store is None else await stack.enter_async_context(open_store(store))
         platform = platform_with(agents, view, kept, model, agents.tool_groups)
+        await stack.enter_async_context(say_how_to_resume(kept, chosen.name, arguments or ""))
         return await answered(platform, await begun(platform, chosen, input), asker)

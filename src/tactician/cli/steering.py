@@ -1,16 +1,19 @@
-"""`tactician respond`, `resume` and `kill`: going on with what a store holds, or ending it."""
+"""`tactician respond`, `resume`, `kill` and `prune`: continue what a store holds, end it, or delete it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import typer
 
 from tactician.cli.answers import text_answer
 from tactician.cli.console import Debug, File, ModelName, NoInput, PersonalityName, ProcessId, StoreUrl, err, out
+from tactician.cli.durations import parse_duration
+from tactician.cli.interruption import say_how_to_resume
 from tactician.cli.loading import load_agents
 from tactician.cli.outcomes import Outcome, answered, conclude
 from tactician.cli.personalities import personality
@@ -19,10 +22,8 @@ from tactician.cli.running import again, platform_with, terminal_asker
 from tactician.cli.stores import require_store
 from tactician.errors import ConfigurationError, ResponseError, RunConflictError
 from tactician.platform import Platform, RunReader, RunView
-from tactician.runs import Approval, PendingRequest, RunResult, RunStatus, approve, kill_run, reject
+from tactician.runs import Approval, PendingRequest, RunStore, approve, kill_run, reject
 from tactician.stores import open_store
-
-_Work: TypeAlias = Callable[[Platform, RunView], Awaitable[Outcome]]
 
 
 def respond(
@@ -41,7 +42,7 @@ def respond(
     voice: PersonalityName = None,
     debug: Debug = False,
 ) -> None:
-    """Answer what a process or a run waits for, and go on with it. REQUEST can be left out when there is only one."""
+    """Answer what a run waits for, and continue it. REQUEST can be left out when there is only one."""
     decision = approve() if approved else None if rejected is None else reject(rejected)
     request_id, value, file = _split(words, has_value=decision is None)
 
@@ -50,7 +51,7 @@ def respond(
         response = _decided(decision, request) if decision is not None else text_answer(value, request)
         return await platform.respond(id, request.id, response)
 
-    conclude(asyncio.run(_on_platform(id, file, store, model, voice, work)), again(file, store))
+    conclude(asyncio.run(on_platform(id, file, store, model, voice, work)), again(file, store))
 
 
 def resume(
@@ -62,12 +63,12 @@ def resume(
     voice: PersonalityName = None,
     debug: Debug = False,
 ) -> None:
-    """Go on with a process that was interrupted, paused or is stuck; one that waits is asked for in the terminal."""
+    """Continue a run that was interrupted, paused or is stuck; what one waits for is asked in the terminal."""
 
     async def work(platform: Platform, run: RunView) -> Outcome:
-        return await answered(platform, await _resumed(platform, run), terminal_asker(no_input))
+        return await answered(platform, await platform.resume(id), terminal_asker(no_input))
 
-    conclude(asyncio.run(_on_platform(id, file, store, model, voice, work)), again(file, store))
+    conclude(asyncio.run(on_platform(id, file, store, model, voice, work)), again(file, store))
 
 
 def kill(
@@ -76,9 +77,26 @@ def kill(
     reason: Annotated[str, typer.Option("--reason", help="Why; it is kept.")] = "killed",
     debug: Debug = False,
 ) -> None:
-    """End a process for good, wherever it runs."""
+    """End a run for good, wherever it runs, even one that cannot be read."""
     asyncio.run(_kill(id, require_store(store), reason))
     out.print(f"{id} is killed", highlight=False)
+
+
+def prune(
+    older_than: Annotated[
+        timedelta, typer.Option("--older-than", parser=parse_duration, metavar="AGE", help="Such as 30d, 12h or 90m.")
+    ],
+    store: StoreUrl = None,
+    debug: Debug = False,
+) -> None:
+    """Delete the runs that ended longer ago than an age, with their steps."""
+    deleted = asyncio.run(_prune(older_than, require_store(store)))
+    out.print(f"{deleted} deleted", highlight=False)
+
+
+async def _prune(age: timedelta, store: str) -> int:
+    async with open_store(store) as documents:
+        return await RunStore(documents).prune(age.total_seconds())
 
 
 async def _kill(id: str, store: str, reason: str) -> None:
@@ -88,20 +106,34 @@ async def _kill(id: str, store: str, reason: str) -> None:
             raise RunConflictError(f"{id} cannot be killed: it is {status} already.")
 
 
-async def _on_platform(
-    id: str, file: Path, store: str | None, model: str | None, voice: str | None, work: _Work
+async def on_platform(
+    id: str,
+    file: Path,
+    store: str | None,
+    model: str | None,
+    voice: str | None,
+    work: Callable[[Platform, RunView], Awaitable[Outcome]],
+    *,
+    is_new: bool = False,
 ) -> Outcome:
+    """Do some work with a stored run, on a platform with the agents of a file.
+
+    Args:
+        id: id of the run.
+        file: file with the agents.
+        store: address of the store.
+        model: name of the default model.
+        voice: personality of the progress.
+        work: the work, given the platform and the run.
+        is_new: true when the work starts another run.
+    """
     view = ProgressView(err, voice=personality(voice))
     agents = load_agents(file)
     async with open_store(require_store(store)) as documents:
         platform = platform_with(agents, view, documents, model, agents.tool_groups)
-        return await work(platform, await RunReader(documents).get(id))
-
-
-async def _resumed(platform: Platform, run: RunView) -> Outcome:
-    if run.kind == "process" or not run.pending:
-        return await platform.resume(run.id)
-    return RunResult(None, RunStatus.WAITING, run_id=run.id, pending=run.pending)
+        run = await RunReader(documents).get(id)
+        async with say_how_to_resume(documents, run.name, again(file, store), None if is_new else id):
+            return await work(platform, run)
 
 
 def _split(words: list[str], *, has_value: bool) -> tuple[str | None, str, Path]:

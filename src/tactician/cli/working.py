@@ -6,6 +6,7 @@ import asyncio
 import logging
 import signal
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 from types import FrameType
 from typing import Annotated
@@ -13,39 +14,38 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tactician.agents import planned_spec
 from tactician.cli.console import Debug, File, ModelName, PersonalityName, StoreUrl, err
+from tactician.cli.durations import parse_duration
 from tactician.cli.loading import load_agents
 from tactician.cli.personalities import personality
 from tactician.cli.progress import ProgressView
 from tactician.cli.running import platform_with
 from tactician.cli.stores import require_store
-from tactician.errors import AgentNotFoundError
 from tactician.platform import Platform, Worker
-from tactician.runs import Runnable
 from tactician.stores import DocumentStore, open_store
 
 
 def worker(
     file: File,
     store: StoreUrl = None,
-    name: Annotated[str | None, typer.Option("--name", help="Who it is, in the store.")] = None,
-    parallel: Annotated[int, typer.Option("--parallel", min=1, help="How many processes it runs at once.")] = 1,
+    name: Annotated[str | None, typer.Option("--name", help="Its name in the store.")] = None,
+    parallel: Annotated[int, typer.Option("--parallel", min=1, help="How many runs it continues at once.")] = 1,
+    retention: Annotated[
+        timedelta | None,
+        typer.Option("--retention", parser=parse_duration, metavar="AGE", help="Delete runs that ended so long ago."),
+    ] = None,
     model: ModelName = None,
     voice: PersonalityName = None,
     debug: Debug = False,
 ) -> None:
-    """Go on with whatever process in a store can go on. Ctrl-C finishes what runs, a second one interrupts it."""
-    loaded = load_agents(file)
-    agents: dict[str, Runnable] = {name: one for name, one in loaded.items() if planned_spec(one) is not None}
-    if not agents:
-        raise AgentNotFoundError(f"{file}: there is no planned agent in this file; a worker runs processes only.")
+    """Continue the runs in a store that can continue. Ctrl-C finishes what runs, a second one interrupts it."""
+    agents = load_agents(file)
     view = ProgressView(err, voice=personality(voice), shows_ids=True)
     logger = logging.getLogger("tactician.platform.worker")
     logger.addHandler(_Lines(debug))
     if debug:
         logger.setLevel(logging.DEBUG)
-    make = partial(platform_with, agents, view, model=model, tool_groups=loaded.tool_groups)
+    make = partial(platform_with, agents, view, model=model, tool_groups=agents.tool_groups, retention=retention)
     asyncio.run(_work(make, require_store(store), name, parallel))
 
 
@@ -79,14 +79,14 @@ async def _until_interrupted(platform: Platform, works: Worker) -> None:
 
 
 class _Lines(logging.Handler):
-    """Shows what a worker logs, one line each, with the traceback only where it is wanted."""
+    """Handler that shows what a worker logs, one line each, with the traceback only where it is wanted."""
 
     def __init__(self, debug: bool) -> None:
         super().__init__(logging.WARNING)
         self._debug = debug
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Shows it."""
+        """Show a record."""
         err.print(f"[red]{escape(record.getMessage())}[/red]", highlight=False, soft_wrap=True)
         if self._debug and record.exc_info:
             err.print(logging.Formatter().formatException(record.exc_info), markup=False, highlight=False)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tactician.conversation.events import ContextSummarized
 from tactician.conversation.transcript import transcript
 from tactician.errors import MalformedResponseError
-from tactician.llm import NO_OPTIONS, LlmOptions, Message, ModelRequest, SystemMessage, UserMessage
+from tactician.llm import NO_OPTIONS, Message, ModelRequest, SystemMessage, UserMessage
 from tactician.runs import BudgetError, RunContext, RunResult
 
 DEFAULT_PROMPT = (
@@ -53,7 +53,7 @@ class Summarizer:
             raise BudgetError(reason, RunResult(None, tally=run.tally, run_id=run.run_id))
         if run.meter is not None:
             run.meter.count_turn()
-        model = run.models.resolve(LlmOptions(model=self.model))
+        model, _ = run.find_model(self.model)
         observer = run.emitter if run.is_observed else None
         messages = (SystemMessage(self.prompt), UserMessage(question))
         options = NO_OPTIONS.within(run.trace)

@@ -73,7 +73,7 @@ class Scheduler(Generic[T]):
         self._graph: StepGraph[T] = StepGraph()
         self._ended: deque[StepOutcome[T]] = deque()
         self._failure: BaseException | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[str, asyncio.Task[None]] = {}
         self._has_news = asyncio.Event()
         self._is_open = False
 
@@ -104,7 +104,7 @@ class Scheduler(Generic[T]):
         self._is_open = False
         self._cancel_running()
         if self._tasks:
-            await run_to_completion(_wait_for(self._tasks))
+            await run_to_completion(_wait_for(self._tasks.values()))
 
     def __aiter__(self) -> Scheduler[T]:
         return self
@@ -133,7 +133,8 @@ class Scheduler(Generic[T]):
             if (step := self._graph.pop_ready()) is None:
                 return
             # Not the context of the step that has just ended: its variables are its own.
-            self._tasks.add(asyncio.create_task(self._run_in_task(step), context=self._context.copy()))
+            work = self._run_in_task(step)
+            self._tasks[step.key] = asyncio.create_task(work, context=self._context.copy())
 
     async def _run_in_task(self, step: FlowStep[T]) -> None:
         try:
@@ -142,8 +143,7 @@ class Scheduler(Generic[T]):
             if not self._is_open or self._failure is not None:
                 raise
             outcome = StepFailed(step.key, error)  # the step has cancelled itself
-        if (task := asyncio.current_task()) is not None:
-            self._tasks.discard(task)
+        del self._tasks[step.key]
         self._record(outcome)
         self._start_ready()
         self._has_news.set()
@@ -182,7 +182,7 @@ class Scheduler(Generic[T]):
             self._cancel_running()
 
     def _cancel_running(self) -> None:
-        for task in self._tasks:
+        for task in self._tasks.values():
             task.cancel()
 
 

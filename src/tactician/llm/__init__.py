@@ -1,6 +1,14 @@
 """Every call to a language model: messages, requests, wire formats, providers and the embedded model."""
 
-from tactician.llm.catalog import MediaModelSource, ModelCatalog, ModelSource, OneModel, default_models, source_of
+from tactician.llm.catalog import (
+    MediaModelSource,
+    ModelCatalog,
+    ModelLike,
+    ModelSource,
+    OneModel,
+    default_models,
+    source_of,
+)
 from tactician.llm.embedded import INSTALL_HINT as LOCAL_INSTALL_HINT
 from tactician.llm.embedded import EmbeddedModel
 from tactician.llm.embeddings import (
@@ -119,6 +127,7 @@ __all__ = [
     "ToolCallDelta",
     "LanguageModel",
     "ModelSource",
+    "ModelLike",
     "ModelCatalog",
     "default_models",
     "ModelEntry",

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from tactician.config import ModelSettings, Settings, load_settings
 from tactician.llm.embeddings import EmbeddingModel
@@ -62,6 +62,10 @@ class OneModel:
     def resolve(self, options: LlmOptions) -> LanguageModel:
         """Return the one model."""
         return self.model
+
+
+ModelLike: TypeAlias = str | LlmOptions | LanguageModel
+"""A model: its name, options that may name it, or the model itself."""
 
 
 def source_of(models: ModelSource | LanguageModel) -> ModelSource:

@@ -82,6 +82,15 @@ class LlmOptions:
             return self.model
         return f"role:{self.role}" if self.role is not None else None
 
+    @classmethod
+    def of(cls, wanted: str | LlmOptions | None) -> LlmOptions:
+        """Return options that may be given as the name of a model, or not at all."""
+        return cls(model=wanted) if isinstance(wanted, str) else wanted or NO_OPTIONS
+
+    def with_model(self, name: str) -> LlmOptions:
+        """Return these options for another model, which no other takes the place of."""
+        return replace(self, model=name, role=None, fallbacks=(), instances=())
+
     def over(self, base: LlmOptions) -> LlmOptions:
         """Return these options with those of `base` where these have none."""
         if base is NO_OPTIONS or base == self:

@@ -188,7 +188,6 @@ class TurnLoop(Generic[T]):
 
     async def _asked(self, is_over: bool) -> AssistantMessage:
         await self._throttle()
-        await self._context.begin_step()
         context, state = self._context, self._state
         if (reason := context.find_limit()) is not None:
             raise BudgetError(f"{self._name}: {reason}", self._state.failed(self._context))
@@ -196,12 +195,13 @@ class TurnLoop(Generic[T]):
             context.meter.count_turn()
         state.turn += 1
         request = await self._request(is_over)
+        await context.begin_step()
         response = await ask(self._model, request, context, state.turn, self._output.partial)
         state.cut_off = response.finish_reason == "length"
         state.conversation.append(response.message)
         state.answer = response.message
         if context.is_saved:
-            await context.save_step("answer", self._model.name, response.message.text)
+            await context.save_step("answer", self._model.name, _describe(response.message))
         return response.message
 
     async def _request(self, is_over: bool) -> ModelRequest:
@@ -285,6 +285,11 @@ class TurnLoop(Generic[T]):
     @property
     def _name(self) -> str:
         return self._context.path[-1] if self._context.path else self._model.name
+
+
+def _describe(message: AssistantMessage) -> str:
+    """Return what a model says and calls, for people."""
+    return " ".join(filter(None, (message.text, *(f"{call.name}({call.arguments})" for call in message.tool_calls))))
 
 
 def _precedence(end: tuple[ToolCall, ToolResult, Tool]) -> int:

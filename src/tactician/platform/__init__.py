@@ -5,7 +5,9 @@ from tactician.platform.autonomy import Autonomy
 from tactician.platform.event_replay import replay_events
 from tactician.platform.platform import Platform
 from tactician.platform.publishing import GOALS
-from tactician.platform.read_model import ObjectView, RunReader, RunTree, RunView
+from tactician.platform.read_model import RunReader
+from tactician.platform.run_views import ObjectView, RunTree, RunView
+from tactician.platform.step_views import RunComparison, StepView
 from tactician.platform.supervision import SupervisorInvocation
 from tactician.platform.worker import Worker
 
@@ -15,9 +17,11 @@ __all__ = [
     "ObjectView",
     "Platform",
     "Ranked",
+    "RunComparison",
     "RunReader",
     "RunTree",
     "RunView",
+    "StepView",
     "SupervisorInvocation",
     "Worker",
     "replay_events",

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import cache
+from types import MappingProxyType
 from typing import TypeVar
 
 from tactician.agents import raise_unless_completed
 from tactician.clock import SYSTEM_CLOCK
+from tactician.errors import ConfigurationError
 from tactician.events import EventBus, EventListener
 from tactician.llm import LanguageModel, ModelSource, default_models, source_of
 from tactician.platform.choosing import able, raise_if_none_can
+from tactician.platform.forking import Forker
 from tactician.platform.publishing import goal_tools, local_goals
-from tactician.platform.read_model import RunReader, RunTree, RunView
+from tactician.platform.read_model import RunReader
 from tactician.platform.registry import Registry
+from tactician.platform.run_views import RunTree, RunView
 from tactician.platform.running import Runner, Urgency
+from tactician.platform.step_views import RunComparison, StepView
 from tactician.process import (
     AgentProcess,
     Named,
@@ -25,6 +30,8 @@ from tactician.process import (
 )
 from tactician.runs import (
     DEFAULT_LEASE,
+    ForkOptions,
+    Input,
     Response,
     RunContext,
     Runnable,
@@ -39,6 +46,7 @@ from tactician.stores import DocumentStore, Lease, MemoryStore
 from tactician.tools import Tool, ToolGroup, ToolGroups
 
 T = TypeVar("T")
+_NOTHING: Mapping[str, Response] = MappingProxyType({})
 
 
 class Platform:
@@ -49,6 +57,10 @@ class Platform:
         on_event: called with every event of every run.
         store: store of runs, processes and memories, which are saved after each step; this program only, by default.
         tool_groups: groups of tools that agents and actions may name.
+        retention: age at which workers delete runs that have ended; they stay for ever by default.
+
+    Attributes:
+        retention: the same.
     """
 
     def __init__(
@@ -58,6 +70,7 @@ class Platform:
         on_event: EventListener | None = None,
         store: DocumentStore | None = None,
         tool_groups: Iterable[ToolGroup] = (),
+        retention: timedelta | None = None,
     ) -> None:
         services = Services(
             default_models() if models is None else source_of(models),
@@ -66,13 +79,19 @@ class Platform:
             EventBus(on_event),
         )
         services.is_durable = store is not None
-        self._set_up(services, tool_groups)
+        self._set_up(services, tool_groups, retention)
 
-    def _set_up(self, services: Services, tool_groups: Iterable[ToolGroup] = ()) -> None:
+    def _set_up(
+        self, services: Services, tool_groups: Iterable[ToolGroup] = (), retention: timedelta | None = None
+    ) -> None:
+        if retention is not None and retention < timedelta(0):
+            raise ConfigurationError(f"The retention is {retention}: it has to be a time from 0 up.")
         self.services = services
+        self.retention = retention
         self.tool_groups.add([local_goals(lambda: self.goal_tools(remote=False)), *tool_groups])
         self._registry = Registry()
         self._runner = Runner(self._registry, self.context, services)
+        self._forker = Forker(self._runner, self.context)
 
     @staticmethod
     def default() -> Platform:
@@ -270,6 +289,24 @@ class Platform:
         statuses = (status,) if isinstance(status, str) else status
         return await self._reader.list(statuses=statuses, names=names, limit=limit)
 
+    async def steps(self, run_id: str) -> tuple[StepView, ...]:
+        """Return the steps of a run, oldest first. `fork` starts a new run from one of them.
+
+        Raises:
+            RunNotFoundError: when the store has no such run.
+            StoredStateError: when a step cannot be read.
+        """
+        return await self._reader.steps(run_id)
+
+    async def compare(self, run_id: str, other_id: str) -> RunComparison:
+        """Return two runs side by side: the steps that both begin with, and those in which they differ.
+
+        Raises:
+            RunNotFoundError: when the store has no such run.
+            StoredStateError: when what is stored cannot be read.
+        """
+        return await self._reader.compare(run_id, other_id)
+
     async def tree(self, run_id: str) -> RunTree:
         """Return a run and all runs inside it.
 
@@ -319,6 +356,48 @@ class Platform:
         """`resume`, for programs without an event loop."""
         return run_blocking(self.resume(run_id, *objects, named=named))
 
+    async def fork(
+        self,
+        run_id: str,
+        *objects: object,
+        at: int | None = None,
+        model: str | None = None,
+        input: Input = None,
+        responses: Mapping[str, Response] = _NOTHING,
+        named: Named | None = None,
+    ) -> AgentProcess | RunResult[object]:
+        """Start a new run from a past step of another one, and run it as far as it can go.
+
+        The other run stays as it is, and may have ended, in whatever way. Its steps up to that one are those of the
+        fork, too; so `compare` shows what another model, input, answer or object would have done.
+
+        Args:
+            run_id: id of the other run.
+            *objects: what goes onto the blackboard of a process first, as with `resume`.
+            at: number of the step after which the fork begins, see `steps`; 0 is the start. By default the last step;
+                with another input, the start; with answers, the last step after which the run waited for them.
+            model: name of the model that the fork uses wherever it calls one, whatever its agents name.
+            input: another input, for a fork from the start; for a process what it begins with, where a tuple is
+                several objects. The same one by default.
+            responses: answers to requests for which the other run waited after that step, by the ids of the requests.
+            named: further objects for a process, by their names.
+
+        Returns:
+            The process, for a run of a planned agent; the result, for any other.
+
+        Raises:
+            ConfigurationError: when the platform has no store, or there is no such step or model; for another input
+                after the start; for objects where there is no process.
+            RunNotFoundError: when there is no such run.
+            ResponseError: when the run did not wait for one of the answers after that step.
+            AgentNotFoundError: when what ran is not registered here.
+            StoredStateError: when what is stored cannot be read, or an object, an input or an answer cannot be kept in
+                the store; then there is no fork.
+            RunError: when the fork fails, and is no process.
+        """
+        options = ForkOptions(at=at, model=model, input=input, responses=responses)
+        return await self._forker.fork(run_id, with_named(objects, named), options)
+
     async def kill(self, run_id: str, reason: str = "killed") -> RunStatus:
         """End a run for good, and interrupt what it does, wherever it runs. One that has ended stays as it is.
 
@@ -362,14 +441,19 @@ class Platform:
         """Return the runs in the store that wait for somebody, oldest first."""
         return await RunStore(self.services.store).find(statuses=(RunStatus.WAITING.value,), limit=limit)
 
-    async def prune(self, age: timedelta, *, limit: int = 1000) -> int:
-        """Delete runs that ended longer ago than an age, and return how many.
+    async def prune(self, age: timedelta | None = None) -> int:
+        """Delete the runs that ended longer ago than an age, with their steps, and return how many.
 
         Args:
-            age: time since the end of a run.
-            limit: number of runs to delete at most.
+            age: time since the end of a run; the `retention` by default.
+
+        Raises:
+            ConfigurationError: when neither is given.
         """
-        return await RunStore(self.services.store).prune(age.total_seconds(), limit)
+        oldest = self.retention if age is None else age
+        if oldest is None:
+            raise ConfigurationError("Say which runs are to be deleted, as in prune(timedelta(days=30)).")
+        return await RunStore(self.services.store).prune(oldest.total_seconds())
 
     @property
     def _reader(self) -> RunReader:

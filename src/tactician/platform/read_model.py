@@ -2,120 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-
-from pydantic import JsonValue
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 
 from tactician.errors import RunNotFoundError, StoredStateError
-from tactician.llm import Message, Usage, UsageTally
-from tactician.loop import read_messages
-from tactician.process import (
-    ActionRun,
-    AgentProcess,
-    Blackboard,
-    ChildRun,
-    Entry,
-    is_process,
-    read_board,
-    read_history,
-    read_origin,
-    read_state,
-)
-from tactician.runs import Checkpoint, Live, PendingRequest, RunRecord, RunState, RunStatus, RunStore
+from tactician.platform.run_views import RunTree, RunView, view_child, view_process, view_record, view_state
+from tactician.platform.step_views import RunComparison, StepView, compare_runs, view_steps
+from tactician.process import AgentProcess
+from tactician.runs import RunStore
 from tactician.stores import DocumentStore
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectView:
-    """An object on the blackboard of a process.
-
-    Attributes:
-        type: the name of its type, with the module.
-        value: the object as JSON.
-        binding: the name under which it is there.
-        is_hidden: whether actions no longer see it.
-    """
-
-    type: str
-    value: JsonValue
-    binding: str
-    is_hidden: bool = False
-
-
-@dataclass(frozen=True)
-class RunView:
-    """Run or process as it stands, and what it has done.
-
-    Attributes:
-        id: id of the run.
-        name: name of what runs.
-        kind: `"process"`, or `"run"` for any other Runnable.
-        status: where it stands, such as `"waiting"`.
-        parent_id: id of the run around it, if there is one.
-        started_at: seconds since the epoch, if known.
-        seconds: how long it has run, without the time in which it waited.
-        tally: what its model calls used.
-        history: the actions that it ran, oldest first.
-        pending: what it waits for.
-        goal: name of the goal that it reached.
-        failure: why it failed, is stuck or was ended.
-        output: beginning of its result, as text.
-        messages: the conversation, when the run is one.
-        conditions: the conditions that actions have set.
-        objects: its blackboard, oldest object first.
-        steps: number of its saved steps.
-        changed_at: time of its last change, in seconds since the epoch, if known.
-        was_interrupted: true when it is running, but no worker holds it: its worker died, or was interrupted.
-        forked_from: id and step of the run that it was forked from.
-        problem: why what is stored cannot be read; then the view has only what the store itself knows.
-    """
-
-    id: str
-    name: str
-    kind: str
-    status: str
-    parent_id: str | None = None
-    started_at: float | None = None
-    seconds: float = 0.0
-    tally: UsageTally = field(default_factory=UsageTally, repr=False)
-    history: tuple[ActionRun, ...] = ()
-    pending: tuple[PendingRequest, ...] = ()
-    goal: str | None = None
-    failure: str | None = None
-    output: str = ""
-    messages: tuple[Message, ...] = ()
-    conditions: Mapping[str, bool] = field(default_factory=dict)
-    objects: tuple[ObjectView, ...] = ()
-    steps: int = 0
-    changed_at: float | None = None
-    was_interrupted: bool = False
-    forked_from: tuple[str, int] | None = None
-    problem: str | None = None
-
-    @property
-    def usage(self) -> Usage:
-        """The tokens of all model calls."""
-        return self.tally.total
-
-    @property
-    def cost(self) -> float | None:
-        """US dollars of all model calls; `None` when a price is not known."""
-        return self.usage.cost
-
-
-@dataclass(frozen=True, slots=True)
-class RunTree:
-    """Run, and the runs inside it."""
-
-    run: RunView
-    children: tuple[RunTree, ...] = ()
-
-    def walk(self) -> Iterator[RunView]:
-        """Iterate over the run and all inside it, each before those inside it."""
-        yield self.run
-        for child in self.children:
-            yield from child.walk()
 
 
 class RunReader:
@@ -154,8 +49,22 @@ class RunReader:
         if (record := await self._store.load(run_id)) is None:
             if (process := self._processes.get(run_id)) is not None:
                 return view_process(process)
-            raise RunNotFoundError(f"There is no run with the id {run_id!r} in the store: see `tactician ps --all`.")
+            raise _unknown(run_id)
         return view_state(record, await self._store.load_state(record))
+
+    async def get_readable(self, run_id: str) -> RunView:
+        """Return a run as far as it can be read; its `problem` says why not further.
+
+        Raises:
+            RunNotFoundError: when the store has none with the id.
+        """
+        try:
+            return await self.get(run_id)
+        except StoredStateError as error:
+            record = await self._store.load_readable(run_id)
+            if record is None:
+                raise
+            return replace(view_record(record), problem=str(error))
 
     async def tree(self, run_id: str) -> RunTree:
         """Return a run and all runs inside it, those that only its history knows included.
@@ -166,127 +75,38 @@ class RunReader:
         """
         return await self._with_children(await self.get(run_id), frozenset())
 
+    async def steps(self, run_id: str) -> tuple[StepView, ...]:
+        """Return the steps of a run, oldest first.
+
+        Raises:
+            RunNotFoundError: when the store has none with the id.
+            StoredStateError: when a step cannot be read.
+        """
+        if await self._store.load_readable(run_id) is None:
+            raise _unknown(run_id)
+        return view_steps(await self._store.load_steps(run_id))
+
+    async def compare(self, first_id: str, second_id: str) -> RunComparison:
+        """Return two runs side by side.
+
+        Raises:
+            RunNotFoundError: when the store has none with one of the ids.
+            StoredStateError: when what is stored cannot be read.
+        """
+        first, second = await self.get(first_id), await self.get(second_id)
+        return compare_runs(first, await self.steps(first_id), second, await self.steps(second_id))
+
     async def _with_children(self, run: RunView, around: frozenset[str]) -> RunTree:
         around |= {run.id}  # a record that names one of those around it as inside it is left out
         records = await self._store.find(parent_id=run.id)
-        inside = [await self._view(record) for record in records if record.run_id not in around]
+        inside = [await self.get_readable(record.run_id) for record in records if record.run_id not in around]
         known = {one.id for one in inside}
         ended = [child for action in run.history for child in action.children if child.id not in known]
-        children = [_tree_of(one, run.id) for one in ended] + [await self._with_children(one, around) for one in inside]
+        children = [view_child(one, run.id) for one in ended] + [
+            await self._with_children(one, around) for one in inside
+        ]
         return RunTree(run, tuple(children))
 
-    async def _view(self, record: RunRecord) -> RunView:
-        try:
-            return await self.get(record.run_id)
-        except StoredStateError as error:
-            return replace(view_record(record), problem=str(error))
 
-
-def view_record(record: RunRecord) -> RunView:
-    """Return the view of a stored run as far as its record has it, without its state."""
-    header = record.header
-    return RunView(
-        record.run_id,
-        record.name,
-        record.kind,
-        record.status.value,
-        record.parent_id,
-        started_at=header.started_at,
-        seconds=header.spent["seconds"],
-        tally=UsageTally.of(header.spent["usage"]),
-        pending=header.pending if record.status is RunStatus.WAITING else (),
-        failure=header.failure,
-        output=header.output,
-        steps=record.steps,
-        changed_at=record.updated_at,
-        was_interrupted=record.was_interrupted,
-        forked_from=header.forked_from,
-        problem=record.problem,
-    )
-
-
-def view_state(record: RunRecord, state: RunState) -> RunView:
-    """Return the view of a stored run with its state.
-
-    Raises:
-        StoredStateError: when the state cannot be read.
-    """
-    data, spent = state.tree.data, state.spent
-    view = replace(
-        view_record(record),
-        seconds=spent["seconds"],
-        tally=UsageTally.of(spent["usage"]),
-        messages=() if is_process(data) else _find_messages(state.tree),
-    )
-    return _with_process(view, data) if is_process(data) else view
-
-
-def _find_messages(tree: Checkpoint) -> tuple[Message, ...]:
-    """Return the conversation of a run: its own, or that of the only run inside it that has one."""
-    if own := read_messages(tree.data):
-        return own
-    found = [messages for checkpoint in tree.walk() if (messages := read_messages(checkpoint.data))]
-    return found[0] if len(found) == 1 else ()
-
-
-def view_process(process: AgentProcess) -> RunView:
-    """Return the view of a process of this program. Its objects have to be looked up in the process itself."""
-    return RunView(
-        process.id,
-        process.agent.name,
-        "process",
-        process.status.value,
-        process.parent_id,
-        started_at=process.began_at,
-        seconds=process.seconds,
-        tally=process.tally,
-        history=process.history,
-        pending=process.pending,
-        goal=None if process.goal is None else process.goal.name,
-        failure=process.failure,
-        conditions=process.blackboard.conditions,
-        changed_at=_changed_at(process.history, process.began_at),
-    )
-
-
-def _with_process(view: RunView, data: Mapping[str, object]) -> RunView:
-    saved = read_state(data)
-    board = Blackboard.replay(read_board(data))
-    return replace(
-        view,
-        seconds=saved["seconds"],
-        started_at=read_origin(data).began_at,
-        history=tuple(read_history(data)),
-        goal=saved["goal"],
-        conditions=dict(board.conditions),
-        objects=tuple(_view_object(entry) for entry in board.entries),
-    )
-
-
-def _view_object(entry: Entry) -> ObjectView:
-    value = entry.value.encode() if isinstance(entry.value, Live) else entry.value
-    saved = value if isinstance(value, dict) else {}
-    return ObjectView(str(saved.get("type", "")), saved.get("value"), entry.binding, entry.hidden)
-
-
-def _changed_at(history: Iterable[ActionRun], otherwise: float | None) -> float | None:
-    """Return the time when the last action ended."""
-    return max((run.started_at + run.seconds for run in history), default=otherwise)
-
-
-def _tree_of(child: ChildRun, parent_id: str) -> RunTree:
-    """Return the tree of a process that was not stored by itself."""
-    tally = UsageTally.of(usage for run in child.history for usage in run.tally.by_model.values())
-    view = RunView(
-        child.id,
-        child.agent,
-        "process",
-        child.status.value,
-        parent_id,
-        started_at=min((run.started_at for run in child.history), default=None),
-        seconds=sum(run.seconds for run in child.history),
-        tally=tally,
-        history=child.history,
-        failure=child.failure,
-    )
-    return RunTree(view, tuple(_tree_of(one, child.id) for run in child.history for one in run.children))
+def _unknown(run_id: str) -> RunNotFoundError:
+    return RunNotFoundError(f"There is no run with the id {run_id!r} in the store: see `tactician ps --all`.")

@@ -44,7 +44,7 @@ from tactician.runs import (
 from tactician.stores import Lease
 
 Objects = tuple[object, ...]
-_KIND: Final = "process"
+PROCESS_KIND: Final = "process"
 _OURS: Final = frozenset({ProcessStatus.NOT_STARTED, ProcessStatus.RUNNING})
 
 
@@ -110,11 +110,11 @@ class Runner:
         around = self._context() if urgency.deadline is None else self._context().with_deadline(urgency.deadline)
         context, is_process = around.child(runnable.name), planned_spec(runnable) is not None
         if is_process:
-            spec, board = self._registry.met(agent), await self._board(self._registry.met(agent), options)
+            spec, board = self._registry.met(agent), await self.create_board(self._registry.met(agent), options)
             check_options(options)
             AgentProcess.create(spec, objects, context, options, None, board)
         record = replace(
-            create_record(runnable.name, context, _KIND if is_process else "run"),
+            create_record(runnable.name, context, PROCESS_KIND if is_process else "run"),
             priority=urgency.priority,
             idempotency_key=urgency.idempotency_key,
         )
@@ -133,7 +133,9 @@ class Runner:
     async def respond(self, run_id: str, responses: Mapping[str, Response]) -> AgentProcess | RunResult[object]:
         """Answer requests of a run that waits, and continue it as far as it can go."""
         if not await self._is_process(run_id):
-            return await self._resumable(await self.record(run_id)).resume(run_id, responses, context=self._context())
+            return await self.find_runnable(await self.record(run_id)).resume(
+                run_id, responses, context=self._context()
+            )
         try:
             process = await self._take(run_id)
         except RunConflictError:
@@ -164,10 +166,10 @@ class Runner:
         self, record: RunRecord, lease: Lease, seconds: float
     ) -> AgentProcess | RunResult[object]:
         """Continue a claimed run as far as it can go."""
-        if record.kind == _KIND:
+        if record.kind == PROCESS_KIND:
             return await self._run(await self._claimed(record, lease, seconds))
         try:
-            runnable = self._resumable(record)
+            runnable = self.find_runnable(record)
         except BaseException:
             with suppress(StoreError):  # it expires
                 await self._store.release(lease)
@@ -176,7 +178,7 @@ class Runner:
 
     async def step_claimed(self, record: RunRecord, lease: Lease, seconds: float) -> AgentProcess | RunResult[object]:
         """Continue a claimed run: a process by one step, any other run as far as it can go."""
-        if record.kind != _KIND:
+        if record.kind != PROCESS_KIND:
             return await self.continue_claimed(record, lease, seconds)
         process = await self._claimed(record, lease, seconds)
         async with self._continuing(process):
@@ -185,7 +187,7 @@ class Runner:
 
     async def _resume_run(self, run_id: str) -> RunResult[object]:
         record = await self.record(run_id)
-        runnable = self._resumable(record)
+        runnable = self.find_runnable(record)
         if record.status is RunStatus.WAITING:
             return await runnable.resume(run_id, {}, context=self._context())
         claimed = await self._runs.claim(self._owner, DEFAULT_LEASE, run_id=run_id)
@@ -201,9 +203,14 @@ class Runner:
         record = await self._runs.load_readable(run_id)
         if record is None:
             raise RunNotFoundError(f"There is no run with the id {run_id!r}")
-        return record.kind == _KIND
+        return record.kind == PROCESS_KIND
 
-    def _resumable(self, record: RunRecord) -> BaseRunnable[object]:
+    def find_runnable(self, record: RunRecord) -> BaseRunnable[object]:
+        """Return what runs, where that is no process.
+
+        Raises:
+            AgentNotFoundError: when it is not registered here, or cannot continue a run.
+        """
         found = self._registry.found(record.name)
         if not isinstance(found, BaseRunnable):
             raise AgentNotFoundError(f"{record.name!r} ({type(found).__name__}) cannot continue a run.")
@@ -248,13 +255,13 @@ class Runner:
         """Return a process as it stands: itself, where it runs here.
 
         Raises:
-            RunNotFoundError: when there is none.
+            RunNotFoundError: when there is none, or the run is one of another kind.
         """
         found = self.processes.find(process_id)
         if found is not None and (not self._is_durable or self._runs_here(found)):
             return found
         record = await self.record(process_id)
-        if record.kind != _KIND:
+        if record.kind != PROCESS_KIND:
             raise RunNotFoundError(
                 f"{process_id} is a run of {record.name!r}, and no process: see `await platform.tree({process_id!r})`."
             )
@@ -278,8 +285,8 @@ class Runner:
 
     async def _create(self, agent: PlannedAgentSpec, objects: Objects, options: ProcessOptions | None) -> AgentProcess:
         """Create a process that has not started, with what its memory knows."""
-        context, board = await self._prepare(agent, options), await self._board(agent, options)
-        keeper = create_durable_run(agent.name, None, context, kind=_KIND) if self._is_durable else None
+        context, board = await self._prepare(agent, options), await self.create_board(agent, options)
+        keeper = create_durable_run(agent.name, None, context, kind=PROCESS_KIND) if self._is_durable else None
         process = AgentProcess.create(agent, objects, context, options, keeper, board)
         self.processes.add(process)
         return process
@@ -289,7 +296,8 @@ class Runner:
             check_options(options)
         return self._context().child(agent.name)
 
-    async def _board(self, agent: PlannedAgentSpec, options: ProcessOptions | None) -> Blackboard:
+    async def create_board(self, agent: PlannedAgentSpec, options: ProcessOptions | None) -> Blackboard:
+        """Return the blackboard of a new process, with what its memory knows."""
         board = create_blackboard(options)
         if options is None or options.memory_id is None:
             return board
@@ -346,7 +354,7 @@ class Runner:
         self, record: RunRecord, lease: Lease | None = None, seconds: float = DEFAULT_LEASE
     ) -> AgentProcess:
         """Return a process as it is kept; it can be continued by one at a time."""
-        agent, state = self._find_agent(record), await self._runs.load_state(record)
+        agent, state = self.find_agent(record), await self._runs.load_state(record)
         context = restore_context(record, state, self._context(), {})
         owner = self._owner if lease is None else lease.owner
         keeper = DurableRun(context, record, owner, lease=lease, seconds=seconds, start=state.start)
@@ -355,7 +363,12 @@ class Runner:
             process.mark_ended(record.status, record.header.failure)
         return process
 
-    def _find_agent(self, record: RunRecord) -> PlannedAgentSpec:
+    def find_agent(self, record: RunRecord) -> PlannedAgentSpec:
+        """Return the agent of a process.
+
+        Raises:
+            AgentNotFoundError: when it is not registered here.
+        """
         here = self.processes.find(record.run_id)
         return self._registry.of_record(record) if here is None else here.agent.refresh()
 

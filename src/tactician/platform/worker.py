@@ -6,6 +6,7 @@ import asyncio
 import logging
 from asyncio import CancelledError
 from contextlib import suppress
+from datetime import timedelta
 from time import monotonic
 from typing import Final, Protocol
 
@@ -17,6 +18,8 @@ from tactician.stores import DocumentStore, Lease
 _logger = logging.getLogger(__name__)
 _POLLS: Final = 10
 """Number of polls for which a worker leaves a run to others that it could not continue."""
+_PRUNE_INTERVAL: Final = 600.0
+"""Seconds from one deletion of old runs to the next."""
 
 
 class RunHost(Protocol):
@@ -32,6 +35,11 @@ class RunHost(Protocol):
         """Store of the runs."""
         ...
 
+    @property
+    def retention(self) -> timedelta | None:
+        """Age at which runs that have ended are deleted; `None` when they stay."""
+        ...
+
     async def continue_claimed(self, record: RunRecord, lease: Lease, *, seconds: float = ...) -> object:
         """Continue a claimed run as far as it can go."""
         ...
@@ -44,6 +52,8 @@ class Worker:
     passed. What runs is registered, or was composed by `Autonomy` or `SupervisorInvocation` of what is registered.
 
     A run that the worker cannot continue, because a tool group is missing, say, is left to others for some polls.
+
+    Every ten minutes, the worker deletes the runs that ended longer ago than the `retention` of the platform.
 
     Args:
         host: platform or service with the agents and the store.
@@ -68,6 +78,7 @@ class Worker:
         self._poll = poll
         self._max_parallel = max_parallel
         self._excluded: dict[str, float] = {}
+        self._prunes_at = monotonic()
 
     async def run_once(self) -> bool:
         """Claim one run and continue it as far as it can go. Return whether there was one."""
@@ -100,12 +111,20 @@ class Worker:
         now = monotonic()
         self._excluded = {run_id: until for run_id, until in self._excluded.items() if until > now}
         try:
+            await self._prune(now)
             return await RunStore(self._host.store).claim(
                 self.name, self._lease, names=names, excluded_ids=list(self._excluded)
             )
         except StoreError as error:
             _logger.warning("%s: %s", self.name, error)
             return None
+
+    async def _prune(self, now: float) -> None:
+        if (retention := self._host.retention) is None or now < self._prunes_at:
+            return
+        self._prunes_at = now + _PRUNE_INTERVAL
+        if deleted := await RunStore(self._host.store).prune(retention.total_seconds()):
+            _logger.info("%s: %s old runs were deleted", self.name, deleted)
 
     async def _continue(self, record: RunRecord, lease: Lease) -> None:
         """Continue a claimed run if possible. Nothing that a run raises ends those beside it."""

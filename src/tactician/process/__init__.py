@@ -30,6 +30,7 @@ from tactician.process.events import (
     format_new_messages,
     format_response,
 )
+from tactician.process.forking import renew_processes
 from tactician.process.goals import Export, GoalSpec
 from tactician.process.handle import ProcessHandle
 from tactician.process.operation import TOWARDS, OperationContext, get_ai, get_operation
@@ -119,6 +120,7 @@ __all__ = [
     "read_state",
     "read_history",
     "read_board",
+    "renew_processes",
     "SavedObject",
     "encode_object",
     "decode_object",

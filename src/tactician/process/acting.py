@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from asyncio import CancelledError
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -39,6 +38,7 @@ class Execution:
         options: settings of the process.
         context: context of all that runs inside the process.
         meter: meter of its budget.
+        is_to_pause: True when the process stops after this step.
     """
 
     process: ProcessHandle
@@ -47,6 +47,7 @@ class Execution:
     options: ProcessOptions
     context: RunContext
     meter: BudgetMeter
+    is_to_pause: bool = False
 
 
 class Actor:
@@ -65,17 +66,13 @@ class Actor:
         self._execution = execution
         self._state = execution.state
 
-    async def act(self, actions: Sequence[ActionSpec]) -> None:
-        """Run actions, all at once, and record their results, in the order of the actions."""
-        state, execution = self._state, self._execution
-        state.declined = None
-        with execution.meter.acting(sum(not action.leads for action in actions)):
-            for outcome in await self._perform_all(actions):
-                self._record(outcome)
-        if state.waiting and state.status is ProcessStatus.RUNNING:
+    def suspend(self) -> None:
+        """End the run of a process whose actions wait: for answers, or for a paused process inside."""
+        state = self._state
+        if state.status is ProcessStatus.RUNNING:
             state.end(ProcessStatus.WAITING if state.pending else ProcessStatus.PAUSED)
             if state.pending:
-                execution.context.emit(RunSuspended, pending=state.pending)
+                self._execution.context.emit(RunSuspended, pending=state.pending)
 
     async def act_inside(self, action: ActionSpec, context: RunContext) -> tuple[ActionRun, object]:
         """Run an action as a part of the one that runs; return how it ended, and its output.
@@ -90,6 +87,7 @@ class Actor:
             Suspended: when the action has to wait.
         """
         execution = self._execution
+        await execution.context.begin_step()
         execution.context.emit(ActionStarted, action=action.name, description=action.description)
         operation = create_operation(execution.process, action, context)
         with execution.meter.acting(1):
@@ -103,15 +101,10 @@ class Actor:
         self._append(run)
         return run, outcome.output
 
-    async def _perform_all(self, actions: Sequence[ActionSpec]) -> list[Outcome]:
-        if len(actions) == 1:
-            return [await self._perform(actions[0])]
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._perform(action)) for action in actions]
-        return [task.result() for task in tasks]
-
-    async def _perform(self, action: ActionSpec) -> Outcome:
+    async def perform(self, action: ActionSpec) -> Outcome:
+        """Run an action. Its exception is in the outcome; only a cancellation passes, and is recorded."""
         execution, waited = self._execution, self._state.waiting.get(action.name)
+        await execution.context.begin_step()
         if waited is None:
             execution.context.emit(ActionStarted, action=action.name, description=action.description)
         started_at, started = execution.context.clock.time(), perf_counter()
@@ -123,8 +116,8 @@ class Actor:
             self._append(ActionRun(action.name, started_at, seconds, tally, error="cancelled", children=inside))
             raise
 
-    def _record(self, outcome: Outcome) -> None:
-        """Record how an action ended."""
+    def record(self, outcome: Outcome) -> None:
+        """Record how an action ended: in the history, and on the blackboard, at its place in the order of the plan."""
         action, error, state = outcome.action, outcome.error, self._state
         if outcome.waiting is not None:
             state.wait(action.name, outcome.waiting)

@@ -1,4 +1,4 @@
-"""Decisions of a process: the plan to follow from here, which actions can start at once, and why there is no plan."""
+"""Decisions of a process: the plan to follow from here, and why there is no plan."""
 
 from __future__ import annotations
 
@@ -165,50 +165,6 @@ async def _add_prices(world: WorldState, agent: PlannedAgentSpec, context: Opera
             raise ValueError(f"the cost {name!r} gave {price!r}; it has to be a number from 0 up")
         prices[name] = float(price)
     return PricedWorld(world, prices)
-
-
-def select_startable(
-    actions: Sequence[Action], world: WorldState, agent: PlannedAgentSpec, most: int
-) -> tuple[ActionSpec, ...]:
-    """Select those of the next actions of a plan that can all start now, with the same result as one after the other.
-
-    They are in the order of the plan; the first is always among them.
-
-    An action may overtake those before it in the plan only when neither of the two touches what the other needs or
-    changes, and when it is sure what they give: else the plan may change in between. It may where costs do, too: then
-    it is one action after the other.
-    """
-    first, *others = actions
-    chosen, before = [agent.action(first.name)], [agent.action(first.name)]
-    for action in map(agent.action, (other.name for other in others)) if not agent.prices else ():
-        if len(chosen) >= most or not before[-1].is_sure:
-            break
-        overtakes = len(chosen) < len(before)
-        may_run = action.plan.is_runnable_in(world) and (action.is_sure or not overtakes)
-        if may_run and all(_commute(action, earlier) for earlier in before):
-            chosen.append(action)
-        before.append(action)
-    return tuple(chosen)
-
-
-def _commute(one: ActionSpec, other: ActionSpec) -> bool:
-    if one.is_serial or other.is_serial or _may_take_from(one, other) or _may_take_from(other, one):
-        return False
-    return _are_independent(one.plan, other.plan)
-
-
-def _may_take_from(taker: ActionSpec, giver: ActionSpec) -> bool:
-    return any(
-        issubclass(given, taken) or issubclass(taken, given)
-        for taken in taker.optional_types
-        for given in giver.output_types
-    )
-
-
-def _are_independent(one: Action, other: Action) -> bool:
-    if one.effects.keys() & other.pre.keys() or other.effects.keys() & one.pre.keys():
-        return False
-    return all(one.effects[name] == other.effects[name] for name in one.effects.keys() & other.effects.keys())
 
 
 def explain_stuck(agent: PlannedAgentSpec, state: ProcessState, world: WorldState) -> str:

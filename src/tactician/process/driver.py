@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
 from typing import Final
 
 from tactician.errors import LeaseLostError, StoredStateError
-from tactician.planning import Plan, WorldState
+from tactician.flow import FlowStep, Scheduler, StepCompleted
+from tactician.planning import WorldState
 from tactician.process.acting import Actor, Execution
-from tactician.process.decision import Decision, decide, explain_stuck, observe, select_startable
-from tactician.process.events import PlanMade
-from tactician.process.operation import OperationContext
-from tactician.process.performing import to_failure
+from tactician.process.concurrency import RunningActions
+from tactician.process.decision import Decision, explain_stuck
+from tactician.process.performing import Outcome, to_failure
+from tactician.process.saving import ProcessSaver
+from tactician.process.selection import ActionSelector, Selection
+from tactician.process.spec import ActionSpec
 from tactician.process.state import ActionRun, ProcessStatus
-from tactician.runs import BudgetError, Checkpoint, DurableRun, RunContext, RunKilledError, RunResult, RunStatus
+from tactician.runs import BudgetError, DurableRun, RunContext, RunKilledError, RunResult, RunStatus
 
 _MOST_UNSTICKINGS: Final = 10
 _PLANNING: Final = "planning failed:"
@@ -24,14 +27,14 @@ _PLANNING: Final = "planning failed:"
 class Driver:
     """Driver of one process, step by step."""
 
-    __slots__ = ("_activity", "_actor", "_execution", "_is_to_pause", "_run", "_state")
+    __slots__ = ("_activity", "_actor", "_execution", "_selector", "_state", "saver")
 
     def __init__(self, execution: Execution, run: DurableRun | None) -> None:
         self._execution = execution
         self._state = execution.state
         self._actor = Actor(execution)
-        self._run = run
-        self._is_to_pause = False
+        self.saver = ProcessSaver(execution, run)
+        self._selector = ActionSelector(execution)
         self._activity = _PLANNING
 
     @property
@@ -39,30 +42,20 @@ class Driver:
         """Exception of an action, a condition or a cost that ended the process."""
         return self._actor.error
 
-    @property
-    def is_persisted(self) -> bool:
-        """True when the process is saved, so that it can continue elsewhere."""
-        return self._execution.context.is_saved
-
-    @property
-    def killed(self) -> str | None:
-        """Why the process was killed in its store; `None` when it was not."""
-        return None if self._run is None else self._run.killed
-
     def pause(self) -> None:
         """Stop the process after this step."""
-        self._is_to_pause = True
-
-    def hold_lease(self) -> AbstractAsyncContextManager[None]:
-        """Hold the lease of the process, if the process is persisted."""
-        return nullcontext() if self._run is None else self._run.hold()
+        self._execution.is_to_pause = True
 
     async def run(self) -> None:
-        """Make one step after the other, as long as the process is running."""
+        """Make one step after the other, as long as the process is running.
+
+        Actions of the plan also start beside those that run, unless there is to be some time between actions.
+        """
         execution = self._execution
+        delay = execution.options.delay
         while self._state.status is ProcessStatus.RUNNING:
-            await self.step()
-            if (delay := execution.options.delay) and self._state.status is ProcessStatus.RUNNING:
+            await self.step(keeps_starting=not delay)
+            if delay and self._state.status is ProcessStatus.RUNNING:
                 await execution.context.clock.sleep(delay)
 
     async def run_step(self) -> None:
@@ -70,15 +63,18 @@ class Driver:
         self.pause()
         await self.step()
 
-    async def step(self) -> None:
-        """Make one step, and save the process."""
+    async def step(self, *, keeps_starting: bool = False) -> None:
+        """Make one step: run the actions that can start now, and save the process as each ends.
+
+        Args:
+            keeps_starting: True to start further actions of the plan whenever one ends and others still run.
+        """
         try:
-            await self._tick()
-            if self._is_to_pause:
-                self._is_to_pause = False
-                self._state.end(ProcessStatus.PAUSED)
-            with self._doing("saving failed:"):
-                await self.save()
+            if actions := await self._choose():
+                await self._act(actions, keeps_starting=keeps_starting)
+            else:
+                self._rest()
+                await self._save()
         except (LeaseLostError, RunKilledError):
             raise
         except BaseException as error:  # a condition, a cost or a handler that raises, a search that is too large
@@ -86,91 +82,123 @@ class Driver:
             place = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
             self._state.end(ProcessStatus.FAILED, f"{self._activity} {type(failure).__name__}: {failure}{place}")
             if isinstance(failure, StoredStateError):  # the store has the last state that could be saved
-                await self.save_status()
+                await self.saver.save_status()
             else:
-                await self.save()
+                await self.saver.save()
 
     async def act(self, name: str, context: RunContext) -> tuple[ActionRun, object]:
         """Run an action as a part of the one that runs: see `AgentProcess.act`."""
         execution = self._execution
-        if (limit := await self._find_limit()) is not None:
+        if (limit := await self._selector.find_limit()) is not None:
             outer = execution.context
             raise BudgetError(limit, RunResult(None, RunStatus.FAILED, tally=outer.tally, run_id=outer.run_id))
         done = await self._actor.act_inside(execution.agent.action(name), context)
-        await self.save()
+        await self.saver.save()
         return done
 
     async def observe(self) -> WorldState:
         """Evaluate every condition."""
-        return await observe(self._execution.agent, self._operation)
+        return await self._selector.observe()
 
     async def decide(self) -> Decision:
         """Choose the plan that the next step follows."""
-        return await decide(self._execution.agent, self._state, self._operation)
+        return await self._selector.decide()
 
-    async def save(self, kind: str = "action") -> None:
-        """Save the process as it is now, if it is persisted: as a step, and a change of its status too."""
-        state, context = self._state, self._execution.context
-        if not context.is_saved:
-            return
-        last = state.history[-1] if state.history else None
-        name, outputs = ("", "") if last is None else (last.action, ", ".join(last.outputs))
-        if kind == "action":
-            await context.save_step(kind, name, outputs if last is None or last.error is None else last.error)
-        elif self._run is not None and kind != "killed":  # whoever kills it need not hold its lease
-            await self._run.save_all(kind)
-        await self.save_status()
-
-    async def save_status(self) -> None:
-        """Save the status of the process, if the store has another one."""
-        state = self._state
-        if self._run is not None and self._run.record.status is not state.status:
-            output = "" if (result := self._execution.process.result) is None else str(result)
-            await self._run.save_status(state.status, pending=state.pending, failure=state.failure, output=output)
-
-    @property
-    def _operation(self) -> OperationContext:
-        """Context of conditions and costs. They are found out anew each time, so nothing of them is kept."""
-        context = self._execution.context
-        return OperationContext(
-            self._execution.process, replace(context, checkpoint=Checkpoint(self._execution.agent.name))
-        )
-
-    async def _tick(self) -> None:
-        execution, agent, state = self._execution, self._execution.agent, self._state
+    async def _choose(self) -> tuple[ActionSpec, ...]:
+        """Choose the actions that start now, while none runs. Without any, the process has ended or waits."""
+        state, selector = self._state, self._selector
         if state.waiting:
-            await self._actor.act([agent.action(name) for name in state.waiting])
-            return
+            actions = selector.follow_selection(await selector.select_beside())
+            if not actions:
+                self._actor.suspend()
+            return actions
         plan, world, state.declined = await self.decide()
         if plan is None:
             await self._unstick()
-        elif not plan.actions:
-            state.goal = agent.goal(plan.goal.name)
+            return ()
+        if not plan.actions:
+            state.goal = self._execution.agent.goal(plan.goal.name)
             state.end(ProcessStatus.COMPLETED)
-        elif (limit := await self._find_limit()) is not None:
-            state.end(ProcessStatus.TERMINATED, limit)
-        else:
-            self._follow(plan)
-            affordable = plan.actions[: execution.meter.actions_left]  # the others could not run one by one either
-            await self._actor.act(select_startable(affordable, world, agent, execution.options.max_parallel))
-
-    def _follow(self, plan: Plan) -> None:
-        """Follow the plan, and emit it when it is more than the rest of the last one."""
-        state, context = self._state, self._execution.context
-        previous, state.plan = state.plan, plan
-        state.order.follow(plan)
-        if context.is_observed and (previous is None or _names(previous)[1:] != _names(plan)):
-            context.emit(PlanMade, plan=plan)
-
-    async def _find_limit(self) -> str | None:
-        """Return why the process has to end early, if it has to."""
-        execution = self._execution
-        policy = execution.options.terminate_when
-        if (reason := execution.context.find_limit(acting=True)) is not None or policy is None:
-            return reason
+            return ()
         with self._doing("terminate_when raised"):
-            said = policy(execution.process)
-            return (await said if isinstance(said, Awaitable) else said) or None
+            limit = await selector.find_limit()
+        if limit is not None:
+            state.end(ProcessStatus.TERMINATED, limit)
+            return ()
+        selector.follow(plan)
+        return selector.select(plan, world)
+
+    async def _act(self, actions: Sequence[ActionSpec], *, keeps_starting: bool) -> None:
+        """Run actions: a single one in this task."""
+        self._state.declined = None
+        with RunningActions(self._execution.meter) as running:
+            running.add(*actions)
+            if len(actions) == 1:
+                await self._end_action(await self._actor.perform(actions[0]), running)
+            else:
+                await self._act_at_once(running, keeps_starting=keeps_starting)
+
+    async def _act_at_once(self, running: RunningActions, *, keeps_starting: bool) -> None:
+        """Run actions in tasks of their own. With `keeps_starting`, select others when one ends and others still run.
+
+        Selecting is a step of the flow, so that an action that ends meanwhile is recorded at once. Then what was
+        selected is out of date.
+        """
+        numbers, is_selecting, is_current = count(), False, False
+        async with Scheduler[Outcome | Selection]() as scheduler:
+            scheduler.add(*map(self._to_step, running, numbers))
+            async for ended in scheduler:
+                match ended:
+                    case StepCompleted(result=Outcome() as outcome):
+                        await self._end_action(outcome, running)
+                        is_current = False
+                    case StepCompleted(result=Selection() as selection):
+                        is_selecting = False
+                        if is_current:
+                            scheduler.add(*map(self._to_step, self._accept(selection, running), numbers))
+                if not running:
+                    break
+                if keeps_starting and not is_selecting and not is_current and self._selector.can_go_on(running):
+                    is_selecting = is_current = True
+                    scheduler.add(self._to_selecting(running, next(numbers)))
+
+    def _to_step(self, action: ActionSpec, number: int) -> FlowStep[Outcome | Selection]:
+        return FlowStep(f"{action.name} {number}", lambda _: self._actor.perform(action))
+
+    def _to_selecting(self, running: RunningActions, number: int) -> FlowStep[Outcome | Selection]:
+        begun = tuple(running)
+        return FlowStep(f"select {number}", lambda _: self._selector.select_beside(begun))
+
+    def _accept(self, selection: Selection, running: RunningActions) -> tuple[ActionSpec, ...]:
+        """Let selected actions begin, if nothing speaks against that any more."""
+        if not self._selector.can_start_more:
+            return ()
+        running.add(*selection.actions)
+        return self._selector.follow_selection(selection)
+
+    async def _end_action(self, outcome: Outcome, running: RunningActions) -> None:
+        """Record how an action ended, and save the process. No action ends elsewhere, but for one inside another."""
+        self._actor.record(outcome)
+        running.remove(outcome.action)
+        if running:
+            with self._doing("saving failed:"):
+                await self.saver.save_step()
+            return
+        self._rest()
+        await self._save()
+
+    def _rest(self) -> None:
+        """Let the process wait or pause if it has to. No action runs."""
+        execution, state, selector = self._execution, self._state, self._selector
+        if state.waiting and not selector.can_go_on():
+            self._actor.suspend()
+        if execution.is_to_pause:
+            execution.is_to_pause = False
+            state.end(ProcessStatus.PAUSED)
+
+    async def _save(self) -> None:
+        with self._doing("saving failed:"):
+            await self.saver.save()
 
     @contextmanager
     def _doing(self, activity: str) -> Iterator[None]:
@@ -195,7 +223,3 @@ class Driver:
         why = explain_stuck(execution.agent, state, await self.observe())
         known = ", ".join(type(value).__name__ for value in state.blackboard.objects) or "nothing"
         state.end(ProcessStatus.STUCK, f"{why} On the blackboard: {known}.")
-
-
-def _names(plan: Plan) -> list[str]:
-    return [action.name for action in plan.actions]

@@ -206,6 +206,9 @@ async def _run_agent(agent: object, wanted: type[T], inputs: Sequence[object], c
             f"{runnable.name} waits for somebody, which can be waited for in an action of a process only: not in a "
             "condition, a cost or a test."
         )
+    kind: object = wanted  # a union or a generic type, too
+    if isinstance(kind, type) and isinstance(result.output, kind):
+        return cast("T", result.output)
     try:
         return output_type(wanted).accept(result.output)
     except InvalidOutput as error:

@@ -110,6 +110,7 @@ async def perform(operation: OperationContext, action: ActionSpec, policy: Actio
 async def _attempt(outcome: Outcome, number: int) -> object:
     """Run the action. Another attempt does all anew, but neither asks nor tells people the same once more."""
     outcome.attempts, operation = number, outcome.operation
+    await operation.run.begin_step()
     if number > 1 and (checkpoint := operation.run.checkpoint) is not None:
         checkpoint.reset(_FOR_PEOPLE)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Sequence
+from contextvars import ContextVar
 from time import perf_counter
 
 from pydantic_core import to_json
@@ -56,10 +57,13 @@ class AgentProcess(ProcessHandle):
         self._execution = Execution(self, agent, self._state, self.options, inside, meter)
         self._driver = Driver(self._execution, run)
         self.keeper = run
+        if run is not None:
+            run.meter = meter
         if inside.is_durable:
             blackboard.save_with(lambda value: encode_object(value, self.agent))
         self._task: asyncio.Task[object] | None = None
         self._seconds = self._began = 0.0
+        self._turn = asyncio.Lock()
         self._is_idle = asyncio.Event()
         if self.status not in (ProcessStatus.NOT_STARTED, ProcessStatus.RUNNING):
             self._is_idle.set()
@@ -193,6 +197,7 @@ class AgentProcess(ProcessHandle):
     async def run(self) -> AgentProcess:
         """Run until the goal is reached or nothing can be done; the status tells which.
 
+        While somebody else runs the process, or makes a step, wait for that first.
         The exception of an action ends the process as `FAILED`, and is kept in `error`; it is not raised here.
 
         Raises:
@@ -270,7 +275,7 @@ class AgentProcess(ProcessHandle):
         known = [request.id for request in self.pending]
         if request_id not in known:
             raise ResponseError(f"{self.name} does not wait for {request_id!r}; it waits for {known}")
-        if self._driver.is_persisted:
+        if self._driver.saver.is_active:
             with translate_json_errors(f"The answer to {request_id!r}"):
                 to_json(response)
         self._state.responses[request_id] = response
@@ -291,7 +296,7 @@ class AgentProcess(ProcessHandle):
             task.cancel()
             await asyncio.wait([task])
         try:
-            await self._driver.save("killed")
+            await self._driver.saver.save_status()
         except RunKilledError:  # in the store, before
             return
         except LeaseLostError as error:
@@ -311,24 +316,28 @@ class AgentProcess(ProcessHandle):
         return task is self._task or any(one._is_run_by(task) for one in inside if one._task is not None)
 
     async def _continue(self, work: Callable[[], Awaitable[None]]) -> None:
-        self._state.answer_overdue(self._context.clock.time())
-        if not self._can_continue or self._state.has_to_wait:
-            if self.keeper is not None and self.keeper.is_held:  # whoever ran it may have died before it saved this
-                await self._driver.save_status()
+        """Run the process, once nobody else does."""
+        if self._task is not None and self in _running.get():  # what runs inside it cannot wait for that
             return
-        check_tool_groups(self.agent, self._context)
-        async with self._driver.hold_lease():
-            if self._can_continue:  # it may have been killed meanwhile
-                await self._work(work)
+        async with self._turn:
+            self._state.answer_overdue(self._context.clock.time())
+            if not self._can_continue or self._state.has_to_wait:
+                if self.keeper is not None and self.keeper.is_held:  # whoever ran it may have died before it saved this
+                    await self._driver.saver.save_status()
+                return
+            check_tool_groups(self.agent, self._context)
+            async with self._driver.saver.hold_lease():
+                if self._can_continue:  # it may have been killed meanwhile
+                    await self._work(work)
 
     @property
     def _can_continue(self) -> bool:
-        is_ticked = self.status is ProcessStatus.RUNNING and self._task is None
-        return is_ticked or self.status.may_become(ProcessStatus.RUNNING)
+        return self.status is ProcessStatus.RUNNING or self.status.may_become(ProcessStatus.RUNNING)
 
     async def _work(self, work: Callable[[], Awaitable[None]]) -> None:
         self._meter.restore(self._meter.turns, self._seconds, self._meter.actions)  # it may have been idle meanwhile
         self._task = asyncio.current_task()
+        token = _running.set((*_running.get(), self))
         if (operation := find_operation(self._context)) is not None:
             operation.add_child(self)
         is_over = True
@@ -338,16 +347,17 @@ class AgentProcess(ProcessHandle):
             await work()
             is_over = self.status is not ProcessStatus.RUNNING
         except (CancelledError, RunKilledError) as error:
-            if self._driver.killed is not None:
-                self._state.end(ProcessStatus.KILLED, self._driver.killed)
+            if self._driver.saver.killed is not None:
+                self._state.end(ProcessStatus.KILLED, self._driver.saver.killed)
             was_killed = self.status is ProcessStatus.KILLED
-            if not self._driver.is_persisted:  # one that is saved is only interrupted
+            if not self._driver.saver.is_active:  # one that is saved is only interrupted
                 self._state.end(ProcessStatus.KILLED, "the run was cancelled")
             if not was_killed or self._task is None:
                 raise
             if isinstance(error, CancelledError):
                 self._task.uncancel()
         finally:
+            _running.reset(token)
             self._task = None
             self._seconds = self._meter.seconds
             if is_over:
@@ -356,11 +366,12 @@ class AgentProcess(ProcessHandle):
 
     async def _begin(self) -> None:
         self._state.status = ProcessStatus.RUNNING
+        self._state.unused.clear()
         self._began = perf_counter()
         self._is_idle.clear()
         self._context.emit(ProcessStarted, agent=self.name, goals=tuple(goal.name for goal in self.goals))
         try:
-            await self._driver.save("resume" if self._state.history or self._state.waiting else "start")
+            await self._driver.saver.begin()
         except StoredStateError as error:  # of what it was given: the store has it as it was before, if at all
             self._state.end(ProcessStatus.FAILED, str(error))
             raise
@@ -373,6 +384,9 @@ class AgentProcess(ProcessHandle):
             tally=self.tally,
             failure="it was interrupted" if self.status is ProcessStatus.RUNNING else self.failure,
         )
+
+
+_running: ContextVar[tuple[AgentProcess, ...]] = ContextVar("the processes that run, outermost first", default=())
 
 
 def _inherit_options(context: RunContext) -> ProcessOptions | None:

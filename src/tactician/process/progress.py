@@ -32,7 +32,7 @@ from tactician.runs import Changes, Data, Live, PendingRequest, restore_response
 VERSION: Final = 3
 
 
-class Origin(TypedDict):
+class SavedOrigin(TypedDict):
     """Beginning of a process: what never changes."""
 
     version: Literal[3]
@@ -115,8 +115,9 @@ class ProcessProgress:
     def _origin(self) -> object:
         execution = self._execution
         state, recipe = execution.state, execution.agent.recipe
-        origin = ProcessOrigin(execution.process.id, execution.agent.name, state.began_at, recipe, execution.options)
-        return Live(origin, _save_origin)
+        return save_origin(
+            ProcessOrigin(execution.process.id, execution.agent.name, state.began_at, recipe, execution.options)
+        )
 
     @property
     def _state(self) -> object:
@@ -131,7 +132,7 @@ class ProcessProgress:
             responses={name: save_response(response) for name, response in state.responses.items()},
             unstickings=state.unstickings,
             replans=state.replans,
-            order=replace(state.order, order=list(state.order.order), places=dict(state.order.places)),
+            order=state.order.copy(),
             usage=list(execution.context.tally.by_model.values()),
             turns=meter.turns,
             seconds=meter.seconds,
@@ -205,7 +206,7 @@ def restore_process(
         {name: restore_response(response) for name, response in saved["responses"].items()},
         saved["unstickings"],
         saved["replans"],
-        order=saved["order"],
+        order=saved["order"].copy(),  # a store in memory has that very object
         began_at=origin.began_at,
     )
     return RestoredProcess(state, options or origin.options, saved)
@@ -241,6 +242,11 @@ def read_origin(data: Mapping[str, object]) -> ProcessOrigin:
         StoredStateError: when it cannot be read.
     """
     return revive(data.get("origin"), _read_origin)
+
+
+def save_origin(origin: ProcessOrigin) -> Live[ProcessOrigin]:
+    """Return the beginning of a process as a value of its checkpoint."""
+    return Live(origin, _write_origin)
 
 
 def _read_origin(value: object) -> ProcessOrigin:
@@ -316,8 +322,8 @@ def _check_version(version: object) -> None:
         )
 
 
-def _save_origin(origin: ProcessOrigin) -> Origin:
-    return Origin(
+def _write_origin(origin: ProcessOrigin) -> SavedOrigin:
+    return SavedOrigin(
         version=VERSION,
         id=origin.id,
         agent=origin.agent,
@@ -328,8 +334,8 @@ def _save_origin(origin: ProcessOrigin) -> Origin:
 
 
 @cache
-def _origin_adapter() -> TypeAdapter[Origin]:
-    return TypeAdapter(Origin)
+def _origin_adapter() -> TypeAdapter[SavedOrigin]:
+    return TypeAdapter(SavedOrigin)
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
@@ -142,6 +142,10 @@ class PlannedAgentSpec:
     def action(self, name: str) -> ActionSpec:
         """Return the action of that name."""
         return self._by_name[name]
+
+    def find_actions(self, names: Iterable[str]) -> tuple[ActionSpec, ...]:
+        """Return the actions of these names, in their order. Names that the agent does not know are left out."""
+        return tuple(self._by_name[name] for name in names if name in self._by_name)
 
     def goal(self, name: str) -> GoalSpec:
         """Return the goal of that name."""

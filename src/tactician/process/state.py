@@ -82,6 +82,10 @@ class Order:
     order: list[str] = field(default_factory=list)
     places: dict[str, int] = field(default_factory=dict)
 
+    def copy(self) -> Order:
+        """Return an equal order, which changes by itself."""
+        return Order(list(self.order), dict(self.places))
+
     def arrange(self, plan: Plan, world: WorldState) -> Plan:
         """Return a new plan, in the order of the last one when it consists of the actions that are left of that."""
         names = [action.name for action in plan.actions]
@@ -140,6 +144,7 @@ class ProcessState:
         declined: an action that has just given nothing: the next plan does without it.
         waiting: the actions that wait, by their names.
         responses: the answers to them, by the ids of the requests.
+        unused: the requests that had an answer already when their action waited for them again in this run.
         unstickings: number of times that the agent was asked to help since the last action.
         replans: number of actions in a row that asked to plan again.
         order: the order in which results go onto the blackboard.
@@ -160,6 +165,7 @@ class ProcessState:
     order: Order = field(default_factory=Order)
     began_at: float = 0.0
     plan: Plan | None = None
+    unused: set[str] = field(default_factory=set)
 
     @property
     def pending(self) -> tuple[PendingRequest, ...]:
@@ -167,6 +173,16 @@ class ProcessState:
         if self.status.is_terminal:
             return ()
         return tuple(request for waiting in self.waiting.values() for request in waiting.pending)
+
+    @property
+    def answered(self) -> list[str]:
+        """The waiting actions that can go on: an answer has come, or they wait for a paused process inside."""
+        answers = self.responses.keys() - self.unused
+        return [
+            name
+            for name, waiting in self.waiting.items()
+            if not waiting.pending or any(request.id in answers for request in waiting.pending)
+        ]
 
     @property
     def has_to_wait(self) -> bool:
@@ -186,11 +202,16 @@ class ProcessState:
                 self.declined, self.replans = None, 0
 
     def count(self, replan: Replan | None) -> None:
-        """Count an action that has ended, and may have asked to plan again."""
-        if replan is None:
-            self.unstickings = self.replans = 0
-        else:
+        """Count an action that has ended, and may have asked to plan again.
+
+        One that ran beside another that asked is no reason to try that one more often.
+        """
+        if replan is not None:
             self.replans += 1
+            return
+        self.unstickings = 0
+        if self.declined is None:
+            self.replans = 0
 
     def take_responses(self, responses: Mapping[str, Response]) -> None:
         """Take those of some answers that the process waits for."""
@@ -209,6 +230,8 @@ class ProcessState:
         for request in waiting.pending:
             if request.problem is not None:
                 self.responses.pop(request.id, None)
+            if request.id in self.responses:
+                self.unused.add(request.id)
 
     def forget_waiting(self, action: str) -> None:
         """Note that an action no longer waits: the answers to its requests are used up."""

@@ -26,14 +26,15 @@ from tactician.runs.execution import (
     resume_run,
     start_run,
 )
-from tactician.runs.output import read_output
+from tactician.runs.forking import Fork, ForkOptions, prepare_fork
+from tactician.runs.output import format_output, read_output
 from tactician.runs.pace import Pace
 from tactician.runs.responses import restore_response, save_response
 from tactician.runs.restoration import read_input, restore_context
 from tactician.runs.result import RunResult
 from tactician.runs.runnable import Input, Runnable, is_conversation, messages_of, run_blocking, stream_events
 from tactician.runs.status import TERMINAL, RunStatus
-from tactician.runs.steps import RunState, Snapshot, Spent, Start, Step, fold, read_snapshot, read_step
+from tactician.runs.steps import RunStart, RunState, RunStep, Snapshot, Spent, fold, read_snapshot, read_step
 from tactician.runs.store import RunHeader, RunRecord, RunStore, default_store
 from tactician.runs.stored_values import decode_value, encode_value
 from tactician.runs.suspension import (
@@ -45,6 +46,7 @@ from tactician.runs.suspension import (
     Suspended,
     approve,
     find_suspension,
+    list_prompts,
     reject,
 )
 from tactician.runs.threads import in_thread
@@ -69,17 +71,18 @@ __all__ = [
     "ReportedError",
     "Suspended",
     "find_suspension",
+    "list_prompts",
     "RunStore",
     "RunRecord",
     "RunHeader",
     "RunState",
-    "Step",
+    "RunStep",
     "fold",
     "read_snapshot",
     "read_step",
     "Snapshot",
     "Spent",
-    "Start",
+    "RunStart",
     "default_store",
     "Checkpoint",
     "Progress",
@@ -105,7 +108,11 @@ __all__ = [
     "restore_context",
     "read_input",
     "read_output",
+    "format_output",
     "pending_of",
+    "prepare_fork",
+    "Fork",
+    "ForkOptions",
     "is_conversation",
     "messages_of",
     "run_blocking",

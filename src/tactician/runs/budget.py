@@ -132,13 +132,14 @@ class BudgetMeter:
     @contextmanager
     def acting(self, actions: int) -> Iterator[None]:
         """Counts actions of a process as long as they run: those inside them have so much less."""
-        self._begin(actions)
+        self.count_running(actions)
         try:
             yield
         finally:
-            self._begin(-actions)
+            self.count_running(-actions)
 
-    def _begin(self, actions: int) -> None:
-        self._running += actions
+    def count_running(self, change: int) -> None:
+        """Change the number of actions of a process that run: those inside them have so much less."""
+        self._running += change
         if self._outer is not None:
-            self._outer._begin(actions)
+            self._outer.count_running(change)

@@ -9,7 +9,18 @@ from typing import ParamSpec, TypeVar
 
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.events import Event, EventBus, EventEmitter, EventListener, new_id
-from tactician.llm import LanguageModel, ModelCatalog, ModelSource, TraceMetadata, UsageTally, default_models, source_of
+from tactician.llm import (
+    NO_OPTIONS,
+    LanguageModel,
+    LlmOptions,
+    ModelCatalog,
+    ModelLike,
+    ModelSource,
+    TraceMetadata,
+    UsageTally,
+    default_models,
+    source_of,
+)
 from tactician.runs.budget import Budget, BudgetMeter
 from tactician.runs.checkpoint import Checkpoint
 from tactician.runs.pace import Pace
@@ -105,6 +116,7 @@ class RunContext:
         trace_parent: W3C trace context of the program that asked for the run; it is kept with the run.
         checkpoint: what the run has done so far; `None` outside of runs.
         responses: the answers to the requests of a run that is resumed, by the ids of these.
+        model: name of the model that takes the place of all others, for the run and all runs inside it.
     """
 
     services: Services
@@ -122,6 +134,7 @@ class RunContext:
     trace_parent: str | None = None
     checkpoint: Checkpoint | None = None
     responses: Mapping[str, Response] = field(default_factory=dict)
+    model: str | None = None
 
     @classmethod
     def default(cls) -> RunContext:
@@ -275,6 +288,26 @@ class RunContext:
         if self.deadline is not None and self.clock.time() >= self.deadline:
             return "the deadline of the run has passed"
         return None if self.meter is None else self.meter.exceeded(acting=acting)
+
+    def find_model(
+        self, wanted: ModelLike | None = None, source: ModelSource | None = None
+    ) -> tuple[LanguageModel, LlmOptions]:
+        """Return the model that the run uses where one is wanted, and the options of its calls.
+
+        Args:
+            wanted: the model; the default one, when `None`.
+            source: source of a model that is wanted by its name; that of the run by default.
+
+        Raises:
+            ConfigurationError: when there is no such model, or when its key is not set.
+        """
+        options = LlmOptions.of(wanted) if isinstance(wanted, str | LlmOptions | None) else NO_OPTIONS
+        if self.model is not None:
+            options = options.with_model(self.model)
+            return self.models.resolve(options), options
+        if isinstance(wanted, str | LlmOptions | None):
+            return (source or self.models).resolve(options), options
+        return wanted, options
 
     def with_trace(self, trace: TraceMetadata) -> RunContext:
         """Return the same context for what belongs to this trace. What it belongs to already stays, where the trace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Final
@@ -15,10 +15,10 @@ from tactician.runs.context import RunContext
 from tactician.runs.errors import RunKilledError
 from tactician.runs.result import RunResult
 from tactician.runs.status import RunStatus
-from tactician.runs.steps import Snapshot, Spent, Start, Step, shorten
-from tactician.runs.store import RunRecord, RunStore
+from tactician.runs.steps import RunStart, RunStep, Snapshot, Spent, shorten
+from tactician.runs.store import RunHeader, RunRecord, RunStore
 from tactician.runs.suspension import PendingRequest
-from tactician.stores import AT_ONCE, LEASE_HEARTBEAT, Body, DocumentStore, HeldLease, Lease
+from tactician.stores import AT_ONCE, LEASE_HEARTBEAT, Body, DocumentStore, HeldLease, Lease, escape_invalid
 
 DEFAULT_LEASE: Final = 30.0
 _HEARTBEATS: Final = 3
@@ -44,6 +44,7 @@ class DurableRun:
     Attributes:
         record: record as last loaded or saved.
         killed: why the run was killed in the store; `None` when it was not.
+        meter: meter of the budget of the run, if it has one.
     """
 
     def __init__(
@@ -54,11 +55,12 @@ class DurableRun:
         *,
         lease: Lease | None = None,
         seconds: float = DEFAULT_LEASE,
-        start: Start | None = None,
+        start: RunStart | None = None,
     ) -> None:
         assert context.checkpoint is not None
         self.record = record
         self.killed: str | None = None
+        self.meter = context.meter
         self._context = context
         self._tree = context.checkpoint
         self._runs = RunStore(context.store)
@@ -112,24 +114,25 @@ class DurableRun:
             StoreError: when the store does not answer, or once did not: then the run continues elsewhere, from its
                 last saved step, and its results here do not count.
         """
-        self._check()
-        if self.record.has_ended:
-            return
-        async with self._saving:
-            operations = (*self._take_operations(), *checkpoint.take_changes())
-            await self._append(kind, name, detail, checkpoint.names, operations)
+        operations = (*self._take_operations(), *checkpoint.take_changes())
+        await self._append(kind, name, detail, checkpoint.names, operations)
 
-    async def save_all(self, kind: str, name: str = "", detail: str = "") -> None:
-        """Append a step with the changes of all checkpoints; see `save`."""
-        if not self._is_durable or self.record.has_ended:
+    async def begin(self, detail: str = "") -> None:
+        """Append the step with which the run starts or resumes; a fork that has not run begins with a step already."""
+        if not self._steps or self.record.status is not RunStatus.NOT_STARTED:
+            await self.save_all("resume" if self._steps else "start", detail=detail)
+
+    async def save_all(
+        self, kind: str, name: str = "", detail: str = "", pending: tuple[PendingRequest, ...] = ()
+    ) -> None:
+        """Append a step with the changes of all checkpoints, and the requests that the run waits for; see `save`."""
+        if not self._is_durable:
             return
-        self._check()
-        async with self._saving:
-            if self._steps:
-                changes = [change for checkpoint in self._tree.walk() for change in checkpoint.take_changes()]
-            else:  # the first step has the whole state, so that the steps alone are enough to fork the run
-                changes = [checkpoint.to_operation() for checkpoint in self._tree.walk()]
-            await self._append(kind, name, detail, self._tree.names, (*self._take_operations(), *changes))
+        if self._steps:
+            changes = [change for checkpoint in self._tree.walk() for change in checkpoint.take_changes()]
+        else:  # the first step has the whole state, so that the steps alone are enough to fork the run
+            changes = [checkpoint.to_operation() for checkpoint in self._tree.walk()]
+        await self._append(kind, name, detail, self._tree.names, (*self._take_operations(), *changes), pending)
 
     async def save_status(
         self,
@@ -150,20 +153,12 @@ class DurableRun:
             StoreError: when the store does not answer.
         """
         deadlines = [one.deadline for one in pending if one.deadline is not None and not one.is_answered]
+        failure = None if failure is None else escape_invalid(failure)  # it may quote what cannot be stored
         header = replace(
             self.record.header, pending=pending, failure=failure, output=shorten(output), spent=self._spent()
         )
         wakes_at = AT_ONCE if is_due else min(deadlines, default=None) if status is RunStatus.WAITING else None
-        changed = replace(self.record, status=status, header=header, wakes_at=wakes_at)
-        async with self._saving:
-            if self._is_durable and (status is RunStatus.KILLED or not self.record.version):
-                await self._save_record(replace(changed, body=self._take_snapshot()))  # there may be no lease for steps
-            elif self._is_durable:
-                await self._save_record(changed)
-            elif status.is_terminal:
-                await self._runs.delete(self.record.run_id)
-            else:
-                await self._save_record(replace(changed, body=self._take_snapshot()))
+        await self._write(lambda: self._write_status(status, header, wakes_at))
 
     async def check_lease(self) -> None:
         """Make sure that the run is still this worker's, before a step begins: it may have been frozen meanwhile.
@@ -175,7 +170,7 @@ class DurableRun:
         """
         self._check()
         if self._lease is not None and self._lease.may_have_expired:
-            await self._lease.renew()
+            await self._write(self._lease.renew)
 
     @asynccontextmanager
     async def hold(self) -> AsyncIterator[None]:
@@ -208,23 +203,51 @@ class DurableRun:
         return taken
 
     async def _append(
-        self, kind: str, name: str, detail: str, path: tuple[str, ...], operations: tuple[Operation, ...]
+        self,
+        kind: str,
+        name: str,
+        detail: str,
+        path: tuple[str, ...],
+        operations: tuple[Operation, ...],
+        pending: tuple[PendingRequest, ...] = (),
     ) -> None:
-        step = Step(
+        step = RunStep(
             kind=kind,
             name=name,
             detail=shorten(detail),
             path=path,
             at=self._context.clock.time(),
             spent=self._spent(),
+            pending=pending,
             operations=operations,
             start=self._start if not self._steps else None,
         )
-        await self._translate(self._write_step(step))
-        if self._log_size > max(_FOLD_AT_LEAST, self._snapshot_size):
-            await self._translate(self._fold())
+        await self._write(lambda: self._write_step(step))
 
-    async def _write_step(self, step: Step) -> None:
+    async def _write(self, work: Callable[[], Coroutine[object, object, None]]) -> None:
+        """Write to the store once all that came before is written, whatever is cancelled meanwhile."""
+        await run_to_completion(self._write_in_turn(work))
+
+    async def _write_in_turn(self, work: Callable[[], Coroutine[object, object, None]]) -> None:
+        """Write to the store. Remember what keeps that from being done before anything else is written."""
+        async with self._saving:
+            try:
+                await work()
+            except RunConflictError:
+                if (reason := await self._find_kill()) is not None:
+                    raise self._set_killed(reason) from None
+                self._failure = LeaseLostError(
+                    f"The run {self.record.run_id} was changed by somebody else while it was running here."
+                )
+                raise self._failure from None
+            except Exception as error:
+                self._failure = error
+                raise
+
+    async def _write_step(self, step: RunStep) -> None:
+        self._check()
+        if self.record.has_ended:
+            return
         if self._lease is None and not self.record.version:
             record = replace(self.record, body=self._take_snapshot())
             self.record, lease = await self._runs.add_and_claim(record, self._owner, self._seconds)
@@ -233,6 +256,19 @@ class DurableRun:
         assert self._lease is not None
         self._log_size += await self._runs.append(self._lease.lease, self._steps + 1, step)
         self._steps += 1
+        if self._log_size > max(_FOLD_AT_LEAST, self._snapshot_size):
+            await self._fold()
+
+    async def _write_status(self, status: RunStatus, header: RunHeader, wakes_at: float | None) -> None:
+        if not isinstance(self._failure, StoredStateError):
+            self._check()
+        if status.is_terminal and not self._is_durable:
+            await self._runs.delete(self.record.run_id)
+            return
+        record = replace(self.record, status=status, header=header, wakes_at=wakes_at)
+        # There may be no lease for steps, of a run that is killed.
+        is_whole = not self._is_durable or status is RunStatus.KILLED or not record.version
+        await self._write_record(replace(record, body=self._take_snapshot()) if is_whole else record)
 
     async def _fold(self) -> None:
         """Save a snapshot of all steps so far."""
@@ -244,33 +280,13 @@ class DurableRun:
             self._log_size, self._snapshot_size = 0, len(body) if isinstance(body, str) else 0
             await self._write_record(replace(self.record, body=body))
 
-    async def _save_record(self, record: RunRecord) -> None:
-        if self._failure is not None and not isinstance(self._failure, StoredStateError):
-            raise self._failure
-        await self._translate(self._write_record(record))
+    async def _write_record(self, record: RunRecord) -> None:
+        self.record = await self._runs.save(record, None if self._lease is None else self._lease.lease)
 
     def _check(self) -> None:
         """Raise again what kept an earlier step from being saved: whoever has caught it cannot go on."""
         if self._failure is not None:
             raise self._failure
-
-    async def _write_record(self, record: RunRecord) -> None:
-        self.record = await self._runs.save(record, None if self._lease is None else self._lease.lease)
-
-    async def _translate(self, writing: Coroutine[object, object, None]) -> None:
-        """Write to the store, whatever is cancelled meanwhile; remember what keeps that from being done."""
-        try:
-            await run_to_completion(writing)
-        except RunConflictError:
-            if (reason := await self._find_kill()) is not None:
-                raise self._set_killed(reason) from None
-            self._failure = LeaseLostError(
-                f"The run {self.record.run_id} was changed by somebody else while it was running here."
-            )
-            raise self._failure from None
-        except Exception as error:
-            self._failure = error
-            raise
 
     def _take_snapshot(self) -> Body:
         assert self._start is not None
@@ -281,7 +297,7 @@ class DurableRun:
         )
 
     def _spent(self) -> Spent:
-        meter = self._context.meter
+        meter = self.meter
         return Spent(
             usage=list(self._context.tally.by_model.values()),
             turns=0 if meter is None else meter.turns,
@@ -397,7 +413,7 @@ async def kill_run(store: DocumentStore, run_id: str, reason: str) -> bool:
             raise RunNotFoundError(f"There is no run with the id {run_id!r} in the store")
         if record.has_ended:
             return False
-        header = replace(record.header, pending=(), failure=reason)
+        header = replace(record.header, pending=(), failure=escape_invalid(reason))
         with suppress(RunConflictError):
             await runs.save(replace(record, status=RunStatus.KILLED, header=header, wakes_at=None))
             return True

@@ -23,15 +23,15 @@ from tactician.runs.context import RunContext
 from tactician.runs.durable import DEFAULT_LEASE, DurableRun
 from tactician.runs.errors import RunError, RunKilledError
 from tactician.runs.events import RunSuspended
-from tactician.runs.output import record_output
-from tactician.runs.responses import record_responses
+from tactician.runs.output import format_output, record_output
+from tactician.runs.responses import mark_answered, record_responses
 from tactician.runs.restoration import RestoredRun, restore_claimed
 from tactician.runs.result import RunResult
 from tactician.runs.runnable import Input, is_conversation, messages_of
 from tactician.runs.status import RunStatus
-from tactician.runs.steps import NOTHING_SPENT, Snapshot, Start
+from tactician.runs.steps import NOTHING_SPENT, RunStart, Snapshot
 from tactician.runs.store import RunHeader, RunRecord, RunStore
-from tactician.runs.suspension import PendingRequest, Response, Suspended, find_suspension
+from tactician.runs.suspension import PendingRequest, Response, Suspended, find_suspension, list_prompts
 from tactician.stores import Lease
 
 T = TypeVar("T")
@@ -76,7 +76,7 @@ async def start_run(
         return await _run_in_memory(input, child, work, kind)
     run = create_durable_run(name, input, child, kind=kind)
     async with run.hold():
-        await run.save_all("start")
+        await run.begin()
         return await _work(run, input, child, work, ())
 
 
@@ -99,7 +99,7 @@ async def resume_run(
         raise RunConflictError(f"The run {run_id} of {name} is being continued by somebody else.")
     record, lease = claimed
     restored = await restore_claimed(record, lease, outer, DEFAULT_LEASE, responses)
-    return await _continue(restored, work, responses, _mark_answered(record.header.pending, responses))
+    return await _continue(restored, work, responses, mark_answered(record.header.pending, responses))
 
 
 async def continue_run(
@@ -134,7 +134,7 @@ async def keep_responses(
             raise ResponseError(f"{record.name} does not wait for {names}; it waits for {known}")
         record_responses(restored.tree, responses)
         await restored.run.save_all("response", detail=", ".join(responses))
-        answered = _mark_answered(record.header.pending, responses)
+        answered = mark_answered(record.header.pending, responses)
         await restored.run.save_status(RunStatus.WAITING, pending=answered, is_due=True)
 
 
@@ -180,13 +180,13 @@ def create_record(name: str, context: RunContext, kind: str) -> RunRecord:
     )
 
 
-def create_start(input: Input, context: RunContext) -> Start:
+def create_start(input: Input, context: RunContext) -> RunStart:
     """Return the beginning of a run."""
     meter = context.meter
     limits = {} if meter is None else {limit: getattr(meter.budget, limit) for limit in _LIMITS}
     if isinstance(input, str) or is_conversation(input):
-        return Start(input=Live(tuple(messages_of(input)), messages_to_data), form="messages", limits=limits)
-    return Start(input=Live(input), form="value", limits=limits)
+        return RunStart(input=Live(tuple(messages_of(input)), messages_to_data), form="messages", limits=limits)
+    return RunStart(input=Live(input), form="value", limits=limits)
 
 
 async def _continue(
@@ -208,8 +208,8 @@ async def _continue(
         if restored.has_to_wait:
             return _waiting_result(context, run.record.header.pending)
         record_responses(restored.tree, responses)
+        await run.begin(", ".join(responses))
         await run.save_status(RunStatus.RUNNING)
-        await run.save_all("resume" if run.record.steps else "start", detail=", ".join(responses))
         return await _work(run, restored.input, context, work, pending)
 
 
@@ -252,7 +252,7 @@ async def _work(
         raise
     if child.checkpoint is not None:
         record_output(child.checkpoint, result.output)
-    text = result.output if isinstance(result.output, str) else repr(result.output)
+    text = format_output(result.output)
     await run.save_all("completed", detail=text)
     await run.save_status(RunStatus.COMPLETED, output=text)
     return result
@@ -260,7 +260,7 @@ async def _work(
 
 async def _suspend(run: DurableRun, child: RunContext, suspended: Suspended) -> RunResult[T]:
     pending = suspended.pending
-    await run.save_all("suspended", detail="; ".join(request.prompt for request in pending))
+    await run.save_all("suspended", detail=list_prompts(pending), pending=pending)
     await run.save_status(RunStatus.WAITING, pending=pending)
     child.emit(RunSuspended, pending=pending)
     return _waiting_result(child, pending)
@@ -293,9 +293,3 @@ def _check_responses(responses: Mapping[str, Response], record: RunRecord) -> No
     known = [request.id for request in record.header.pending]
     if unknown := responses.keys() - set(known):
         raise RunNotFoundError(f"The run {record.run_id} does not wait for {sorted(unknown)}; it waits for {known}")
-
-
-def _mark_answered(
-    pending: tuple[PendingRequest, ...], responses: Mapping[str, Response]
-) -> tuple[PendingRequest, ...]:
-    return tuple(request.mark_answered() if request.id in responses else request for request in pending)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from pydantic_core import PydanticSerializationError, to_json
+
 from tactician.errors import StoredStateError
 from tactician.runs.checkpoint import Checkpoint, Live, revive
 from tactician.runs.stored_values import encode_value
@@ -12,9 +14,24 @@ _KEY: Final = "@output"
 """Key of the checkpoint inside the outermost one."""
 
 
+def format_output(output: object) -> str:
+    """Return an output as text: JSON, where it is no text."""
+    if isinstance(output, str):
+        return output
+    try:
+        return to_json(output, fallback=repr).decode()
+    except (PydanticSerializationError, ValueError):
+        return repr(output)
+
+
 def record_output(tree: Checkpoint, output: object) -> None:
     """Set the output of a run; the next step that is saved has it."""
     tree.at(_KEY).set(value=Live(output, _encode))
+
+
+def forget_output(tree: Checkpoint) -> None:
+    """Remove the output of a run that is about to continue."""
+    tree.drop(_KEY)
 
 
 def read_output(tree: Checkpoint) -> object:

@@ -20,6 +20,11 @@ def record_responses(tree: Checkpoint, responses: Mapping[str, Response]) -> Non
         tree.at(_KEY).set(**{request_id: save_response(response) for request_id, response in responses.items()})
 
 
+def mark_answered(pending: Iterable[PendingRequest], responses: Mapping[str, Response]) -> tuple[PendingRequest, ...]:
+    """Return requests, with a mark at those that some answers belong to."""
+    return tuple(request.mark_answered() if request.id in responses else request for request in pending)
+
+
 def collect_responses(tree: Checkpoint, pending: Iterable[PendingRequest], now: float) -> dict[str, Response]:
     """Return the answers that count when a run continues, by the ids of their requests.
 

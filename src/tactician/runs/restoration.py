@@ -17,7 +17,7 @@ from tactician.runs.durable import DEFAULT_LEASE, DurableRun
 from tactician.runs.responses import collect_responses
 from tactician.runs.runnable import Input
 from tactician.runs.status import RunStatus
-from tactician.runs.steps import RunState, Start
+from tactician.runs.steps import RunStart, RunState
 from tactician.runs.store import RunRecord, RunStore
 from tactician.runs.suspension import Response
 from tactician.stores import Lease
@@ -84,6 +84,7 @@ def restore_context(
         run_id=record.run_id,
         root_id=record.run_id,
         parent_id=record.parent_id,
+        model=record.header.model or child.model,
         trace_parent=record.header.trace_parent,
         meter=meter,
         checkpoint=state.tree,
@@ -93,7 +94,7 @@ def restore_context(
     return restored if deadline is None else restored.with_deadline(deadline)
 
 
-def read_input(start: Start) -> Input:
+def read_input(start: RunStart) -> Input:
     """Return the input that a run was started with; JSON, where the store does not keep objects.
 
     Raises:
@@ -104,7 +105,7 @@ def read_input(start: Start) -> Input:
     return revive(start["input"], messages_from_data)
 
 
-def _read_budget(record: RunRecord, start: Start) -> Budget:
+def _read_budget(record: RunRecord, start: RunStart) -> Budget:
     try:
         return TypeAdapter(Budget).validate_python(start["limits"])
     except (ValidationError, ConfigurationError) as error:

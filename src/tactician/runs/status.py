@@ -39,5 +39,5 @@ _RESTING = frozenset({_S.STUCK, _S.WAITING, _S.PAUSED})
 _TRANSITIONS: dict[RunStatus, frozenset[RunStatus]] = {
     _S.NOT_STARTED: frozenset({_S.RUNNING, _S.KILLED}),
     _S.RUNNING: TERMINAL | _RESTING,
-    **{resting: frozenset({_S.RUNNING, _S.KILLED, _S.TERMINATED}) for resting in _RESTING},
+    **{resting: TERMINAL - {_S.COMPLETED} | {_S.RUNNING} for resting in _RESTING},  # `FAILED` when it cannot be saved
 }

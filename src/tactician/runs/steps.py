@@ -14,7 +14,8 @@ from typing_extensions import TypedDict
 from tactician.errors import StoredStateError
 from tactician.llm import Usage
 from tactician.runs.checkpoint import Checkpoint, Live, Operation, SavedCheckpoint
-from tactician.stores import Body, StoredStep, translate_json_errors
+from tactician.runs.suspension import PendingRequest
+from tactician.stores import Body, StoredStep, escape_invalid, translate_json_errors
 
 _DETAIL_LENGTH: Final = 500
 
@@ -28,7 +29,7 @@ class Spent(TypedDict):
     actions: int
 
 
-class Start(TypedDict):
+class RunStart(TypedDict):
     """Beginning of a run: its input, as messages or as another value, and the limits of its budget."""
 
     input: object
@@ -37,17 +38,18 @@ class Start(TypedDict):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class RunStep:
     """Step of a run: a model's answer, a tool's result, an action, an answer of a person ...
 
     Attributes:
-        kind: kind of step, such as `"answer"`, `"tool"` or `"action"`.
+        kind: kind of step, such as `"answer"`, `"tool"`, `"action"`, `"suspended"` or `"completed"`.
         name: name of what was done, such as that of a tool.
         detail: beginning of the result as text, for people.
         path: names of the runs inside each other that lead to the step, outermost first.
         at: seconds since the epoch.
         spent: usage of the run, this step included.
-        start: beginning of the run; only the first step has it.
+        pending: requests for which the run waits after the step.
+        start: beginning of the run; only the first step has it, and that of a fork with another one.
         operations: changes of the checkpoints.
     """
 
@@ -57,7 +59,8 @@ class Step:
     path: tuple[str, ...] = ()
     at: float
     spent: Spent
-    start: Start | None = field(default=None, repr=False)
+    pending: tuple[PendingRequest, ...] = ()
+    start: RunStart | None = field(default=None, repr=False)
     operations: tuple[Operation, ...] = field(default=(), repr=False)
 
     def to_json(self) -> str:
@@ -74,7 +77,7 @@ class Snapshot:
     """State of a run after a step, as the body of its record."""
 
     step: int = 0
-    start: Start
+    start: RunStart
     spent: Spent
     tree: SavedCheckpoint
 
@@ -88,17 +91,17 @@ class Snapshot:
 
 
 def shorten(text: str) -> str:
-    """Return the beginning of a text, as the detail of a step."""
-    return text if len(text) <= _DETAIL_LENGTH else f"{text[: _DETAIL_LENGTH - 1]}…"
+    """Return the beginning of a text, as the detail of a step; with escapes for what no store can keep."""
+    return escape_invalid(text if len(text) <= _DETAIL_LENGTH else f"{text[: _DETAIL_LENGTH - 1]}…")
 
 
-def read_step(stored: StoredStep) -> Step:
+def read_step(stored: StoredStep) -> RunStep:
     """Read a stored step: from untrusted text, or the object itself from a store in memory.
 
     Raises:
         StoredStateError: when the text is not a step.
     """
-    if isinstance(stored.body, Step):
+    if isinstance(stored.body, RunStep):
         return stored.body
     try:
         return _step_adapter().validate_json(_text_of(stored.body))
@@ -126,10 +129,10 @@ class RunState:
 
     tree: Checkpoint
     spent: Spent
-    start: Start
+    start: RunStart
 
 
-def fold(name: str, snapshot: Snapshot | None, steps: Iterable[Step]) -> RunState:
+def fold(name: str, snapshot: Snapshot | None, steps: Iterable[RunStep]) -> RunState:
     """Return the state of a run after some steps.
 
     Args:
@@ -144,7 +147,7 @@ def fold(name: str, snapshot: Snapshot | None, steps: Iterable[Step]) -> RunStat
     start = None if snapshot is None else snapshot.start
     spent = NOTHING_SPENT if snapshot is None else snapshot.spent
     for step in steps:
-        spent, start = step.spent, start or step.start
+        spent, start = step.spent, step.start or start
         for operation in step.operations:
             tree.apply(operation)
     if start is None:
@@ -155,11 +158,11 @@ def fold(name: str, snapshot: Snapshot | None, steps: Iterable[Step]) -> RunStat
 NOTHING_SPENT: Final = Spent(usage=[], turns=0, seconds=0.0, actions=0)
 
 
-def _fields(value: Step | Snapshot) -> dict[str, object]:
+def _fields(value: RunStep | Snapshot) -> dict[str, object]:
     return {name: getattr(value, name) for name in value.__slots__}
 
 
-def _to_json(value: Step | Snapshot, subject: str) -> str:
+def _to_json(value: RunStep | Snapshot, subject: str) -> str:
     """Return a step or a snapshot as JSON.
 
     Raises:
@@ -194,8 +197,8 @@ def _text_of(body: Body) -> str:
 
 
 @cache
-def _step_adapter() -> TypeAdapter[Step]:
-    return TypeAdapter(Step)
+def _step_adapter() -> TypeAdapter[RunStep]:
+    return TypeAdapter(RunStep)
 
 
 @cache

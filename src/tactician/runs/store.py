@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from tactician.errors import DocumentConflictError, RunConflictError, StoredStateError
 from tactician.runs.status import RunStatus
-from tactician.runs.steps import NOTHING_SPENT, RunState, Snapshot, Spent, Step, fold, read_snapshot, read_step
+from tactician.runs.steps import NOTHING_SPENT, RunState, RunStep, Snapshot, Spent, fold, read_snapshot, read_step
 from tactician.runs.suspension import PendingRequest
 from tactician.stores import (
     AT_ONCE,
@@ -26,6 +26,7 @@ from tactician.stores import (
 )
 
 _COLLECTION: Final = "runs"
+_PRUNED_AT_ONCE: Final = 1000
 _RUNNABLE: Final = frozenset({RunStatus.RUNNING, RunStatus.NOT_STARTED})
 
 
@@ -151,13 +152,24 @@ class RunStore:
         stored = await self._documents.load_steps(_COLLECTION, record.run_id, after=after, until=at)
         return fold(record.name, snapshot, map(read_step, stored))
 
-    async def load_steps(self, run_id: str) -> list[Step]:
+    async def load_steps(self, run_id: str, *, after: int = 0, until: int | None = None) -> list[RunStep]:
         """Return the steps of a run, oldest first.
+
+        Args:
+            run_id: id of the run.
+            after: number of the step before the first one; from the beginning by default.
+            until: number of the last one; to the end by default.
 
         Raises:
             StoredStateError: when one cannot be read.
         """
-        return [read_step(step) for step in await self._documents.load_steps(_COLLECTION, run_id)]
+        stored = await self._documents.load_steps(_COLLECTION, run_id, after=after, until=until)
+        return [read_step(step) for step in stored]
+
+    async def copy_steps(self, run_id: str, lease: Lease, *, until: int) -> None:
+        """Append the first steps of a run to the empty log of another one, unread."""
+        for step in await self._documents.load_steps(_COLLECTION, run_id, until=until) if until else ():
+            await self._documents.append(lease, step)
 
     async def save(self, record: RunRecord, lease: Lease | None = None) -> RunRecord:
         """Save a record whose version is still the stored one, and return it with its new version.
@@ -184,7 +196,7 @@ class RunStore:
             raise _conflict(record.run_id) from error
         return replace(record, version=saved.version, body=None), lease
 
-    async def append(self, lease: Lease, number: int, step: Step) -> int:
+    async def append(self, lease: Lease, number: int, step: RunStep) -> int:
         """Append a step to the log of a run, and return its size, where the store keeps text.
 
         Raises:
@@ -211,9 +223,13 @@ class RunStore:
         """Delete a run, if there is one."""
         await self._documents.delete(_COLLECTION, run_id)
 
-    async def prune(self, seconds: float, limit: int = 1000) -> int:
-        """Delete runs that ended longer ago than so many seconds; return how many."""
-        return await self._documents.prune(_COLLECTION, seconds, limit=limit)
+    async def prune(self, seconds: float) -> int:
+        """Delete the runs that ended longer ago than so many seconds, some at a time; return how many."""
+        deleted = last = await self._documents.prune(_COLLECTION, seconds, limit=_PRUNED_AT_ONCE)
+        while last == _PRUNED_AT_ONCE:
+            last = await self._documents.prune(_COLLECTION, seconds, limit=_PRUNED_AT_ONCE)
+            deleted += last
+        return deleted
 
     async def find(
         self,
@@ -303,7 +319,7 @@ def _record_or_problem(document: StoredDocument) -> RunRecord:
         return _record(document)
     except StoredStateError as error:
         known = [status for status in RunStatus if status == document.status]
-        status = known[0] if known else RunStatus.FAILED
+        status = known[0] if known else RunStatus.STUCK  # not one that has ended: it can be killed
         return replace(_record_of(document, status, RunHeader()), problem=str(error))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -49,6 +49,11 @@ class PendingRequest:
     def mark_answered(self) -> PendingRequest:
         """Return the request with an answer that is kept."""
         return replace(self, is_answered=True, problem=None)
+
+
+def list_prompts(pending: Iterable[PendingRequest]) -> str:
+    """Return what requests ask, in one line."""
+    return "; ".join(request.prompt for request in pending)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,11 @@ from tactician.agents import Agent
 from tactician.conversation import Conversation
 from tactician.errors import AgentNotFoundError, RunNotFoundError, StoreError
 from tactician.llm import AssistantMessage, Text
+from tactician.process import renew_processes
 from tactician.runs import (
+    DEFAULT_LEASE,
     Budget,
+    ForkOptions,
     Input,
     Response,
     RunContext,
@@ -24,6 +27,8 @@ from tactician.runs import (
     RunStore,
     continue_run,
     kill_run,
+    messages_of,
+    prepare_fork,
     read_input,
     resume_run,
     start_run,
@@ -97,6 +102,23 @@ class Answering:
         """Answer a request whose run was claimed. The lease is released at the end."""
         async with self._prepare(record, lease, context) as answer:
             return await continue_run(record, lease, context, answer, seconds)
+
+    async def fork(self, run_id: str, options: ForkOptions, context: RunContext) -> RunResult[object]:
+        """Answer a request once more, from a past step of its run, in a copy of its conversation."""
+        fork = await prepare_fork(run_id, options, context)
+        if fork.source.name != RUN_NAME:
+            raise RunNotFoundError(f"{run_id} is a run of {fork.source.name!r}, and answers no request.")
+        request = Request.of(read_input(fork.state.start))
+        self._find_agent(fork.run_id, request)
+        renew_processes(fork.state.tree, fork.run_id)
+        if request.conversation is not None:
+            copied = await self._conversations.copy(request.conversation, request.messages, run_id)
+            request = replace(request, conversation=copied)
+        if options.input is not None:
+            request = replace(request, messages=tuple(messages_of(options.input)))
+        fork.replace_input(request, context)
+        record, lease = await fork.save(context, f"service-{fork.run_id}")
+        return await self.continue_claimed(record, lease, context, DEFAULT_LEASE)
 
     async def give_up(self, run_id: str, context: RunContext) -> None:
         """End a run that waits, without an answer."""

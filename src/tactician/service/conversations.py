@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Final, Literal, TypeAlias
 
 from tactician.conversation import Conversation, ConversationStore
+from tactician.errors import RunConflictError
 from tactician.events import new_id
 from tactician.llm import AssistantMessage, Message, SystemMessage, Text, UserMessage
 from tactician.service.idle_conversations import IdleConversations
@@ -65,6 +66,26 @@ class Conversations:
             if not opened.is_answering:  # else it is saved at the end of that, when no call is open
                 await opened.save()
 
+    async def copy(self, conversation_id: str, request: Sequence[Message], run_id: str) -> str:
+        """Copy a conversation as it was before a request, and return the id of the copy.
+
+        Args:
+            conversation_id: id of the conversation.
+            request: messages of the request.
+            run_id: id of the run that answers the request.
+
+        Raises:
+            ConversationNotFoundError: when there is none.
+            RunConflictError: when the request is no longer there.
+        """
+        async with self.look(conversation_id) as conversation:
+            length = _find_request(conversation, request, run_id)
+            messages = conversation.messages[:length]
+        copied = self.create()
+        async with self.change(copied) as copy:
+            copy.extend(messages)
+        return copied
+
     @asynccontextmanager
     async def look(self, conversation_id: str) -> AsyncIterator[Conversation]:
         """Give a conversation to one who only reads.
@@ -98,6 +119,19 @@ class Conversations:
             idle=self._idle.take(conversation_id),
         )
         return opened
+
+
+def _find_request(conversation: Conversation, request: Sequence[Message], run_id: str) -> int:
+    """Return the number of messages before a request."""
+    if (part := conversation.find_part(run_id)) is not None:
+        return part.begin
+    messages, length = list(conversation.messages), len(request)
+    for place in range(len(messages) - length, -1, -1):
+        if messages[place : place + length] == list(request):
+            return place
+    raise RunConflictError(
+        f"The conversation {conversation.id!r} no longer has the request of the run {run_id}: it cannot be forked."
+    )
 
 
 def message_from(role: Role, content: str) -> Message:

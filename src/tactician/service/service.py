@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import cast
@@ -19,6 +20,7 @@ from tactician.llm import LanguageModel, ModelSource, default_models, source_of
 from tactician.prompts import rendered, variables_of
 from tactician.runs import (
     DEFAULT_LEASE,
+    ForkOptions,
     Input,
     Response,
     RunContext,
@@ -90,6 +92,9 @@ class AgentService(MediaService):
     def agents(self) -> Mapping[str, Runnable]:
         """What is registered, by id."""
         return self._registry.agents
+
+    retention: timedelta | None = None
+    """Age at which workers delete requests that were answered; they stay by default."""
 
     @property
     def run_names(self) -> tuple[str, ...]:
@@ -250,6 +255,38 @@ class AgentService(MediaService):
         """
         return await self._answering.resume(run_id, responses, self.context(), execute)
 
+    async def fork(
+        self,
+        run_id: str,
+        *,
+        at: int | None = None,
+        model: str | None = None,
+        message: Input = None,
+        responses: Mapping[str, Response] = _NOTHING,
+    ) -> RunResult[object]:
+        """Answer a request once more, from a past step of its run. The run stays as it is.
+
+        A request in a conversation is answered in a copy of the conversation, as that was before the request.
+
+        Args:
+            run_id: `run_id` of the result of the request.
+            at: number of the step after which the fork begins; 0 is the start. By default the last step; with another
+                message, the start; with answers, the last step after which the run waited for them.
+            model: name of the model that the fork uses wherever it calls one, whatever its agents name.
+            message: another message, for a fork from the start; the same one by default.
+            responses: answers to requests for which the run waited after that step, by the ids of the requests.
+
+        Raises:
+            ConfigurationError: when the service has no store, or there is no such step or model; for another message
+                after the start.
+            RunNotFoundError: when no request has such a run.
+            ResponseError: when the run did not wait for one of the answers after that step.
+            RunConflictError: when the request is no longer in its conversation.
+            Exception: all else that `request_agent` raises.
+        """
+        options = ForkOptions(at=at, model=model, input=message, responses=responses)
+        return await self._answering.fork(run_id, options, self.context())
+
     async def continue_claimed(
         self, record: RunRecord, lease: Lease, *, seconds: float = DEFAULT_LEASE
     ) -> RunResult[object]:
@@ -263,6 +300,16 @@ class AgentService(MediaService):
             LeaseLostError: when another worker has claimed it.
         """
         return await self._answering.continue_claimed(record, lease, self.context(), seconds)
+
+    async def step_claimed(
+        self, record: RunRecord, lease: Lease, *, seconds: float = DEFAULT_LEASE
+    ) -> RunResult[object]:
+        """Continue a request that an engine such as Temporal has claimed: one step goes as far as it can.
+
+        Raises:
+            Exception: all that `continue_claimed` raises.
+        """
+        return await self.continue_claimed(record, lease, seconds=seconds)
 
     def create_conversation(self) -> str:
         """The id of a new conversation."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Final, Protocol, TypeAlias
 
 AT_ONCE: Final = 0.0
@@ -98,13 +99,24 @@ class StoredStep:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Exclusive right to change a document for some time. `fence` is a monotonically increasing fencing token."""
+    """Exclusive right to change a document for some time.
+
+    Attributes:
+        collection: collection of the document.
+        id: id of the document.
+        owner: name of the owner.
+        fence: monotonically increasing fencing token.
+        expires_at: seconds since the epoch, by the store's clock.
+        requested_at: monotonic time of this program, before the store was asked for the lease: the lease has begun
+            later, so that nobody else can claim the document within its duration from then on.
+    """
 
     collection: str
     id: str
     owner: str
     fence: int
     expires_at: float
+    requested_at: float = field(default_factory=monotonic, compare=False, repr=False)
 
 
 def _to_text(body: Body) -> str:

@@ -24,14 +24,14 @@ class HeldLease:
     Attributes:
         label: name of the owner of the lease, for log messages.
         seconds: duration of the lease.
-        renewed_at: monotonic time at which the event loop last tried to renew the lease.
+        tried_at: monotonic time at which the event loop last tried to renew the lease.
     """
 
     store: DocumentStore
     lease: Lease
     label: str
     seconds: float
-    renewed_at: float = field(default_factory=monotonic)
+    tried_at: float = field(default_factory=monotonic)
     has_warned: bool = False
 
     async def renew(self) -> None:
@@ -41,18 +41,18 @@ class HeldLease:
             LeaseLostError: when another worker has claimed the document.
             StoreError: when the store does not answer.
         """
-        self.renewed_at = monotonic()
+        self.tried_at = monotonic()
         self.lease = await self.store.renew(self.lease, self.seconds)
 
     @property
     def is_late(self) -> bool:
         """True when the event loop has missed a renewal."""
-        return monotonic() - self.renewed_at > self.seconds * _LATE / _PARTS
+        return monotonic() - self.tried_at > self.seconds * _LATE / _PARTS
 
     @property
     def may_have_expired(self) -> bool:
         """True when the lease was not renewed for its whole duration, as in a program that was frozen."""
-        return monotonic() - self.renewed_at >= self.seconds
+        return monotonic() - self.lease.requested_at >= self.seconds
 
     def renew_in_thread(self) -> None:
         """Renew the lease in a new event loop. The owner's own loop finds out whether the lease is lost."""

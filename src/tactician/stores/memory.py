@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from threading import Lock
-from time import time
+from time import monotonic, time
 
 from tactician.stores.checks import (
     check_document,
@@ -196,7 +196,7 @@ class MemoryStore(DocumentStore):
         """Extend a lease; see `DocumentStore.renew`."""
         with self._lock:
             entry = self._check_lease(lease, may_be_released=False)
-            entry.lease = renewed = replace(lease, expires_at=self._time() + seconds)
+            entry.lease = renewed = replace(lease, expires_at=self._time() + seconds, requested_at=monotonic())
             return renewed
 
     async def release(self, lease: Lease) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from time import monotonic
 from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, Executable, Insert, Row, Update
@@ -95,13 +96,13 @@ class SqlStore(DocumentStore):
     async def add_and_claim(self, document: StoredDocument, owner: str, seconds: float) -> tuple[StoredDocument, Lease]:
         """Store a new document and claim it; see `DocumentStore.add_and_claim`."""
         check_texts(owner=owner)
-        document = replace(document, version=0)
+        document, requested_at = replace(document, version=0), monotonic()
         rows = await self._write(
             statements.ADD_AND_CLAIM, document_values(document) | {"by": owner, "seconds": seconds}
         )
         if not rows:
             raise await self._save_refusal(document, None)
-        lease = Lease(document.collection, document.id, owner, rows[0].fence, rows[0].expires_at)
+        lease = Lease(document.collection, document.id, owner, rows[0].fence, rows[0].expires_at, requested_at)
         return update_document(document, rows[0]), lease
 
     async def delete(self, collection: str, id: str) -> bool:
@@ -163,20 +164,21 @@ class SqlStore(DocumentStore):
         check_texts(id=id, owner=owner)
         statement = statements.claim(by_id=id is not None, by_name=bool(names), excludes=bool(excluded_ids))
         wanted = {"of_collection": collection, "of_id": id, "names": list(names), "excluded_ids": list(excluded_ids)}
-        values = wanted | {"by": owner, "seconds": seconds}
+        values, requested_at = wanted | {"by": owner, "seconds": seconds}, monotonic()
         rows = await self._run(lambda connection: _claim(connection, statement, values))
         if not rows:
             return None
         claimed, document = rows
-        lease = Lease(collection, claimed.of_id, owner, claimed.fence, claimed.expires_at)
+        lease = Lease(collection, claimed.of_id, owner, claimed.fence, claimed.expires_at, requested_at)
         return parse_document(document), lease
 
     async def renew(self, lease: Lease, seconds: float) -> Lease:
         """Extend a lease; see `DocumentStore.renew`."""
+        requested_at = monotonic()
         rows = await self._execute(statements.RENEW, lease_values(lease) | {"seconds": seconds})
         if not rows:
             raise lease_lost(lease.collection, lease.id)
-        return replace(lease, expires_at=rows[0].expires_at)
+        return replace(lease, expires_at=rows[0].expires_at, requested_at=requested_at)
 
     async def release(self, lease: Lease) -> None:
         """Release a lease, unless it is lost."""

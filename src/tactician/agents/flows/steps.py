@@ -127,6 +127,7 @@ class FunctionStep(BaseRunnable[T], Generic[T]):
         if (kept := find_output(context)) is not None:
             output = self._checked(kept.value, context)
         else:
+            await context.begin_step()
             with allow_questions(context):
                 output = self._checked(await self._called(input, context), context)
             await keep_output(context, output, self._wanted)

@@ -15,6 +15,7 @@ from tactician.agents.planned.planned_agent import (
     PlannedAgent,
     is_planned,
     is_planned_class,
+    objects_of,
     planned_agent,
     raise_unless_completed,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "planned_specs",
     "process_spec",
     "raise_unless_completed",
+    "objects_of",
     "action",
     "achieves_goal",
     "condition",

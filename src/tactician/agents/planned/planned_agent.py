@@ -183,7 +183,7 @@ class PlannedAgent(BaseRunnable[object]):
         made: list[AgentProcess] = []
 
         def prepare(child: RunContext) -> None:
-            objects = with_named(_objects_of(input), named)
+            objects = with_named(objects_of(input), named)
             if child.is_durable:
                 check_options(options)
             made.append(AgentProcess.create(self.spec, objects, child, options))
@@ -218,7 +218,7 @@ async def _finish(process: AgentProcess) -> RunResult[object]:
     return RunResult(process.result, tally=process.tally, process_id=process.id, run_id=process.id)
 
 
-def _objects_of(input: Input) -> tuple[object, ...]:
+def objects_of(input: Input) -> tuple[object, ...]:
     """Return the objects of an input: a tuple is several, if it is no conversation."""
     several = type(input) is tuple and not is_conversation(input)  # a NamedTuple is one object
     return cast("tuple[object, ...]", input) if several else (input,)

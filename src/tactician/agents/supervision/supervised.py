@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from tactician.agents.supervision.curried import CurriedAction, Situation, form_of
 from tactician.errors import GoalNotReachedError, ToolError
-from tactician.llm import NO_OPTIONS, AssistantMessage, LanguageModel, LlmOptions, OutputSpec, UserMessage
+from tactician.llm import AssistantMessage, ModelLike, OutputSpec, UserMessage
 from tactician.loop import Answer, TurnLoop, TurnPolicy, output_type
 from tactician.planning import Action, AStarPlanner, Goal
 from tactician.process import (
@@ -25,7 +25,7 @@ from tactician.process import (
     OperationContext,
     PlannedAgentSpec,
 )
-from tactician.runs import RunContext, TurnLimitError
+from tactician.runs import TurnLimitError
 from tactician.tools import Toolbox, snake_case
 
 _MOST_NUDGES: Final = 2
@@ -75,7 +75,7 @@ Tools that are READY can be called at once, also several together. One that is N
 def supervise(
     spec: PlannedAgentSpec,
     *,
-    model: str | LlmOptions | LanguageModel | None = None,
+    model: ModelLike | None = None,
     max_rounds: int = DEFAULT_SUPERVISOR_ROUNDS,
     instructions: str = "",
 ) -> PlannedAgentSpec:
@@ -128,9 +128,7 @@ def _leading(lead: _Lead, effects: Mapping[str, bool]) -> ActionSpec:
 class _Lead:
     """The one action of a supervised agent."""
 
-    def __init__(
-        self, spec: PlannedAgentSpec, model: str | LlmOptions | LanguageModel | None, max_rounds: int, instructions: str
-    ) -> None:
+    def __init__(self, spec: PlannedAgentSpec, model: ModelLike | None, max_rounds: int, instructions: str) -> None:
         self._spec = spec
         self._model = model
         self._policy = TurnPolicy(max_turns=max_rounds)
@@ -153,7 +151,7 @@ class _Lead:
     async def _led(self, situation: Situation) -> str:
         """Let the model work, and return its last words."""
         run = situation.context.run
-        model, options = self._resolved(run)
+        model, options = run.find_model(self._model)
         loop = TurnLoop(
             model,
             output_type(str),
@@ -168,12 +166,6 @@ class _Lead:
             return (await loop.run([UserMessage(_task(situation.context))])).output
         except TurnLimitError as error:
             return str(error)
-
-    def _resolved(self, run: RunContext) -> tuple[LanguageModel, LlmOptions]:
-        if self._model is not None and not isinstance(self._model, str | LlmOptions):
-            return self._model, NO_OPTIONS
-        options = LlmOptions(model=self._model) if isinstance(self._model, str) else self._model or NO_OPTIONS
-        return run.models.resolve(options), options
 
     def _toolbox(self, situation: Situation) -> Toolbox:
         """Return the actions as they are now: those that miss least first.

@@ -1,0 +1,171 @@
+"""Runs, their steps, and two runs side by side, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Final
+
+from pydantic_core import to_json
+from rich.markup import escape
+from rich.table import Column, Table
+
+from tactician.cli.console import out
+from tactician.cli.outcomes import print_pending
+from tactician.cli.words import moment, short, spent
+from tactician.llm import AssistantMessage, Message, text_of
+from tactician.platform import RunComparison, RunView, StepView
+from tactician.process import DEFAULT_BINDING, GAVE_NOTHING
+
+_COLOURS: Final[Mapping[str, str]] = {
+    "completed": "green",
+    "waiting": "yellow",
+    "interrupted": "yellow",
+    "running": "cyan",
+    "failed": "red",
+    "stuck": "red",
+}
+_LONG_TEXT: Final = 300
+_BEGINNINGS: Final = frozenset({"start", "resume", "fork"})
+
+
+def format_status(run: RunView) -> str:
+    """Return the status of a run in its colour; that of one whose worker died, or was interrupted, says so."""
+    status = "interrupted" if run.was_interrupted else run.status
+    return f"[{_COLOURS.get(status, 'bold')}]{escape(status)}[/{_COLOURS.get(status, 'bold')}]"
+
+
+def print_run(run: RunView) -> None:
+    """Print all that is known of a run."""
+    heading = f"[bold]{escape(run.name)}[/bold] {format_status(run)}  [dim]{run.kind} {run.id}[/dim]"
+    for line in (heading, *_summarize(run)):
+        out.print(line, highlight=False, soft_wrap=True)
+    if run.history:
+        out.print(_tabulate_history(run))
+    if run.objects:
+        out.print(_tabulate_objects(run))
+    if run.messages:
+        out.print(_tabulate_messages(run.messages))
+    print_pending(out, run.pending)
+
+
+def print_steps(steps: Iterable[StepView]) -> None:
+    """Print the steps of a run, with what the run used up to each."""
+    table = Table(Column("step", justify="right"), "what", "result", "at", "so far")
+    for step in steps:
+        used = spent(step.seconds, step.tally)
+        table.add_row(str(step.number), _name_step(step), escape(short(step.detail)), moment(step.at), used)
+    out.print(table)
+
+
+def print_comparison(comparison: RunComparison) -> None:
+    """Print two runs side by side: how they stand, the steps that both have, and those in which they differ."""
+    first, second, common = comparison.first, comparison.second, len(comparison.common)
+    out.print(_tabulate_facts(first, second))
+    both = f"The first {common} steps are the same." if common else "They have no steps in common."
+    out.print(both, highlight=False)
+    if comparison.first_steps or comparison.second_steps:
+        table = Table(*(column for run in (first, second) for column in (Column("step", justify="right"), run.id)))
+        for pair in zip_longest(_list_work(comparison.first_steps), _list_work(comparison.second_steps)):
+            table.add_row(*(cell for step in pair for cell in _format_step(step)))
+        out.print(table)
+
+
+def _summarize(run: RunView) -> Iterator[str]:
+    if run.forked_from is not None:
+        yield f"[dim]{escape(_describe_fork(run))}[/dim]"
+    if run.goal is not None:
+        yield f"reached [green]{escape(run.goal)}[/green]"
+    if run.failure is not None:
+        yield f"[red]{escape(run.failure)}[/red]"
+    if run.output:
+        yield f"→ {escape(run.output)}"
+    if run.problem is None:
+        yield f"[dim]{spent(run.seconds, run.tally)} · {run.steps} steps[/dim]"
+    # What has run is in the history.
+    if set_by_actions := [_format_condition(*one) for one in run.conditions.items() if not one[0].startswith("ran ")]:
+        yield escape(", ".join(set_by_actions))
+
+
+def _describe_fork(run: RunView) -> str:
+    if run.forked_from is None:
+        return ""
+    run_id, step = run.forked_from
+    return f"forked from {run_id} after step {step}{'' if run.model is None else f', with {run.model}'}"
+
+
+def _format_condition(condition: str, value: bool) -> str:
+    return condition if condition == GAVE_NOTHING and value else f"{condition} is {'true' if value else 'false'}"
+
+
+def _tabulate_history(view: RunView) -> Table:
+    table = Table("action", "at", "took", "gave")
+    for run in view.history:
+        tries = f" ({run.attempts} attempts)" if run.attempts > 1 else ""
+        gave = ", ".join(run.outputs) if run.error is None else run.error
+        colour = "green" if run.error is None else "red"
+        took = f"{spent(run.seconds, run.tally)}{tries}"
+        table.add_row(f"[{colour}]{escape(run.action)}[/{colour}]", moment(run.started_at), took, escape(gave))
+    return table
+
+
+def _tabulate_objects(view: RunView) -> Table:
+    table = Table("type", "name", "value")
+    for one in view.objects:
+        name = "" if one.binding == DEFAULT_BINDING else one.binding
+        value = short(to_json(one.value).decode())
+        row = escape(one.type.rpartition(".")[2]), escape(name), escape(value)
+        table.add_row(*row, style="dim" if one.is_hidden else None)
+    return table
+
+
+def _tabulate_messages(messages: Sequence[Message]) -> Table:
+    table = Table("role", "message")
+    for message in messages:
+        table.add_row(message.role, escape(short(_format_message(message), _LONG_TEXT)))
+    return table
+
+
+def _format_message(message: Message) -> str:
+    calls = message.tool_calls if isinstance(message, AssistantMessage) else ()
+    return " ".join(filter(None, (text_of([message]), *(f"{call.name}({call.arguments})" for call in calls))))
+
+
+def _tabulate_facts(first: RunView, second: RunView) -> Table:
+    table = Table("", *(f"{run.name} {run.id}" for run in (first, second)))
+    table.add_row("status", format_status(first), format_status(second))
+    facts = list(zip(_list_facts(first), _list_facts(second), strict=True))
+    for (name, one), (_, other) in facts:
+        if one or other:
+            table.add_row(name, escape(one), escape(other), style="bold" if one != other else None)
+    return table
+
+
+def _list_facts(run: RunView) -> list[tuple[str, str]]:
+    cost = run.cost
+    return [
+        ("fork", _describe_fork(run)),
+        ("output", short(run.output, _LONG_TEXT)),
+        ("failure", short(run.failure or "", _LONG_TEXT)),
+        ("steps", str(run.steps)),
+        ("tokens", str(run.usage.total_tokens)),
+        ("cost", "unknown" if cost is None else f"${cost:.4f}"),
+        ("seconds", f"{run.seconds:.3f}"),
+    ]
+
+
+def _list_work(steps: Iterable[StepView]) -> list[StepView]:
+    """Return the steps that did something: so what both runs did stands side by side."""
+    return [step for step in steps if step.kind not in _BEGINNINGS]
+
+
+def _format_step(step: StepView | None) -> tuple[str, str]:
+    if step is None:
+        return "", ""
+    return str(step.number), f"{_name_step(step)}  [dim]{escape(short(step.detail))}[/dim]"
+
+
+def _name_step(step: StepView) -> str:
+    """Return the kind and the name of a step, behind the names of the runs inside the outermost one."""
+    inside = "/".join(step.path[1:])
+    return escape(" ".join(filter(None, (inside and f"{inside}:", step.kind, step.name))))

@@ -1,0 +1,61 @@
+"""Forks of runs of a platform: each continues as any other run of what is registered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from tactician.agents import objects_of
+from tactician.errors import ConfigurationError
+from tactician.events import new_id
+from tactician.platform.running import PROCESS_KIND, Objects, Runner
+from tactician.process import AgentProcess, add_inputs, read_origin, renew_processes
+from tactician.runs import DEFAULT_LEASE, Fork, ForkOptions, Input, RunContext, RunResult, prepare_fork
+
+_OWNER: Final = f"fork-{new_id()}"
+
+
+class Forker:
+    """Forks of runs.
+
+    Args:
+        runner: runs of the platform.
+        context: returns a context for a run on the platform.
+    """
+
+    def __init__(self, runner: Runner, context: Callable[[], RunContext]) -> None:
+        self._runner = runner
+        self._context = context
+
+    async def fork(self, run_id: str, objects: Objects, options: ForkOptions) -> AgentProcess | RunResult[object]:
+        """Start a fork of a run, and run it as far as it can go; see `Platform.fork`."""
+        context = self._context()
+        fork = await prepare_fork(run_id, options, context)
+        if fork.source.kind == PROCESS_KIND:
+            await self._prepare_process(fork, objects, options.input, context)
+        else:
+            self._prepare_run(fork, objects, options.input, context)
+        return await self._runner.continue_claimed(*await fork.save(context, _OWNER), DEFAULT_LEASE)
+
+    def _prepare_run(self, fork: Fork, objects: Objects, input: Input, context: RunContext) -> None:
+        self._runner.find_runnable(fork.source)
+        if objects:
+            raise ConfigurationError(
+                f"{fork.source.name} is not a planned agent: only a process takes objects. Give the fork another input."
+            )
+        renew_processes(fork.state.tree, fork.run_id)
+        if input is not None:
+            fork.replace_input(input, context)
+
+    async def _prepare_process(self, fork: Fork, objects: Objects, input: Input, context: RunContext) -> None:
+        agent, tree = self._runner.find_agent(fork.source), fork.state.tree
+        own = replace(context, run_id=fork.run_id, path=(agent.name,), checkpoint=tree)
+        if input is not None:
+            options = read_origin(tree.data).options
+            board = await self._runner.create_board(agent, options)
+            AgentProcess.create(agent, (*objects_of(input), *objects), own, options, None, board)
+            return
+        renew_processes(tree, fork.run_id)
+        if objects:
+            add_inputs(AgentProcess.restore(agent, own).blackboard, objects, agent)

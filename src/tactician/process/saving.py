@@ -1,0 +1,86 @@
+"""Saving of a process: its steps, and its status."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager, nullcontext
+
+from tactician.process.acting import Execution
+from tactician.process.state import ProcessStatus
+from tactician.runs import DurableRun, format_output, list_prompts
+
+
+class ProcessSaver:
+    """Saver of one process: does nothing for a process that belongs to no durable store.
+
+    Args:
+        execution: everything that the steps of the process work with.
+        run: keeper of a process that is inside no other run; others are steps of the run around them.
+    """
+
+    __slots__ = ("_execution", "_run", "_saved_runs", "_state")
+
+    def __init__(self, execution: Execution, run: DurableRun | None) -> None:
+        self._execution = execution
+        self._state = execution.state
+        self._run = run
+        self._saved_runs = len(execution.state.history)
+
+    @property
+    def is_active(self) -> bool:
+        """True when the process is saved, so that it can continue elsewhere."""
+        return self._execution.context.is_saved
+
+    @property
+    def killed(self) -> str | None:
+        """Why the process was killed in its store; `None` when it was not."""
+        return None if self._run is None else self._run.killed
+
+    def hold_lease(self) -> AbstractAsyncContextManager[None]:
+        """Hold the lease of the process, if it has one of its own."""
+        return nullcontext() if self._run is None else self._run.hold()
+
+    async def begin(self) -> None:
+        """Save that the process begins or continues."""
+        if self._run is not None and self.is_active:
+            await self._run.begin()
+            await self.save_status()
+
+    async def save(self) -> None:
+        """Save the process as it is now: as a step, and a change of its status too."""
+        await self.save_step()
+        await self.save_status()
+
+    async def save_status(self) -> None:
+        """Save the status of the process, if the store has another one."""
+        state = self._state
+        if self._run is not None and self.is_active and self._run.record.status is not state.status:
+            pending = state.pending if state.status is ProcessStatus.WAITING else ()
+            await self._run.save_status(state.status, pending=pending, failure=state.failure, output=self._result_text)
+
+    async def save_step(self) -> None:
+        """Save what has just happened as a step: actions that ended, questions to somebody, or the end.
+
+        While actions still run, the status that the process will have is not saved: no step can follow the last one.
+        """
+        if not self.is_active:
+            return
+        state, context = self._state, self._execution.context
+        new, self._saved_runs = state.history[self._saved_runs :], len(state.history)
+        if new:
+            results = (run.error or ", ".join(run.outputs) for run in new)
+            await context.save_step("action", ", ".join(run.action for run in new), "; ".join(results))
+        if state.status is ProcessStatus.WAITING and (pending := state.pending):
+            names = ", ".join(state.waiting)
+            if self._run is None:
+                await context.save_step("suspended", names, list_prompts(pending))
+            else:
+                await self._run.save_all("suspended", names, list_prompts(pending), pending)
+        elif not new and state.status is ProcessStatus.RUNNING:
+            await context.save_step("progress")
+        elif not new:
+            await context.save_step(state.status.value, detail=state.failure or self._result_text)
+
+    @property
+    def _result_text(self) -> str:
+        result = self._execution.process.result
+        return "" if result is None else format_output(result)

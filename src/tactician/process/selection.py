@@ -1,0 +1,130 @@
+"""The actions that start next: those of a new plan, and those that go on beside others that run or wait."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from tactician.planning import Plan, WorldState
+from tactician.process.acting import Execution
+from tactician.process.concurrency import Occupancy, select_startable
+from tactician.process.decision import Decision, decide, observe
+from tactician.process.events import PlanMade
+from tactician.process.operation import OperationContext
+from tactician.process.spec import ActionSpec
+from tactician.process.state import ProcessStatus
+from tactician.runs import Checkpoint
+
+
+class Selection(NamedTuple):
+    """Actions that start beside others, and the plan that they are part of, if it was made anew."""
+
+    actions: tuple[ActionSpec, ...] = ()
+    plan: Plan | None = None
+
+
+class ActionSelector:
+    """Selector of the actions of one process that start next."""
+
+    __slots__ = ("_execution", "_state")
+
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
+        self._state = execution.state
+
+    async def observe(self) -> WorldState:
+        """Evaluate every condition."""
+        return await observe(self._execution.agent, self._operation)
+
+    async def decide(self) -> Decision:
+        """Choose the plan to follow from here."""
+        return await decide(self._execution.agent, self._state, self._operation)
+
+    async def find_limit(self) -> str | None:
+        """Return why the process has to end early, if it has to."""
+        execution = self._execution
+        policy = execution.options.terminate_when
+        if (reason := execution.context.find_limit(acting=True)) is not None or policy is None:
+            return reason
+        said = policy(execution.process)
+        return (await said if isinstance(said, Awaitable) else said) or None
+
+    def follow(self, plan: Plan) -> None:
+        """Follow the plan, and emit it when it is more than the rest of the last one."""
+        state, context = self._state, self._execution.context
+        is_new = state.plan is None or state.order.order != _names(plan)
+        state.plan = plan
+        state.order.follow(plan)
+        if is_new and context.is_observed:
+            context.emit(PlanMade, plan=plan)
+
+    def select(self, plan: Plan, world: WorldState) -> tuple[ActionSpec, ...]:
+        """Select the actions of a new plan that start now, while none runs."""
+        return select_startable(plan.actions, world, self._execution.agent, self._occupancy(()))
+
+    async def select_beside(self, running: Sequence[ActionSpec] = ()) -> Selection:
+        """Select the actions that start beside those that run or wait, and change nothing.
+
+        These are actions that waited and have an answer, and actions of the plan. Where the best plan from here is not
+        the rest of the one that is followed, or cannot be found, there are none of the latter. So nothing is planned
+        around a person who has not answered yet, and the next step plans once all others have ended.
+        """
+        agent, answered = self._execution.agent, self._find_answered(running)
+        begun = (*running, *answered)
+        if not self._find_candidates(begun):
+            return Selection(answered)
+        try:
+            plan, world, _ = await self.decide()
+            if plan is None or _names(plan) != self._state.order.order or await self.find_limit() is not None:
+                return Selection(answered)
+        except Exception:
+            return Selection(answered)
+        return Selection((*answered, *select_startable(plan.actions, world, agent, self._occupancy(begun))), plan)
+
+    def follow_selection(self, selection: Selection) -> tuple[ActionSpec, ...]:
+        """Follow the plan of a selection, if it has one, and return its actions."""
+        if selection.plan is not None:
+            self.follow(selection.plan)
+        return selection.actions
+
+    def can_go_on(self, running: Iterable[ActionSpec] = ()) -> bool:
+        """Return whether some action could start, in some world, beside those that run or wait."""
+        begun = tuple(running)
+        return self.can_start_more and bool(self._find_answered(begun) or self._find_candidates(begun))
+
+    @property
+    def can_start_more(self) -> bool:
+        """True unless something has happened for which all actions that run have to end first."""
+        execution, state = self._execution, self._state
+        is_paused = execution.is_to_pause or any(not waiting.pending for waiting in state.waiting.values())
+        return state.status is ProcessStatus.RUNNING and state.declined is None and not is_paused
+
+    def _find_answered(self, running: Sequence[ActionSpec]) -> tuple[ActionSpec, ...]:
+        """Find the actions that waited and have an answer, as many as there is room for."""
+        names, most = {action.name for action in running}, self._execution.options.max_parallel
+        answered = [name for name in self._state.answered if name not in names]
+        return self._execution.agent.find_actions(answered[: max(0, most - len(running))])
+
+    def _find_candidates(self, begun: Sequence[ActionSpec]) -> tuple[ActionSpec, ...]:
+        """Find the actions of the plan that could start, in some world, beside those that have begun."""
+        execution = self._execution
+        if execution.options.max_parallel == 1 or not self.can_start_more:
+            return ()
+        rest = [action.plan for action in execution.agent.find_actions(self._state.order.order)]
+        return select_startable(rest, None, execution.agent, self._occupancy(begun))
+
+    def _occupancy(self, running: Sequence[ActionSpec]) -> Occupancy:
+        execution = self._execution
+        most, left = execution.options.max_parallel, execution.meter.actions_left
+        return Occupancy(most, left, running, self._state.waiting)
+
+    @property
+    def _operation(self) -> OperationContext:
+        execution = self._execution
+        apart = replace(execution.context, checkpoint=Checkpoint(execution.agent.name))  # nothing of them is kept
+        return OperationContext(execution.process, apart)
+
+
+def _names(plan: Plan) -> list[str]:
+    return [action.name for action in plan.actions]

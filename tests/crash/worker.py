@@ -1,0 +1,105 @@
+"""Workers that are forked from one program, which starts and ends them by name.
+
+Run as a program, it takes commands such as `start w1 sqlite:///runs.db ledger`, `freeze w1` or `kill w1`, one on each
+line, and answers each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+import traceback
+from pathlib import Path
+
+from tactician import Platform
+from tactician.errors import TacticianError
+from tactician.platform import Worker
+from tactician.runs import DurableRun
+from tactician.stores import PostgresStore, SqliteStore, open_store
+from tactician.testing import ScriptedModel
+from tests.crash.kinds import create_agents, create_service
+from tests.crash.ledger import Ledger
+
+LEASE = 1.0
+_POLL = 0.02
+_logger = logging.getLogger(__name__)
+_STORES = (SqliteStore, PostgresStore)
+"""Classes that are loaded before the first fork, so that no worker has to."""
+
+
+async def work(url: str, ledger: Ledger, name: str, request: str = "", conversation_id: str = "") -> None:
+    """Make a request to a service, if there is one to make. Then continue all runs of a store, for ever."""
+    store = open_store(url)
+    service = create_service(ledger, store)
+    platform = Platform(models=ScriptedModel(), store=store).register(*create_agents(ledger))
+    if request:
+        try:
+            await service.request_agent("desk", request, conversation_id=conversation_id)
+        except TacticianError as error:
+            _logger.warning("%s: %s", name, error)
+    async with asyncio.TaskGroup() as group:
+        for host in (platform, service):
+            group.create_task(Worker(host, name=name, lease=LEASE, poll=_POLL).run())
+
+
+class Nursery:
+    """Program that forks workers: a fork starts much faster than a program."""
+
+    def __init__(self) -> None:
+        self._workers: dict[str, int] = {}
+
+    def obey(self, command: str, name: str, *arguments: str) -> None:
+        """Do what a command says; a worker is as it should be then."""
+        match command:
+            case "start":
+                self._workers[name] = os.fork() or _be_worker(name, *arguments)
+            case "kill":
+                self._signal(self._workers.pop(name), signal.SIGKILL)
+            case "freeze":
+                self._signal(self._workers[name], signal.SIGSTOP)
+            case "thaw":
+                os.kill(self._workers[name], signal.SIGCONT)
+
+    def end(self) -> None:
+        """Kill all workers."""
+        for name in list(self._workers):
+            self.obey("kill", name)
+
+    def _signal(self, worker: int, number: signal.Signals) -> None:
+        os.kill(worker, number)
+        os.waitpid(worker, os.WUNTRACED)
+
+
+def _be_worker(name: str, url: str, ledger: str, *request: str) -> int:
+    """Work until somebody ends the process. What the worker logs is beside the ledger."""
+    path = Path(ledger)
+    defaults = DurableRun.__init__.__kwdefaults__
+    assert defaults is not None
+    defaults["seconds"] = LEASE  # also of the runs that begin here
+    try:
+        with path.with_suffix(".log").open("ab") as log:
+            os.dup2(log.fileno(), sys.stdout.fileno())
+            os.dup2(log.fileno(), sys.stderr.fileno())
+        asyncio.run(work(url, Ledger(path, name), name, *request))
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(1)
+
+
+def main() -> None:
+    """Obey commands until there are no more."""
+    nursery = Nursery()
+    try:
+        for line in sys.stdin:
+            nursery.obey(*line.split())
+            print("done", flush=True)
+    finally:
+        nursery.end()
+
+
+if __name__ == "__main__":
+    main()

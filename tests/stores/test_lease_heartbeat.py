@@ -1,0 +1,81 @@
+"""Leases as their owner knows them: never longer than the store does."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+from tactician.stores import DocumentStore, HeldLease, Lease, MemoryStore, SqliteStore
+from tests.stores.conformance import claimed, document
+
+SECONDS = 30.0
+
+
+class SlowStore(MemoryStore):
+    """Store that answers a renewal when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answers = asyncio.Event()
+
+    async def renew(self, lease: Lease, seconds: float) -> Lease:
+        await self.answers.wait()
+        return await super().renew(lease, seconds)
+
+
+class Freezes:
+    """Monotonic time of a program that is frozen now and then."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.seconds = 0.0
+        for module in ("lease_heartbeat", "memory"):
+            monkeypatch.setattr(f"tactician.stores.{module}.monotonic", lambda: monotonic() + self.seconds)
+
+
+@pytest.fixture
+def freezes(monkeypatch: pytest.MonkeyPatch) -> Freezes:
+    return Freezes(monkeypatch)
+
+
+async def test_a_lease_is_renewed_once_the_store_has_answered(freezes: Freezes) -> None:
+    store = SlowStore()
+    await store.save(document())
+    _, lease = await claimed(store, seconds=SECONDS)
+    held = HeldLease(store, lease, "a run", SECONDS)
+    freezes.seconds += SECONDS
+
+    renewal = asyncio.create_task(held.renew())
+    await asyncio.sleep(0)
+
+    assert held.may_have_expired, "somebody else may have claimed it"
+    assert not held.is_late, "it is being renewed"
+    store.answers.set()
+    await renewal
+    assert not held.may_have_expired
+
+
+@pytest.mark.parametrize("work", ["claim", "renew"])
+async def test_a_lease_has_begun_when_the_store_was_asked_for_it(tmp_path: Path, work: str) -> None:
+    store = SqliteStore(tmp_path / "documents.db")
+    await store.save(document())
+    other = sqlite3.connect(tmp_path / "documents.db", isolation_level=None)
+    lease = None if work == "claim" else (await claimed(store, seconds=SECONDS))[1]
+    other.execute("BEGIN IMMEDIATE")
+    asking = asyncio.create_task(ask(store, lease))
+    await asyncio.sleep(0)
+    asked_at = monotonic()
+    other.execute("COMMIT")  # until then, the store does not answer
+
+    lease = await asking
+
+    assert lease.requested_at <= asked_at
+    other.close()
+    await store.aclose()
+
+
+async def ask(store: DocumentStore, lease: Lease | None) -> Lease:
+    return (await claimed(store, seconds=SECONDS))[1] if lease is None else await store.renew(lease, SECONDS)
