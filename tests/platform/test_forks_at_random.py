@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from tactician import (
     Agent,
+    AgentNetwork,
     Ai,
     ParallelAgents,
     Platform,
@@ -84,6 +85,10 @@ def supervisor() -> SupervisorAgent:
 
 def panel() -> ParallelAgents:
     return ParallelAgents("Panel", [worker("First"), worker("Second")])
+
+
+def network() -> AgentNetwork:
+    return AgentNetwork("Debate", [worker("One"), worker("Two")], synthesizer=worker("Moderator"), max_rounds=2)
 
 
 def gathering() -> object:
@@ -219,6 +224,7 @@ KINDS: Mapping[str, Callable[[], object]] = {
     "agent": worker,
     "supervisor": supervisor,
     "panel": panel,
+    "network": network,
     "gathering": gathering,
     "repetition": repetition,
     "process": Author,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from tactician.errors import ConfigurationError, ResponseError, RunNotFoundError
+from tactician.errors import ConfigurationError, ResponseError, RunNotFoundError, StoreError
 from tactician.events import new_id
 from tactician.runs.checkpoint import Checkpoint, Operation
 from tactician.runs.context import RunContext
@@ -84,7 +85,8 @@ class Fork:
             released = self._release(record, runs)
             saved = await runs.save(released, lease)
         except BaseException:
-            await runs.delete(self.run_id)
+            with suppress(StoreError):
+                await runs.delete(self.run_id)
             raise
         return replace(saved, steps=self.at + 1, body=released.body), lease
 
@@ -178,8 +180,15 @@ async def prepare_fork(run_id: str, options: ForkOptions, context: RunContext) -
         )
     step = (await runs.load_steps(run_id, after=at - 1, until=at))[0] if at else None
     await _check_responses(source, at, step, options, runs)
-    state = await runs.load_state(source, at=min(max(at, 1), source.steps))  # the first step has the start
+    state = await _load_state(source, at, runs)
     return Fork(source, at, step, state if at else replace(state, spent=NOTHING_SPENT), options)
+
+
+async def _load_state(source: RunRecord, at: int, runs: RunStore) -> RunState:
+    """Return the state that the steps alone give, as the fork has no other: the body of a killed run may have more."""
+    if not source.steps:
+        return await runs.load_state(source)
+    return await runs.load_state(replace(source, body=None), at=max(at, 1))  # the first step has the start
 
 
 async def _find_place(source: RunRecord, options: ForkOptions, runs: RunStore) -> int:
