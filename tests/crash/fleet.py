@@ -8,6 +8,7 @@ from itertools import count
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+LEASE = 1.0
 LOST = "has been taken by another worker"
 """Part of what a worker logs that has lost a lease."""
 
@@ -21,10 +22,10 @@ class Nursery:
         )
         self._names = (f"w{number}" for number in count(1))
 
-    def start(self, url: str, ledger: Path, *request: str) -> str:
-        """Start a worker, which may have a request to make, and return its name."""
+    def start(self, *arguments: str) -> str:
+        """Start a worker, and return its name."""
         name = next(self._names)
-        self.command("start", name, url, str(ledger), *request)
+        self.command("start", name, *arguments)
         return name
 
     def command(self, *words: str) -> None:
@@ -51,11 +52,13 @@ class Fleet:
     Attributes:
         workers: the names of those that are alive.
         victims: the names of those that were killed or frozen.
+        lease: seconds that the leases of workers last that are started from now on.
     """
 
     def __init__(self, nursery: Nursery, url: str, ledger: Path) -> None:
         self.workers: list[str] = []
         self.victims: set[str] = set()
+        self.lease = LEASE
         self._nursery = nursery
         self._url = url
         self._ledger = ledger
@@ -91,7 +94,7 @@ class Fleet:
         Args:
             *request: message of the request that it makes first, if any, and the id of the conversation.
         """
-        self.workers.append(self._nursery.start(self._url, self._ledger, *request))
+        self.workers.append(self._nursery.start(self._url, str(self._ledger), str(self.lease), *request))
 
     def kill(self, worker: str) -> None:
         """Kill a worker. It has ended then."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from tactician import Platform
 from tactician.llm import text_of
 from tactician.runs import RunStore
-from tactician.stores import open_store
+from tactician.stores import Lease, open_store
 from tactician.testing import ScriptedModel
 from tests.crash.fleet import LOST, Fleet, Nursery
 from tests.crash.kinds import Kind, create_agents, create_service, messages_of_request
@@ -65,10 +65,9 @@ class Site:
 
     async def _find_conversation(self) -> str:
         """Return the id of a conversation in which nothing is going on."""
-        for known in self._conversations:
-            part = (await self._service.conversation(known)).part
-            record = None if part is None else await self._records.load(part.run_id)
-            if record is None or record.has_ended:
+        for known, asked in self._conversations.items():
+            record = await self._records.load(self._find_id(asked[-1]))
+            if record is not None and record.has_ended:
                 return known
         conversation_id = self._service.create_conversation()
         await self._service.insert_message(conversation_id, "system", "Be quick.")
@@ -83,6 +82,11 @@ class Site:
             return ended >= set(effects) and await self._count_saved(run) >= len(ended)
 
         await _wait_until(are_saved)
+
+    async def expire_leases(self) -> None:
+        """Let the first lease of each run expire, as after a long time."""
+        for record in await self._records.find():
+            await self._store.release(Lease("runs", record.run_id, owner="", fence=1, expires_at=0.0))
 
     async def wait_for_loss(self, victim: Entry) -> None:
         """Return when a worker has logged that it lost a run."""

@@ -1,7 +1,7 @@
 """Workers that are forked from one program, which starts and ends them by name.
 
-Run as a program, it takes commands such as `start w1 sqlite:///runs.db ledger`, `freeze w1` or `kill w1`, one on each
-line, and answers each.
+Run as a program, it takes commands, one on each line, such as `start w1 sqlite:///runs.db ledger 1.0`, `freeze w1` or
+`kill w1`, and answers each.
 """
 
 from __future__ import annotations
@@ -23,14 +23,13 @@ from tactician.testing import ScriptedModel
 from tests.crash.kinds import create_agents, create_service
 from tests.crash.ledger import Ledger
 
-LEASE = 1.0
 _POLL = 0.02
 _logger = logging.getLogger(__name__)
 _STORES = (SqliteStore, PostgresStore)
 """Classes that are loaded before the first fork, so that no worker has to."""
 
 
-async def work(url: str, ledger: Ledger, name: str, request: str = "", conversation_id: str = "") -> None:
+async def work(url: str, ledger: Ledger, name: str, lease: float, request: str = "", conversation_id: str = "") -> None:
     """Make a request to a service, if there is one to make. Then continue all runs of a store, for ever."""
     store = open_store(url)
     service = create_service(ledger, store)
@@ -42,7 +41,7 @@ async def work(url: str, ledger: Ledger, name: str, request: str = "", conversat
             _logger.warning("%s: %s", name, error)
     async with asyncio.TaskGroup() as group:
         for host in (platform, service):
-            group.create_task(Worker(host, name=name, lease=LEASE, poll=_POLL).run())
+            group.create_task(Worker(host, name=name, lease=lease, poll=_POLL).run())
 
 
 class Nursery:
@@ -73,17 +72,17 @@ class Nursery:
         os.waitpid(worker, os.WUNTRACED)
 
 
-def _be_worker(name: str, url: str, ledger: str, *request: str) -> int:
+def _be_worker(name: str, url: str, ledger: str, lease: str, *request: str) -> int:
     """Work until somebody ends the process. What the worker logs is beside the ledger."""
     path = Path(ledger)
     defaults = DurableRun.__init__.__kwdefaults__
     assert defaults is not None
-    defaults["seconds"] = LEASE  # also of the runs that begin here
+    defaults["seconds"] = float(lease)  # also of the runs that begin here
     try:
         with path.with_suffix(".log").open("ab") as log:
             os.dup2(log.fileno(), sys.stdout.fileno())
             os.dup2(log.fileno(), sys.stderr.fileno())
-        asyncio.run(work(url, Ledger(path, name), name, *request))
+        asyncio.run(work(url, Ledger(path, name), name, float(lease), *request))
     except BaseException:
         traceback.print_exc()
     finally:
