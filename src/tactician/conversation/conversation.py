@@ -1,4 +1,4 @@
-"""What was said so far: messages with ids, which grow while a run works on them and may be changed from outside."""
+"""Conversation: messages with ids, which grow while a run works on them and may be changed from outside."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Messages(Sequence[Message]):
-    """The messages of a conversation, to be read. It is no copy: it grows as the conversation does."""
+    """View of the messages of a conversation, which grows as the conversation does."""
 
     __slots__ = ("_list", "conversation")
 
@@ -63,7 +63,7 @@ class Messages(Sequence[Message]):
 
 
 class Conversation:
-    """A list of messages, each with an id that means something in this conversation only.
+    """List of messages, each with an id that means something in this conversation only.
 
     A run appends to it. Others may change it meanwhile: `insert`, `remove` and `truncate` never part a tool call from
     its result. It belongs to one event loop.
@@ -97,7 +97,7 @@ class Conversation:
 
     @property
     def id(self) -> str:
-        """Its id; a random one, unless it was given one."""
+        """The id of the conversation; a random one by default."""
         if self._id is None:
             self._id = new_id()
         return self._id
@@ -109,11 +109,11 @@ class Conversation:
 
     @property
     def revision(self) -> int:
-        """Counts the changes that were more than a message at the end."""
+        """The number of changes that were more than a message at the end."""
         return len(self._changes)
 
     def changed_since(self, revision: int) -> int:
-        """From which place on the messages may be others than they were at the revision."""
+        """Return the place from which on the messages may be others than they were at the revision."""
         return min(self._changes[revision:], default=len(self._list))
 
     @property
@@ -122,18 +122,18 @@ class Conversation:
         return open_calls_of(self._list)
 
     def append(self, message: Message) -> None:
-        """Adds a message at the end: what a run does."""
+        """Add a message at the end, as a run does."""
         self._add(message)
         if self._waiting:
             self._let_in()
 
     def extend(self, messages: Iterable[Message]) -> None:
-        """Adds messages at the end."""
+        """Add messages at the end."""
         for message in messages:
             self.append(message)
 
     def insert(self, message: Message) -> str:
-        """Adds a message from outside of the run, and gives its id.
+        """Add a message from outside of the run, and return its id.
 
         While tool calls are open it waits, and goes in right after the last of their results.
 
@@ -149,7 +149,7 @@ class Conversation:
         return _name(number)
 
     def remove(self, message_id: str) -> bool:
-        """Removes a message; with a tool call or a result, all of the message that called and of its results.
+        """Remove a message; with a tool call or a result, all of the message that called and of its results.
 
         Returns:
             Whether it is gone: not so when there is no such message, or when calls are open that belong to it.
@@ -168,7 +168,7 @@ class Conversation:
         return True
 
     def truncate(self, keep_last: int) -> None:
-        """Removes the oldest messages, so that at most `keep_last` are left.
+        """Remove the oldest messages, so that at most `keep_last` are left.
 
         The system messages at the beginning are not counted, and stay. Calls and results that would be parted go
         together, and an exchange whose calls are open stays. What is left begins with a message of the user: the one
@@ -178,7 +178,7 @@ class Conversation:
             self._cut(begin, end)
 
     def rewind(self, length: int) -> None:
-        """Forgets all but the first messages: for a run that begins anew. What waits to be let in is let in."""
+        """Forget all but the first messages, for a run that begins anew. Messages that wait to be let in are let in."""
         self._cut(max(length, 0), len(self._list))
         self._let_in()
 
@@ -213,7 +213,7 @@ class Conversation:
             self.part.end = len(self._list)
 
     def copy(self) -> Conversation:
-        """Another conversation that says the same, with the same ids, and the same version."""
+        """Return a conversation with the same messages, ids and version."""
         other = Conversation(id=self.id)
         other._list.extend(self._list)
         other._numbers = self._numbers.copy()
@@ -224,12 +224,12 @@ class Conversation:
         return other
 
     def to_json(self) -> str:
-        """All of it as JSON text; only the version is the store's to keep."""
+        """Return the conversation as JSON text; only its version is the store's to keep."""
         return write_conversation(self._save())
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Conversation:
-        """The conversation of a text that `to_json` wrote, from whoever it came.
+        """Return the conversation of a text that `to_json` wrote, from whoever it came.
 
         Raises:
             StoredStateError: when it is none.
@@ -319,7 +319,7 @@ class Conversation:
                 self.part.cut(begin, end)
 
     def _let_in(self) -> None:
-        """Puts what waits at the end, unless calls are open."""
+        """Put the messages that wait at the end, unless calls are open."""
         if self._waiting and not self.open_calls:
             for number, message in self._waiting:
                 self._numbers.append(number)
@@ -327,7 +327,7 @@ class Conversation:
             self._waiting.clear()
 
     def _open_from(self) -> int:
-        """Where the message is whose calls are open; the end when there is none."""
+        """Return the place of the message whose calls are open; the end when there is none."""
         place = last_answer(self._list) if self.open_calls else None
         return len(self._list) if place is None else place
 

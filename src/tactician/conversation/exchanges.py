@@ -1,4 +1,4 @@
-"""What belongs together in a conversation: a message that calls tools, and the results that follow it."""
+"""Exchanges of a conversation: a message that calls tools, and the results that follow it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from tactician.llm import AssistantMessage, Message, SystemMessage, ToolCall, To
 
 
 def last_answer(messages: Sequence[Message]) -> int | None:
-    """Where the last assistant message is."""
+    """Return the place of the last assistant message, or `None`."""
     return next((n for n in range(len(messages) - 1, -1, -1) if isinstance(messages[n], AssistantMessage)), None)
 
 
 def open_calls_of(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
-    """The tool calls of the last assistant message that have no result after it, in order."""
+    """Return the tool calls of the last assistant message that have no result after it, in order."""
     place = last_answer(messages)
     message = None if place is None else messages[place]
     if place is None or not isinstance(message, AssistantMessage) or not (calls := message.tool_calls):
@@ -23,7 +23,7 @@ def open_calls_of(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
 
 
 def exchange_around(messages: Sequence[Message], place: int) -> tuple[int, int]:
-    """Where the message at the place begins and ends: with its results, or with the call whose result it is."""
+    """Return where the exchange of a message begins and ends: with its results, or with the call whose result it is."""
     begin = place
     while begin and isinstance(messages[begin], ToolResult):
         begin -= 1
@@ -69,7 +69,7 @@ def _calls(message: Message) -> bool:
 
 
 def _taken(ids: list[str], id: str) -> bool:
-    """Whether the id was there; once for each time that it was."""
+    """Remove an id, and return whether it was there."""
     if id not in ids:
         return False
     ids.remove(id)

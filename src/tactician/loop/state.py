@@ -1,4 +1,4 @@
-"""Where a conversation stands: all that is needed to go on with it, here or in another process."""
+"""State of a conversation in a run: all that is needed to continue it, here or in another process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tactician.runs import Changes, Data, Live, RunContext, RunResult, RunStatus
 
 
 class _Counts(TypedDict):
-    """What a run has counted, beside its messages.
+    """Counts of a run, beside its messages.
 
     `kept` is the number of messages that were in the caller's conversation before; `None`, when they are saved too.
     `input` is the number of those that are saved up to the end of the input, `answer` the place among them of an answer
@@ -40,7 +40,7 @@ class _Counts(TypedDict):
 
 
 class TurnState:
-    """A conversation, and what was counted in it.
+    """Conversation of a run, and what was counted in it.
 
     Attributes:
         conversation: the messages.
@@ -81,7 +81,7 @@ class TurnState:
         self._repeats = 0
 
     def begin_with(self, messages: Sequence[Message]) -> None:
-        """Adds the input of the run."""
+        """Add the input of the run."""
         self.conversation.extend(messages)
         self._input = len(self.conversation) - self._first
 
@@ -96,7 +96,7 @@ class TurnState:
         return self._kept or 0 if self._part is None else self._part.begin
 
     def repeated(self, call: ToolCall) -> int:
-        """Counts a call; how often it has come in a row with the same arguments."""
+        """Count a call, and return how often it has come in a row with the same arguments."""
         signature = f"{call.name} {call.arguments}"
         self._repeats = self._repeats + 1 if signature == self._last_call else 1
         self._last_call = signature
@@ -109,7 +109,7 @@ class TurnState:
         return next(replies, AssistantMessage())
 
     def results_of(self, message: AssistantMessage) -> list[ToolResult]:
-        """The results of the message's calls, when all are in the conversation; else none."""
+        """Return the results of the message's calls, when all are in the conversation; else none."""
         if self.conversation.open_calls:
             return []
         messages = self.conversation.messages
@@ -122,12 +122,12 @@ class TurnState:
         return next(place for place in range(len(messages) - 1, -1, -1) if messages[place] is message)
 
     def failed(self, context: RunContext) -> RunResult[None]:
-        """The result of a run that has failed."""
+        """Return the result of a run that has failed."""
         messages = tuple(self.conversation.messages)
         return RunResult(None, RunStatus.FAILED, messages, context.tally, run_id=context.run_id)
 
     def restart(self) -> None:
-        """Forgets all that was said since the run began."""
+        """Forget all that was said since the run began."""
         self.conversation.rewind(self.begin)
         self.turn = self.calls = self.rejections = self.refusals = 0
         self.answers.clear()

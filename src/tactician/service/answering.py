@@ -36,7 +36,7 @@ from tactician.runs import (
 from tactician.service.conversations import Conversations
 from tactician.service.open_conversation import OpenConversation
 from tactician.service.preceding_run import PrecedingRun
-from tactician.service.requests import Request, create_model_agent, prepared
+from tactician.service.requests import Request, create_model_agent, prepare_agent
 from tactician.stores import Lease
 from tactician.tools import ToolExecutor, as_text
 
@@ -47,21 +47,21 @@ _Answer: TypeAlias = Callable[[Input, RunContext], Awaitable[RunResult[object]]]
 
 
 class Answering:
-    """Runs the agents of a service.
+    """Runner of the agents of a service.
 
     Args:
         conversations: the conversations of the service.
         find: finds the agent of an id.
 
     Attributes:
-        going: how many requests each agent is answering.
+        active_requests: how many requests each agent is answering.
     """
 
     def __init__(self, conversations: Conversations, find: Callable[[str], Runnable]) -> None:
         self._conversations = conversations
         self._find = find
         self._bound: dict[str, Runnable] = {}
-        self.going: Counter[str] = Counter()
+        self.active_requests: Counter[str] = Counter()
 
     async def answer(
         self,
@@ -177,7 +177,7 @@ class Answering:
     def _answer(self, agent: Runnable, opened: OpenConversation | None, execute: ToolExecutor | None) -> _Answer:
         async def answer(input: Input, context: RunContext) -> RunResult[object]:
             request = Request.of(input)
-            ready = prepared(agent, request, execute)
+            ready = prepare_agent(agent, request, execute)
             with self._counted(request.agent):
                 if opened is None:
                     result = await ready.run([*request.history, *request.messages], context=context)
@@ -190,13 +190,13 @@ class Answering:
 
     @contextmanager
     def _counted(self, agent_id: str) -> Iterator[None]:
-        self.going[agent_id] += 1
+        self.active_requests[agent_id] += 1
         try:
             yield
         finally:
-            self.going[agent_id] -= 1
-            if not self.going[agent_id]:
-                del self.going[agent_id]
+            self.active_requests[agent_id] -= 1
+            if not self.active_requests[agent_id]:
+                del self.active_requests[agent_id]
 
 
 async def _answer_in(

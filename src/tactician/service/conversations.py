@@ -134,7 +134,7 @@ def _find_request(conversation: Conversation, request: Sequence[Message], run_id
     )
 
 
-def message_from(role: Role, content: str) -> Message:
+def create_message(role: Role, content: str) -> Message:
     """Return what somebody says as a message.
 
     Raises:

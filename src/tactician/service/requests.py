@@ -1,4 +1,4 @@
-"""What a service is asked: by whom it is to be answered, and with what."""
+"""Requests to a service, and the options that come with them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T", default=str)
 
 
 class RequestOptions(TypedDict, total=False):
-    """What may come with any request.
+    """Options of any request.
 
     Attributes:
         conversation_id: the conversation that the message is a part of; it grows with the message and the answer.
@@ -39,7 +39,7 @@ class RequestOptions(TypedDict, total=False):
 
 
 class AgentOptions(RequestOptions, total=False):
-    """What may come with a request to an agent.
+    """Options of a request to an agent.
 
     Attributes:
         variables: the values of the `{{variables}}` in its instructions.
@@ -49,7 +49,7 @@ class AgentOptions(RequestOptions, total=False):
 
 
 class ModelOptions(RequestOptions, total=False):
-    """What may come with a request to a model.
+    """Options of a request to a model.
 
     Attributes:
         instructions: what it has to know and do.
@@ -71,7 +71,7 @@ class ModelOptions(RequestOptions, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request as it is kept while its run waits.
+    """Request as it is kept with its run.
 
     Attributes:
         agent: the id of who is to answer.
@@ -112,7 +112,7 @@ def _adapter() -> TypeAdapter[Request]:
     return TypeAdapter(Request)
 
 
-def request_for(
+def create_request(
     agent: str,
     message: Input,
     options: RequestOptions,
@@ -121,7 +121,7 @@ def request_for(
     model: LlmOptions | None = None,
     is_bound: bool = False,
 ) -> Request:
-    """The request that a caller makes.
+    """Return the request that a caller makes.
 
     Raises:
         ValueError: when a picture is none, or there is a conversation and a history.
@@ -134,7 +134,7 @@ def request_for(
 
 
 def model_options(model: str, options: ModelOptions) -> LlmOptions:
-    """The options for the model itself."""
+    """Return the options of the model itself."""
     native = (("web_search", options.get("web_search")), ("code_interpreter", options.get("code_interpreter")))
     return LlmOptions(
         model=model,
@@ -161,8 +161,8 @@ def create_model_agent(
     )
 
 
-def prepared(agent: Runnable, request: Request, execute: ToolExecutor | None) -> Runnable:
-    """The agent for this request: itself, unless the request changes something."""
+def prepare_agent(agent: Runnable, request: Request, execute: ToolExecutor | None) -> Runnable:
+    """Return the agent for a request: itself, unless the request changes something."""
     if not isinstance(agent, Agent):
         return agent
     options = NO_OPTIONS if request.conversation is None else LlmOptions(session=request.conversation)

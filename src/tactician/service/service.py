@@ -32,11 +32,11 @@ from tactician.runs import (
     stream_events,
 )
 from tactician.service.answering import RUN_NAME, Answering
-from tactician.service.conversations import Conversations, Role, message_from
+from tactician.service.conversations import Conversations, Role, create_message
 from tactician.service.media import MediaService
 from tactician.service.names import AgentFileNames
 from tactician.service.registry import ServiceRegistry
-from tactician.service.requests import AgentOptions, ModelOptions, create_model_agent, model_options, request_for
+from tactician.service.requests import AgentOptions, ModelOptions, create_model_agent, create_request, model_options
 from tactician.stores import DocumentStore, Lease, MemoryStore
 from tactician.tools import ToolExecutor, ToolGroup, ToolGroups, ToolLike
 
@@ -90,7 +90,7 @@ class AgentService(MediaService):
 
     @property
     def agents(self) -> Mapping[str, Runnable]:
-        """What is registered, by id."""
+        """The registered agents, by id."""
         return self._registry.agents
 
     retention: timedelta | None = None
@@ -107,14 +107,14 @@ class AgentService(MediaService):
         return self._run_services.store
 
     def context(self) -> RunContext:
-        """A context for runs beside the service, with its models: `await agent.run(..., context=service.context())`."""
+        """Return a context for runs beside the service: `await agent.run(..., context=service.context())`."""
         return RunContext(self._run_services)
 
     def register(self, *agents: object, replace: bool = False) -> AgentService:
-        """Registers Runnables and instances of `@planned_agent` classes, by their `id`, else their name in snake case.
+        """Register Runnables and instances of `@planned_agent` classes, by their `id`, else their name in snake case.
 
         Args:
-            replace: whether an agent takes the place of one with its id. What that one has begun it goes on with.
+            replace: whether an agent takes the place of one with its id. What that one has begun it finishes.
 
         Returns:
             The service.
@@ -127,7 +127,7 @@ class AgentService(MediaService):
         return self
 
     def unregister(self, agent_id: str) -> None:
-        """Forgets an agent. What it has begun it goes on with.
+        """Forget an agent. What it has begun it finishes.
 
         Raises:
             AgentNotFoundError: when there is none.
@@ -135,7 +135,7 @@ class AgentService(MediaService):
         self._registry.unregister(agent_id)
 
     def reload(self) -> tuple[str, ...]:
-        """Reads the folder again: what is new is registered, what is gone is forgotten. On a mistake nothing changes.
+        """Read the folder again: what is new is registered, what is gone is forgotten. On a mistake nothing changes.
 
         Returns:
             The ids of the folder's agents.
@@ -147,7 +147,7 @@ class AgentService(MediaService):
         return self._registry.reload()
 
     def update_tools(self, agent_id: str, tools: Sequence[ToolLike]) -> int:
-        """Gives a registered agent other tools. Requests that it is answering have them from their next turn on.
+        """Give a registered agent other tools. Requests that it is answering have them from their next turn on.
 
         Returns:
             How many requests these are.
@@ -157,10 +157,10 @@ class AgentService(MediaService):
             DeclarationError: when a tool is not declared correctly; then nothing changes.
         """
         self._registry.agent(agent_id).replace_tools(tools)
-        return self._answering.going[agent_id]
+        return self._answering.active_requests[agent_id]
 
     async def request_agent(self, agent_id: str, message: Input, **options: Unpack[AgentOptions]) -> RunResult[object]:
-        """An agent's answer.
+        """Return the answer of an agent.
 
         Args:
             agent_id: its id; or the name of a model, with `-websearch` or `-codeinterpreter` behind it if need be.
@@ -191,13 +191,13 @@ class AgentService(MediaService):
         return run_blocking(self.request_agent(agent_id, message, **options))
 
     def stream_agent(self, agent_id: str, message: Input, **options: Unpack[AgentOptions]) -> AsyncGenerator[Event]:
-        """The events of a request to an agent, the answer in pieces; the last one is `RunCompleted`."""
+        """Return the events of a request to an agent, the answer in pieces; the last one is `RunCompleted`."""
         return stream_events(lambda heard: self._request(agent_id, message, options, heard), self.context())
 
     async def request_model(
         self, model: str, message: Input, *, output_type: type[T] | None = None, **options: Unpack[ModelOptions]
     ) -> RunResult[T]:
-        """A model's answer, without an agent.
+        """Return the answer of a model, without an agent.
 
         Args:
             model: its name.
@@ -210,7 +210,7 @@ class AgentService(MediaService):
             Exception: all else that `request_agent` raises.
         """
         tools = options.get("tools") or ()
-        request = request_for(
+        request = create_request(
             model,
             message,
             options,
@@ -312,11 +312,11 @@ class AgentService(MediaService):
         return await self.continue_claimed(record, lease, seconds=seconds)
 
     def create_conversation(self) -> str:
-        """The id of a new conversation."""
+        """Return the id of a new conversation."""
         return self._conversations.create()
 
     async def conversation(self, conversation_id: str) -> Conversation:
-        """What has been said in a conversation so far; a copy.
+        """Return a copy of a conversation.
 
         Raises:
             ConversationNotFoundError: when there is none.
@@ -335,7 +335,7 @@ class AgentService(MediaService):
             await self._answering.give_up(part.run_id, self.context())
 
     async def insert_message(self, conversation_id: str, role: Role, content: str) -> str:
-        """Adds a message to a conversation. An agent that is working in it sees it in its next turn.
+        """Add a message to a conversation. An agent that is working in it sees it in its next turn.
 
         Returns:
             The id of the message, for `remove_message`.
@@ -344,12 +344,12 @@ class AgentService(MediaService):
             ConversationNotFoundError: when there is none.
             ValueError: when there is no such role.
         """
-        message = message_from(role, content)
+        message = create_message(role, content)
         async with self._conversations.change(conversation_id) as conversation:
             return conversation.insert(message)
 
     async def remove_message(self, conversation_id: str, message_id: str) -> bool:
-        """Removes a message; a tool call goes with its results.
+        """Remove a message; a tool call goes with its results.
 
         Returns:
             Whether it is gone: not so when there is none, or when it belongs to a call that is still open.
@@ -361,7 +361,7 @@ class AgentService(MediaService):
             return conversation.remove(message_id)
 
     async def truncate_conversation(self, conversation_id: str, keep_last: int) -> None:
-        """Removes all but the last messages, and those that they cannot be without.
+        """Remove all but the last messages, and those that they cannot be without.
 
         Raises:
             ConversationNotFoundError: when there is none.
@@ -377,7 +377,7 @@ class AgentService(MediaService):
         if isinstance(agent, Agent) and variables_of(agent.instructions):
             variables = options.get("variables") or {}
             instructions = rendered(agent.instructions, variables, agent_id=agent_id)
-        request = request_for(agent_id, message, options, instructions=instructions)
+        request = create_request(agent_id, message, options, instructions=instructions)
         return await self._answering.answer(
             request, agent, context, budget=options.get("budget"), execute=options.get("execute")
         )
