@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from benchmarks import calls, imports, planner, runs, turns
+from benchmarks import calls, imports, planner, runs, steps, turns
 from benchmarks.contenders import CALLERS, CONTENDERS
 from benchmarks.environments import Environment, prepare
 from benchmarks.measures import progress
@@ -23,8 +23,10 @@ MEASURES: dict[str, tuple[Measure, tuple[str, ...]]] = {
     "calls": (calls.measure, tuple(dict.fromkeys(caller.environment for caller in CALLERS))),
     "imports": (imports.measure, CLIENTS),
     "turns": (turns.measure, ("tactician",)),
+    "steps": (steps.measure, ("tactician",)),
     "planner": (planner.measure, ("tactician", "planners")),
 }
+DRAWINGS: dict[str, Callable[[list[Section]], str]] = {"planner": planner.drawing, "steps": steps.drawing}
 
 
 def arguments() -> argparse.Namespace:
@@ -32,11 +34,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", choices=MEASURES, help="measure one section")
     parser.add_argument("--quick", action="store_true", help="fewer repetitions and no pyperplan: to see that it works")
     parser.add_argument("--json", type=Path, metavar="FILE", help="save the raw numbers")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw how planning time grows, as an SVG")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw how the cost of `planner` or `steps` grows")
     parser.add_argument("--markdown", action="store_true", help="print Markdown tables instead")
     options = parser.parse_args()
-    if options.plot and options.only not in (None, "planner"):
-        parser.error(f"--plot draws what `planner` measures, not `{options.only}`")
+    if options.plot and options.only not in DRAWINGS:
+        parser.error(f"--plot needs --only with one of: {', '.join(DRAWINGS)}")
     return options
 
 
@@ -60,7 +62,7 @@ def main() -> int:
         raw = {section.title: section.raw for section in sections if section.raw is not None}
         options.json.write_text(json.dumps({"machine": header, "sections": raw}, indent=1))
     if options.plot:
-        options.plot.write_text(planner.drawing(sections))
+        options.plot.write_text(DRAWINGS[options.only](sections))
     progress(f"done in {time.monotonic() - started:.0f} s")
     mismatches = [mismatch for section in sections for mismatch in section.mismatches]
     for mismatch in mismatches:

@@ -75,7 +75,9 @@ class Nursery:
 def _be_worker(name: str, url: str, ledger: str, lease: str, *request: str) -> int:
     """Work until somebody ends the process. What the worker logs is beside the ledger."""
     path = Path(ledger)
-    DurableRun.__init__.__kwdefaults__["seconds"] = float(lease)  # also of the runs that begin here
+    defaults = DurableRun.__init__.__kwdefaults__
+    assert defaults is not None
+    defaults["seconds"] = float(lease)  # also of the runs that begin here
     try:
         with path.with_suffix(".log").open("ab") as log:
             os.dup2(log.fileno(), sys.stdout.fileno())

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tactician import Agent, Platform, ProcessOptions, RunContext, RunResult
+from tactician import Agent, AgentService, Platform, ProcessOptions, RunContext, RunResult
 from tactician.agents import BaseRunnable
 from tactician.agents.flows import simple_agent
-from tactician.errors import AgentNotFoundError, ResponseError, RunConflictError, RunNotFoundError
+from tactician.errors import AgentNotFoundError, ConfigurationError, ResponseError, RunConflictError, RunNotFoundError
 from tactician.integrations.standing import Standing
 from tactician.integrations.stepping import Stepper
+from tactician.llm import AssistantMessage, Text
 from tactician.process import ProcessFailedError, ask_human
 from tactician.runs import Input, RunError, RunStatus, RunStore
 from tactician.stores import DocumentStore, MemoryStore, SqliteStore
@@ -99,14 +100,14 @@ async def test_a_process_is_paused_between_its_actions_and_the_delay_is_told() -
 
 
 async def test_a_platform_continues_what_was_begun_step_by_step() -> None:
-    store, agent = MemoryStore(), Rated()
-    stepper = stepper_of(store, agent)
+    platform = Platform(models=ScriptedModel(), store=MemoryStore()).register(Rated())
+    stepper = Stepper(platform)
     run_id = await stepper.add("Rated", "frogs")
     await stepper.step(run_id, NOW)
     (request_id,) = (await stepper.step(run_id, NOW)).pending
     await stepper.step(run_id, NOW)  # nobody has answered
 
-    process = await stepper._platform.respond(run_id, request_id, {"stars": 3})
+    process = await platform.respond(run_id, request_id, {"stars": 3})
 
     assert process.status is RunStatus.COMPLETED, "it does not pause after one action"
 
@@ -273,6 +274,34 @@ class TestEndings:
 
         able = stepper_of(store, Agent("Clerk"), model=ScriptedModel("Green."))
         assert (await able.step(run_id, NOW)).status == "completed"
+
+
+class TestServices:
+    async def test_a_request_is_continued_in_its_conversation(self) -> None:
+        desk, store = Desk(), JsonStore()
+        model = ScriptedModel(ToolCall("pay", amount=5), "It is paid.")
+
+        def service() -> AgentService:
+            return AgentService(model, store=store).register(Agent("Clerk", tools=[desk.pay]))
+
+        first = service()
+        conversation_id = first.create_conversation()
+        waiting = await first.request_agent("clerk", "Pay 5.", conversation_id=conversation_id)
+        stepper = Stepper(service())
+        assert (await stepper.step(waiting.run_id, NOW)).pending == [waiting.pending[0].id]
+
+        await stepper.answer(waiting.run_id, {waiting.pending[0].id: True})
+        assert (await stepper.step(waiting.run_id, NOW)).status == "completed"
+
+        assert (desk.done, await stepper.load_output(waiting.run_id)) == (["pay 5"], "It is paid.")
+        conversation = await service().conversation(conversation_id)
+        assert conversation.messages[-1] == AssistantMessage((Text("It is paid."),))
+
+    async def test_what_only_a_platform_has(self) -> None:
+        stepper = Stepper(AgentService(ScriptedModel(), store=JsonStore()))
+        for call in (stepper.add, stepper.load_process):
+            with pytest.raises(ConfigurationError, match="AgentService has no processes, and starts its runs itself"):
+                await call("x")
 
 
 class TestOutputs:

@@ -19,6 +19,7 @@ from temporalio.worker import Replayer
 
 from tactician import (
     Agent,
+    AgentService,
     Platform,
     ProcessOptions,
     ProcessStatus,
@@ -40,6 +41,7 @@ from tactician.errors import (
 )
 from tactician.integrations.temporal import TemporalDriver
 from tactician.integrations.temporal_workflow import RunWorkflow
+from tactician.llm import AssistantMessage
 from tactician.platform import RunView
 from tactician.process import ProcessFailedError, ProcessStuckError
 from tactician.runs import PendingRequest, RunError, RunStatus, RunStore
@@ -206,6 +208,26 @@ async def test_a_run_of_any_kind_is_started_answered_and_finished(kind: Kind, cl
     assert (run.status, run.pending, await driver.get_status(run_id)) == ("completed", (), RunStatus.COMPLETED)
     history = await history_of(client, run_id)
     assert not any(word in history.lower() for word in (b"frogs", b"green", b"paid"))
+
+
+async def test_a_request_of_a_service_is_continued_in_its_conversation(client: Client, tmp_path: Path) -> None:
+    desk, model = Desk(), ScriptedModel(ToolCall("pay", amount=5), "It is paid.", "You are welcome.")
+    async with SqliteStore(f"{tmp_path}/runs.db") as store:
+        service = AgentService(model, store=store).register(Agent("Clerk", tools=[desk.pay]))
+        driver = TemporalDriver(service, client, lease=SOON)
+        conversation_id = service.create_conversation()
+        asked = await service.request_agent("clerk", "Pay for the frogs.", conversation_id=conversation_id)
+        async with driver.create_worker():
+            await driver.respond(asked.run_id, asked.pending[0].id, True)
+
+            assert await driver.wait_for_output(asked.run_id) == "It is paid."
+        await service.request_agent("clerk", "Thank you.", conversation_id=conversation_id)
+        conversation = await service.conversation(conversation_id)
+
+    assert desk.done == ["pay 5"]
+    texts = [message.text for message in conversation.messages if isinstance(message, AssistantMessage)]
+    assert texts == ["", "It is paid.", "You are welcome."]
+    assert b"frogs" not in await history_of(client, asked.run_id)
 
 
 class TestTime:

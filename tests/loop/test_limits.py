@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from tactician import Agent, RunContext, RunResult, tool
 from tactician.llm import ToolResult, UserMessage
 from tactician.runs import RunStatus, TurnLimitError
-from tactician.testing import ScriptedModel, ToolCall
+from tactician.testing import FakeClock, ScriptedModel, ToolCall
 
 
 class Person(BaseModel):
@@ -166,6 +166,17 @@ class TestTime:
 
         assert results_of(result) == ["hang did not answer within 0.01 seconds."]
         assert cancelled.is_set()
+
+    async def test_the_limit_is_by_the_clock_of_the_run(self) -> None:
+        clock = FakeClock()
+
+        async def sleep() -> None:
+            await clock.sleep(100)
+
+        agent = Agent("A", model=(model := ScriptedModel(ToolCall("sleep"), "x")), tools=[sleep], tool_timeout=60)
+        result = await agent.run("hi", context=RunContext.over(model, clock=clock))
+
+        assert results_of(result) == ["sleep did not answer within 60 seconds."]
 
     async def test_a_tool_may_have_a_limit_of_its_own(self) -> None:
         @tool(timeout=0.01)

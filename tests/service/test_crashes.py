@@ -10,6 +10,7 @@ from contextlib import suppress
 import pytest
 
 from tactician import AgentService, RunResult, RunStatus, approve
+from tactician.conversation import Conversation
 from tactician.errors import StoreError
 from tactician.llm import AssistantMessage, ToolResult
 from tactician.platform import Worker
@@ -170,6 +171,12 @@ async def test_a_program_dies_in_the_first_request_of_a_conversation() -> None:
     assert died > 20
 
 
+def check_calls(conversation: Conversation) -> None:
+    messages = conversation.messages
+    calls = [call.id for one in messages if isinstance(one, AssistantMessage) for call in one.tool_calls]
+    assert calls == [one.call_id for one in messages if isinstance(one, ToolResult)]
+
+
 async def test_a_new_request_takes_the_place_of_one_whose_program_died() -> None:
     died = 0
     for lives, dies_after in deaths():
@@ -188,18 +195,14 @@ async def test_a_new_request_takes_the_place_of_one_whose_program_died() -> None
 
         await service.request_agent("cashier", "second", conversation_id=conversation_id)
 
-        conversation = await service.conversation(conversation_id)
-        texts = said(conversation)
+        texts = said(await service.conversation(conversation_id))
         before = texts[: texts.index("second")]
         assert texts == before + said_by_cashier("second")
         assert before[:1] == ["Be quick."]
         known = sum(text.startswith("paid") for text in before)
         assert paid - known in ((0, 1) if before[-1].startswith("Interrupted") else (0,)), (lives, dies_after)
         assert before[1:2] == (["first"] if await RunStore(site.store).find(statuses=["killed"]) else before[1:2])
-        calls = [
-            call.id for one in conversation.messages if isinstance(one, AssistantMessage) for call in one.tool_calls
-        ]
-        assert calls == [one.call_id for one in conversation.messages if isinstance(one, ToolResult)]
+        check_calls(await service.conversation(conversation_id))
         assert not [run for run in await RunStore(site.store).find() if not run.has_ended and run.is_leased]
     assert died > 20
 

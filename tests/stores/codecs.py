@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from dataclasses import dataclass, replace
 from time import time
 
@@ -156,6 +157,63 @@ class ConversationConformance:
     @pytest.fixture
     def elsewhere(self, stores: list[DocumentStore]) -> ConversationStore:
         return ConversationStore(stores[1])
+
+    @pytest.mark.parametrize("seed", range(4))
+    async def test_whatever_is_changed_between_saves_comes_back(
+        self, talks: ConversationStore, elsewhere: ConversationStore, seed: int
+    ) -> None:
+        chance, conversation = random.Random(seed), await talks.create("c")
+        for number in range(60):
+            match chance.choice(["exchange", "exchange", "user", "insert", "remove", "truncate", "open", "part"]):
+                case "exchange":
+                    conversation.extend([user(f"{number}"), *exchange(f"{number}"), says("hello")])
+                case "user":
+                    conversation.append(user(f"{number}"))
+                case "insert":
+                    conversation.insert(user(f"inserted {number}"))
+                case "remove":
+                    conversation.remove(f"m{chance.randrange(0, 4 * number + 1)}")
+                case "truncate":
+                    conversation.truncate(chance.randrange(0, 100))
+                case "open":
+                    conversation.append(calls(f"open {number}"))
+                case "part":
+                    conversation.begin_part(f"{number}")
+                    conversation.restore_part([user(f"{number}"), says("hello")])
+                    conversation.end_part()
+            await talks.save(conversation)
+
+            loaded = await elsewhere.load("c")
+
+            assert loaded is not None
+            assert loaded.to_json() == conversation.to_json()
+            assert loaded.version == conversation.version == number + 2
+            if chance.random() < 0.3:
+                conversation, talks, elsewhere = loaded, elsewhere, talks
+
+    async def test_who_loads_while_others_save_sees_one_of_the_versions(
+        self, talks: ConversationStore, elsewhere: ConversationStore
+    ) -> None:
+        conversation = await talks.create("c")
+        lengths: dict[int, int] = {}
+
+        async def write() -> None:
+            for number in range(150):
+                conversation.append(user(f"{number}"))
+                if number % 20 == 19:
+                    conversation.truncate(3)
+                await talks.save(conversation)
+                lengths[conversation.version] = len(conversation)
+
+        writing, seen = asyncio.create_task(write()), []
+        while not writing.done():
+            loaded = await elsewhere.load("c")
+            assert loaded is not None
+            seen.append(loaded)
+            await asyncio.sleep(0)
+        await writing
+
+        assert all(len(one) == lengths[one.version] for one in seen if one.version > 1)
 
     async def test_a_new_conversation_is_empty_and_kept(self, talks: ConversationStore) -> None:
         conversation = await talks.create()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from time import perf_counter
 from typing import NamedTuple, TypeVar
 
+from tactician.flow import FlowStep, Scheduler, StepCompleted
 from tactician.guardrails.errors import GuardrailError
 from tactician.guardrails.events import GuardrailChecked
 from tactician.guardrails.guardrail import Guardrail, GuardrailKind, InputGuardrail
@@ -70,16 +71,16 @@ async def first_objection(guardrails: Iterable[Guardrail[V]], value: V, context:
 
 async def any_objection(guardrails: Sequence[Guardrail[V]], value: V, context: RunContext) -> Objection | None:
     """Checks all at once; the first to object decides, and the others are cancelled."""
-    tasks = [asyncio.create_task(first_objection([guardrail], value, context)) for guardrail in guardrails]
-    try:
-        for next_done in asyncio.as_completed(tasks):
-            if (objection := await next_done) is not None:
-                return objection
-        return None
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def check(number: int, guardrail: Guardrail[V]) -> FlowStep[Objection | None]:
+        return FlowStep(f"{guardrail.name} {number}", lambda _: first_objection([guardrail], value, context))
+
+    async with Scheduler[Objection | None]() as scheduler:
+        scheduler.add(*map(check, count(1), guardrails))
+        async for outcome in scheduler:
+            if isinstance(outcome, StepCompleted) and outcome.result is not None:
+                return outcome.result
+    return None
 
 
 async def _checked(guardrail: Guardrail[V], value: V, context: RunContext) -> Objection | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Protocol
 
 from tactician.agents import as_runnable, raise_unless_completed
-from tactician.errors import ResponseError, RunConflictError, RunNotFoundError
+from tactician.errors import ConfigurationError, ResponseError, RunConflictError, RunNotFoundError
 from tactician.events import new_id
 from tactician.integrations.standing import Standing
 from tactician.loop import output_type
@@ -15,31 +16,50 @@ from tactician.process import AgentProcess, Named, ProcessOptions
 from tactician.runs import (
     DEFAULT_LEASE,
     Response,
+    RunContext,
     RunError,
     RunRecord,
     RunResult,
     RunStatus,
     RunStore,
     keep_responses,
+    kill_run,
     read_output,
 )
-from tactician.stores import Lease
+from tactician.stores import DocumentStore, Lease
+
+
+class StepHost(Protocol):
+    """Holder of what runs, as a `Platform` or an `AgentService`."""
+
+    @property
+    def store(self) -> DocumentStore:
+        """Store of the runs."""
+        ...
+
+    def context(self) -> RunContext:
+        """Return the context of runs."""
+        ...
+
+    async def step_claimed(self, record: RunRecord, lease: Lease, *, seconds: float = ...) -> object:
+        """Continue a claimed run by one step."""
+        ...
 
 
 class Stepper:
-    """Continues the runs of a platform's store one step at a time, each under a lease.
+    """Continues the runs of a platform, or the requests of a service, one step at a time, each under a lease.
 
     A step of a process is one action. Any other run continues until it waits or ends: its own steps are saved on the
     way, so that a step that is repeated repeats only what was in flight.
 
     Args:
-        platform: platform with the agents and the store.
+        host: platform or service with the agents and the store.
         lease: duration of the lease in seconds; it is renewed while a step runs.
     """
 
-    def __init__(self, platform: Platform, *, lease: float = DEFAULT_LEASE) -> None:
-        self._platform = platform
-        self._runs = RunStore(platform.store)
+    def __init__(self, host: StepHost, *, lease: float = DEFAULT_LEASE) -> None:
+        self._host = host
+        self._runs = RunStore(host.store)
         self._lease = lease
         self._owner = f"stepper-{new_id()}"
 
@@ -66,7 +86,7 @@ class Stepper:
 
         Raises:
             AgentNotFoundError: when it is not registered: whoever makes a step finds it by its name.
-            ConfigurationError: when the platform has no store, or the options cannot be kept there.
+            ConfigurationError: when the platform has no store, or the options cannot be kept there; or for a service.
             StoredStateError: when an object has no JSON form.
         """
         return await self._platform.enqueue(
@@ -97,7 +117,7 @@ class Stepper:
             return _standing_of(record, now)
         await self._answer_overdue(record, now)
         try:
-            outcome = await self._platform.step_claimed(*await self._claim(run_id), seconds=self._lease)
+            outcome = await self._host.step_claimed(*await self._claim(run_id), seconds=self._lease)
         except Exception:
             ended = await self.load(run_id)
             if not ended.status.is_terminal:
@@ -116,7 +136,7 @@ class Stepper:
         record = await self.load(run_id)
         if record.status.is_terminal:
             raise ResponseError(f"The run {run_id} is {record.status}: it waits for nothing.")
-        await keep_responses(*await self._claim(run_id), self._platform.context(), responses)
+        await keep_responses(*await self._claim(run_id), self._host.context(), responses)
 
     async def load(self, run_id: str) -> RunRecord:
         """Return the record of a run, without its state. A process is `PAUSED` between two steps.
@@ -125,6 +145,17 @@ class Stepper:
             RunNotFoundError: when there is no such run.
         """
         return await self._load(run_id, with_body=False)
+
+    async def load_process(self, run_id: str) -> AgentProcess:
+        """Return a process as it is kept.
+
+        Raises:
+            RunNotFoundError: when there is no such run.
+            AgentNotFoundError: when the run is not a process, or its agent is not registered here.
+            ConfigurationError: when this is not a platform, which has no processes.
+            StoredStateError: when what is kept cannot be read.
+        """
+        return await self._platform.process(run_id)
 
     async def load_output(self, run_id: str) -> object:
         """Return what a run gave: the object that reaching the goal gave, for a process; the output, for any other run.
@@ -137,7 +168,7 @@ class Stepper:
         """
         record = await self._load(run_id)
         if record.kind == "process":
-            process = await self._platform.process(run_id)
+            process = await self.load_process(run_id)
             raise_unless_completed(process)
             return process.result
         if record.status is not RunStatus.COMPLETED:
@@ -152,11 +183,23 @@ class Stepper:
         Raises:
             RunNotFoundError: when there is no such run.
         """
-        return Standing((await self._platform.kill(run_id)).value, has_ended=True)
+        await kill_run(self._host.store, run_id, "killed")
+        return Standing((await self.load(run_id)).status.value, has_ended=True)
+
+    @property
+    def _platform(self) -> Platform:
+        """The platform, for what only that has."""
+        if isinstance(self._host, Platform):
+            return self._host
+        raise ConfigurationError(
+            f"{type(self._host).__name__} has no processes, and starts its runs itself: start a request with "
+            "`await service.request_agent(...)`, and continue it here when it waits."
+        )
 
     def _revive(self, name: str, output: object) -> object:
         """Return an output of the type that the Runnable says, where it says one."""
-        wanted: type[object] | None = getattr(self._platform.agents.get(name), "output_type", None)
+        agents = self._host.agents if isinstance(self._host, Platform) else {}
+        wanted: type[object] | None = getattr(agents.get(name), "output_type", None)
         return output if wanted is None else output_type(wanted).accept(output)
 
     async def _answer_overdue(self, record: RunRecord, now: float) -> None:
@@ -200,5 +243,5 @@ def _standing_of(record: RunRecord, now: float, delay: float = 0.0) -> Standing:
     )
 
 
-def _delay_of(outcome: AgentProcess | RunResult[object]) -> float:
+def _delay_of(outcome: object) -> float:
     return outcome.options.delay if isinstance(outcome, AgentProcess) else 0.0

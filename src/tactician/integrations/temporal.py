@@ -9,8 +9,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from tactician.errors import MissingExtraError, ResponseError, RunConflictError
-from tactician.integrations.stepping import Stepper
-from tactician.platform import Platform, RunReader, RunView
+from tactician.integrations.stepping import StepHost, Stepper
+from tactician.platform import RunReader, RunView
 from tactician.process import AgentProcess, Named, ProcessOptions
 from tactician.runs import DEFAULT_LEASE, Response, RunStatus
 
@@ -24,14 +24,14 @@ _ATTEMPTS = 5
 
 
 class TemporalDriver:
-    """Runs what is registered on a platform as workflows of Temporal, one for each run.
+    """Runs what is registered on a platform as workflows of Temporal, one for each run; or the requests of a service.
 
     A workflow makes one step after another as activities, and waits for people and deadlines. A step of a process is
     one action; any other run continues until it waits or ends. Temporal knows the ids and the statuses of runs;
-    everything else is in the platform's store only, which all workers and callers have to share.
+    everything else is in the store of the platform or the service only, which all workers and callers have to share.
 
     Args:
-        platform: platform with the agents and the store. Give it a store that others can reach.
+        host: platform or service with the agents and the store. Give it a store that others can reach.
         client: a connected Temporal client.
         task_queue: task queue whose workers make the steps.
         lease: seconds without a heartbeat of a worker, after which another one takes its step over.
@@ -43,7 +43,7 @@ class TemporalDriver:
 
     def __init__(
         self,
-        platform: Platform,
+        host: StepHost,
         client: Client,
         *,
         task_queue: str = "tactician",
@@ -52,12 +52,12 @@ class TemporalDriver:
     ) -> None:
         if find_spec("temporalio") is None:
             raise MissingExtraError(f"Temporal's SDK is not installed. Run: {INSTALL_HINT}")
-        self._platform = platform
+        self._store = host.store
         self._client = client
         self._task_queue = task_queue
         self._lease = lease
         self._step_timeout = step_timeout
-        self._stepper = Stepper(platform, lease=lease)
+        self._stepper = Stepper(host, lease=lease)
 
     def create_worker(self, *, max_parallel: int = 10) -> Worker:
         """Return a Temporal worker that makes up to so many steps at once: `async with driver.create_worker(): ...`."""
@@ -102,7 +102,8 @@ class TemporalDriver:
 
         Raises:
             AgentNotFoundError: when it is not registered: a worker finds it by its name.
-            ConfigurationError: when the platform has no store, or the options cannot be kept there.
+            ConfigurationError: when the platform has no store, or the options cannot be kept there. Or for a service:
+                `await service.request_agent(...)` starts a request.
             StoredStateError: when an object has no JSON form.
         """
         run_id = await self._stepper.add(
@@ -118,7 +119,7 @@ class TemporalDriver:
         return run_id
 
     async def resume(self, run_id: str) -> None:
-        """Continue a run that was paused or is stuck, or that was started without Temporal.
+        """Continue a run that was paused or is stuck, or that was started without Temporal, as a request of a service.
 
         Raises:
             RunNotFoundError: when there is no such run.
@@ -168,9 +169,10 @@ class TemporalDriver:
         Raises:
             RunNotFoundError: when there is no such run.
             AgentNotFoundError: when the run is not a process, or its agent is not registered here.
+            ConfigurationError: for a service, which has no processes.
             StoredStateError: when what is kept cannot be read.
         """
-        return await self._platform.process(run_id)
+        return await self._stepper.load_process(run_id)
 
     async def get_run(self, run_id: str) -> RunView:
         """Return a run of any kind as it is kept, for which its Runnable need not be registered here.
@@ -179,7 +181,7 @@ class TemporalDriver:
             RunNotFoundError: when there is no such run.
             StoredStateError: when what is kept cannot be read.
         """
-        return await RunReader(self._platform.store).get(run_id)
+        return await RunReader(self._store).get(run_id)
 
     async def get_status(self, run_id: str) -> RunStatus:
         """Return the status of a run.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
@@ -10,7 +9,7 @@ from time import perf_counter
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
-from tactician.flow import gather_or_suspend
+from tactician.flow import StepTimeoutError, gather_or_suspend, run_with_timeout
 from tactician.guardrails import CheckedToolOutput, Objection, first_objection
 from tactician.llm import ToolCall, ToolResult
 from tactician.loop.events import ToolCalled, ToolReturned
@@ -169,15 +168,12 @@ class ToolRunner:
         limit = self._policy.tool_timeout
         if found is not None and found.traits.timeout is not None:
             limit = found.traits.timeout
+        run = self._run_one(call, tools)
         if limit is None:
-            return await self._run_one(call, tools)
-        timer = asyncio.timeout(limit)
+            return await run
         try:
-            async with timer:
-                return await self._run_one(call, tools)
-        except TimeoutError:
-            if not timer.expired():
-                raise
+            return await run_with_timeout(run, limit, self._context.clock, call.name)
+        except StepTimeoutError:
             return ToolResult(call.id, call.name, f"{call.name} did not answer within {limit:g} seconds.", True)
 
     async def _run_one(self, call: ToolCall, tools: Toolbox) -> ToolResult:

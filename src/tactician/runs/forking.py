@@ -81,11 +81,12 @@ class Fork:
         try:
             await runs.copy_steps(self.source.run_id, lease, until=self.at)
             await runs.append(lease, self.at + 1, self._create_step(now))
-            saved = await runs.save(self._release(record, runs), lease)
+            released = self._release(record, runs)
+            saved = await runs.save(released, lease)
         except BaseException:
             await runs.delete(self.run_id)
             raise
-        return replace(saved, steps=self.at + 1), lease
+        return replace(saved, steps=self.at + 1, body=released.body), lease
 
     def _create_record(self, runs: RunStore, now: float) -> RunRecord:
         """Return a record that no worker claims before all steps are copied."""

@@ -301,6 +301,16 @@ class AgentService(MediaService):
         """
         return await self._answering.continue_claimed(record, lease, self.context(), seconds)
 
+    async def step_claimed(
+        self, record: RunRecord, lease: Lease, *, seconds: float = DEFAULT_LEASE
+    ) -> RunResult[object]:
+        """Continue a request that an engine such as Temporal has claimed: one step goes as far as it can.
+
+        Raises:
+            Exception: all that `continue_claimed` raises.
+        """
+        return await self.continue_claimed(record, lease, seconds=seconds)
+
     def create_conversation(self) -> str:
         """The id of a new conversation."""
         return self._conversations.create()
