@@ -27,6 +27,7 @@ from tactician import (
     action,
     planned_agent,
     repeat_until,
+    runnable,
     scatter_gather,
     tool,
 )
@@ -188,11 +189,15 @@ def _create_survey(ledger: Ledger) -> object:
 
         return repeat_until(int, count, check, name=f"Lane{lane}")
 
+    async def poll(label: str, context: RunContext) -> int:
+        await ledger.record(label, "poll", context.idempotency_key)
+        return 1
+
     async def add(numbers: list[int], label: str, context: RunContext) -> int:
         await ledger.record(label, "add", context.idempotency_key)
         return sum(numbers)
 
-    steps = [create_lane(1), create_lane(2), _create_agent(ledger, "Aide", _AIDE)]
+    steps = [create_lane(1), create_lane(2), _create_agent(ledger, "Aide", _AIDE), runnable(poll)]
     return scatter_gather(int, steps, add, elements=int, name="Survey")
 
 
@@ -274,8 +279,8 @@ def _graph_of_boss() -> Graph:
 
 
 def _graph_of_survey() -> Graph:
-    graph = dict(_graph_of_agent(_AIDE))
-    ends = {f"answer {len(_AIDE) + 1}"}
+    graph = {**_graph_of_agent(_AIDE), "poll": frozenset[str]()}
+    ends = {f"answer {len(_AIDE) + 1}", "poll"}
     for lane in (1, 2):
         for number in range(1, _ROUNDS + 1):
             graph[f"count {lane}.{number}"] = frozenset({f"check {lane}.{number - 1}"} if number > 1 else ())
@@ -300,7 +305,7 @@ def _graph_of_assembly() -> Graph:
 
 CLERK = Kind("Clerk", "55", _graph_of_agent(_CLERK), {"answer": 8, "tool": 10})
 BOSS = Kind("Boss", "18", _graph_of_boss(), {"answer": 12, "tool": 12})
-SURVEY = Kind("Survey", "14", _graph_of_survey(), {"answer": 3, "tool": 3, "function": 17})
+SURVEY = Kind("Survey", "15", _graph_of_survey(), {"answer": 3, "tool": 3, "function": 18})
 ASSEMBLY = Kind(
     "Assembly",
     '{"total":66}',
