@@ -61,6 +61,8 @@ _CLERK: Final[Turns] = (
 )
 _AIDE: Final[Turns] = (("post 1",), ("post 2", "post 3"))
 _BOSS: Final[Turns] = (("invoke_aide A", "invoke_helper B"), ("invoke_aide C",))
+_LARGE: Final = 100_000
+"""Size of a result that makes a run so large that its steps are folded into a snapshot before its end."""
 _ROUNDS: Final = 4
 _LANES: Final = "abc"
 _STAGES: Final = 6
@@ -152,23 +154,24 @@ def _to_call(call_id: str, call: str, label: str) -> ToolCall:
     return ToolCall(call_id.replace("/", "-"), name, to_json(arguments).decode())
 
 
-def _posts(ledger: Ledger) -> ToolLike:
+def _posts(ledger: Ledger, size: int) -> ToolLike:
     @tool
-    async def post(label: str, number: int, context: RunContext) -> int:
+    async def post(label: str, number: int, context: RunContext) -> str:
         """Post a letter."""
         run, part = _split(label)
         await ledger.record(run, f"{part}post {number}", context.idempotency_key)
-        return number
+        return f"{number:{size}}"
 
     return post
 
 
-def _create_agent(ledger: Ledger, name: str, turns: Turns) -> Agent:
-    return Agent(name, model=TurnModel(ledger, turns), tools=[_posts(ledger)])
+def _create_agent(ledger: Ledger, name: str, turns: Turns, size: int = 1) -> Agent:
+    """Return an agent that posts letters, whose receipts are of some size."""
+    return Agent(name, model=TurnModel(ledger, turns), tools=[_posts(ledger, size)])
 
 
 def _create_clerk(ledger: Ledger) -> Agent:
-    return _create_agent(ledger, "Clerk", _CLERK)
+    return _create_agent(ledger, "Clerk", _CLERK, _LARGE)
 
 
 def _create_boss(ledger: Ledger) -> SupervisorAgent:
