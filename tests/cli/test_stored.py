@@ -2,6 +2,7 @@
 
 import json
 import re
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -125,7 +126,7 @@ def test_what_waits_is_kept_listed_shown_and_answered(writer: Desk) -> None:
     (row,) = writer.listed()
     assert (row["agent"], row["kind"], row["status"]) == ("Writer", "process", "waiting")
     assert row["waits_for"] == [
-        {"id": "review/asked", "kind": "form", "prompt": "How is 'about frogs'?", "deadline": None}
+        {"id": "Writer/review/asked", "kind": "form", "prompt": "How is 'about frogs'?", "deadline": None}
     ]
     assert isinstance(row["since"], float)
     process = str(row["id"])
@@ -144,9 +145,9 @@ def test_what_waits_is_kept_listed_shown_and_answered(writer: Desk) -> None:
     assert "mood  select  good, bad" in seen
     assert "stars  number  from 1 to 5" in seen
 
-    done = writer("respond", process, "review/asked", GOOD, writer.file)
+    done = writer("respond", process, "Writer/review/asked", GOOD, writer.file)
     assert done.code == 3
-    assert "? Print it?  confirmation publish/asked" in done.err
+    assert "? Print it?  confirmation Writer/publish/asked" in done.err
     assert f"tactician respond {process} yes {writer.file}" in done.err
 
     done = writer("respond", process, "yes", writer.file)
@@ -168,12 +169,12 @@ def test_a_wrong_answer_is_one_message_and_changes_nothing(writer: Desk) -> None
     process = writer.waiting()
     done = writer("respond", process, '{"mood": "good", "stars": 9}', writer.file)
     assert done.code == 2
-    assert "review/asked: this is no valid answer: stars: Input should be less than or equal to 5" in done.err
+    assert "Writer/review/asked: this is no valid answer: stars: Input should be less than or equal to 5" in done.err
     assert writer("respond", process, GOOD, writer.file).code == 3
 
     done = writer("respond", process, "perhaps", writer.file)
     assert done.code == 2
-    assert "error: publish/asked: 'perhaps' is no answer to 'Print it?': answer yes or no" in done.err
+    assert "error: Writer/publish/asked: 'perhaps' is no answer to 'Print it?': answer yes or no" in done.err
 
 
 def test_an_action_that_fails_is_shown_with_its_error(writer: Desk) -> None:
@@ -271,12 +272,13 @@ def test_a_run_can_be_killed(payer: Desk) -> None:
     assert payer("kill", run).code == 0
     assert [row["status"] for row in payer.listed("--all")] == ["killed"]
     resumed = payer("resume", run, payer.file)
-    assert (resumed.code, resumed.err) == (2, f"error: The run {run} is killed: it does not wait for anything.\n")
+    expected = f"error: The run {run} has ended, and is killed: nothing continues it.\n"
+    assert (resumed.code, resumed.err) == (2, expected)
 
 
 def test_an_approval_is_no_answer_to_a_form(writer: Desk) -> None:
     done = writer("respond", writer.waiting(), "--approve", writer.file)
-    assert (done.code, done.err) == (2, "error: review/asked is no approval (form): answer it with a VALUE.\n")
+    assert (done.code, done.err) == (2, "error: Writer/review/asked is no approval (form): answer it with a VALUE.\n")
 
 
 def test_the_project_can_name_the_store(writer: Desk) -> None:
@@ -335,26 +337,40 @@ def test_the_request_has_to_be_known(writer: Desk) -> None:
     done = writer("respond", process, "other", GOOD, writer.file)
     assert (done.code, done.err) == (
         2,
-        f"error: There is no request 'other': {process} waits for review/asked.\n",
+        f"error: There is no request 'other': {process} waits for Writer/review/asked.\n",
     )
 
 
-def test_a_record_that_cannot_be_read_does_not_hide_the_others(writer: Desk) -> None:
-    import sqlite3
-
-    process = writer.waiting()
-    writer("run", writer.file, "toads")
-    with sqlite3.connect(writer.folder / "runs.db") as database:
-        number = database.execute("SELECT number FROM tactician_documents WHERE id = ?", (process,)).fetchone()
-        database.execute("UPDATE tactician_bodies SET body = '{}' WHERE document = ?", number)
+def damage(folder: Path, run_id: str, change: str) -> None:
+    """Changes what the store has of a run, as a defect of a disk would."""
+    with sqlite3.connect(folder / "runs.db") as database:
+        number = database.execute("SELECT number FROM tactician_documents WHERE id = ?", (run_id,)).fetchone()
+        database.execute(change, number)
     database.close()
 
+
+DAMAGE = {
+    "its header": "UPDATE tactician_documents SET header = '{' WHERE number = ?",
+    "its state": "UPDATE tactician_bodies SET body = '{}' WHERE document = ?",
+}
+
+
+@pytest.mark.parametrize("part", DAMAGE)
+def test_a_record_that_cannot_be_read_says_so_hides_no_other_and_can_be_killed(part: str, writer: Desk) -> None:
+    process = writer.waiting()
+    writer("run", writer.file, "toads")
+    damage(writer.folder, process, DAMAGE[part])
+
     broken, other = writer.listed()
-    assert "cannot be read" in str(broken["problem"])
-    assert other["problem"] is None
+    assert (broken["id"], other["problem"]) == (process, None)
+    assert ("cannot be read" in str(broken["problem"])) == (part == "its header")
     done = writer("show", process)
     assert done.code == 2
+    assert "Writer waiting" in done.out, "what is known is shown"
     assert "cannot be read" in done.err
+    assert f"`tactician kill {process}` ends the run." in done.err
+    assert writer("kill", process).code == 0
+    assert [run["id"] for run in writer.listed()] == [other["id"]]
 
 
 ASKER = """

@@ -1,5 +1,6 @@
 """What needs a terminal or a signal: questions answered by typing, and Ctrl-C."""
 
+import json
 import os
 import pty
 import select
@@ -89,7 +90,7 @@ class Terminal:
 
 
 @contextmanager
-def terminal(folder: Path, *arguments: str) -> Iterator[Terminal]:
+def terminal(folder: Path, *arguments: str, store: str = "runs.db") -> Iterator[Terminal]:
     keyboard, end = pty.openpty()
     process = subprocess.Popen(
         [*COMMAND, *arguments],
@@ -97,7 +98,7 @@ def terminal(folder: Path, *arguments: str) -> Iterator[Terminal]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=folder,
-        env=environment(TACTICIAN_STORE="runs.db"),
+        env=environment(TACTICIAN_STORE=store),
     )
     try:
         yield Terminal(process, keyboard)
@@ -150,6 +151,7 @@ def test_an_interrupted_question_leaves_it_waiting(tmp_path: Path) -> None:
     assert "interrupted" in seen.err
     assert "Traceback" not in seen.err
     assert "waiting" in tactician("ps", "--store", "runs.db", cwd=tmp_path).out
+    assert f"Resume with: tactician resume {seen.err.split()[3]} " in seen.err
 
 
 def interrupted(folder: Path, file: str) -> str:
@@ -164,11 +166,56 @@ def interrupted(folder: Path, file: str) -> str:
 def test_a_process_that_was_interrupted_goes_on_where_it_was(tmp_path: Path) -> None:
     file = written(tmp_path, SLOW)
     process = interrupted(tmp_path, file)
-    assert "running" in tactician("show", process, "--store", "runs.db", cwd=tmp_path).out
+    assert "Slow interrupted" in tactician("show", process, "--store", "runs.db", cwd=tmp_path).out
+    assert "interrupted" in tactician("ps", "--store", "runs.db", cwd=tmp_path).out
+    (run,) = json.loads(tactician("ps", "--json", "--store", "runs.db", cwd=tmp_path).out)
+    assert (run["status"], run["was_interrupted"]) == ("running", True)
     (tmp_path / "go").touch()
     done = tactician("resume", process, file, "--store", "runs.db", cwd=tmp_path)
     assert (done.code, done.out) == (0, '{"text":"42"}\n')
     assert "find" not in done.err
+
+
+def test_an_interruption_says_how_to_resume_what_ran(tmp_path: Path) -> None:
+    file = written(tmp_path, SEEKER)
+    with terminal(tmp_path, "run", file, "why") as seen:
+        seen.wait_for("look({})")
+        seen.interrupt()
+        assert seen.ended() == (130, "")
+    command = seen.err.partition("Resume with: tactician ")[2].splitlines()[0].split()
+    assert command[0] == "resume"
+
+    with terminal(tmp_path, *command) as seen:
+        seen.wait_for("look({})")
+        seen.interrupt()
+        assert seen.ended() == (130, "")
+    assert f"Resume with: tactician {' '.join(command)}\n" in seen.err, "it can be interrupted again"
+    (tmp_path / "go").touch()
+    done = tactician(*command, "--store", "runs.db", cwd=tmp_path)
+    assert (done.code, done.out) == (0, "It is 42.\n")
+
+
+def test_without_a_store_there_is_nothing_to_resume(tmp_path: Path) -> None:
+    (tmp_path / "tactician.toml").touch()
+    with terminal(tmp_path, "run", written(tmp_path, SEEKER), "why", store="") as seen:
+        seen.wait_for("look({})")
+        seen.interrupt()
+        assert seen.ended() == (130, "")
+    assert "Resume" not in seen.err
+
+
+def test_a_worker_deletes_what_ended_long_ago(tmp_path: Path) -> None:
+    file = written(tmp_path, PAYER)
+    store = ("--store", "runs.db")
+    assert tactician("run", file, "the bill", *store, cwd=tmp_path).code == 3
+    (run,) = json.loads(tactician("ps", "--json", *store, cwd=tmp_path).out)
+    assert tactician("kill", run["id"], *store, cwd=tmp_path).code == 0
+    with terminal(tmp_path, "worker", file, "--retention", "0s") as seen:
+        seen.wait_for("works for Payer")
+        while json.loads(tactician("ps", "--all", "--json", *store, cwd=tmp_path).out):
+            pass
+        seen.interrupt()
+        assert seen.ended() == (0, "")
 
 
 def test_a_worker_takes_over_and_finishes_what_it_has_begun_when_interrupted(tmp_path: Path) -> None:
@@ -194,7 +241,7 @@ def test_a_second_interruption_stops_a_worker_at_once(tmp_path: Path) -> None:
         seen.interrupt()
         assert seen.ended() == (130, "")
     assert "Traceback" not in seen.err
-    assert "running" in tactician("ps", "--store", "runs.db", cwd=tmp_path).out
+    assert "interrupted" in tactician("ps", "--store", "runs.db", cwd=tmp_path).out
 
 
 @pytest.mark.parametrize("debug", [(), ("--debug",)])

@@ -294,7 +294,7 @@ async def test_what_has_ended_is_not_resumed(is_kept: bool, agent: object, statu
     with pytest.raises(RunConflictError) as raised:
         await platform.resume(process.id, Money(1))
 
-    assert str(raised.value) == f"The process {process.id} has ended, and is {status}: nothing goes on with it."
+    assert str(raised.value) == f"The run {process.id} has ended, and is {status}: nothing continues it."
     assert process.last(Money) is None
 
 

@@ -10,19 +10,21 @@ from pathlib import Path
 import pytest
 
 from tactician import Agent, AgentService, Platform, RunStatus, approve, tool
-from tactician.conversation import ConversationStore
+from tactician.conversation import Conversation, ConversationStore
 from tactician.errors import (
     ConversationNotFoundError,
     ModelServerError,
     RunConflictError,
     RunNotFoundError,
     StoredStateError,
+    StoreError,
 )
-from tactician.llm import SystemMessage
+from tactician.llm import SystemMessage, UserMessage
 from tactician.platform import Worker
 from tactician.runs import RunStore
-from tactician.stores import MemoryStore, SqliteStore
+from tactician.stores import MemoryStore, SqliteStore, StoredDocument
 from tactician.testing import ScriptedModel, ToolCall
+from tests.service.cashier import MortalStore
 from tests.service.test_conversations import Slow, said
 from tests.service.test_waiting import delete_file
 
@@ -217,3 +219,54 @@ async def test_a_request_that_cannot_be_read_is_named() -> None:
     with pytest.raises(StoredStateError, match="The request cannot be read"):
         await service.continue_claimed(*claimed)
     assert not (await RunStore(store).find())[0].is_leased
+
+
+class CountingStore(MemoryStore):
+    """A store that counts how often a whole conversation is read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads = 0
+
+    async def load(self, collection: str, id: str, *, with_body: bool = True) -> StoredDocument | None:
+        self.reads += collection == "conversations" and with_body
+        return await super().load(collection, id, with_body=with_body)
+
+
+async def test_a_conversation_is_read_again_only_when_another_program_has_changed_it() -> None:
+    store = CountingStore()
+    services = [AgentService(ScriptedModel(*"abcdefgh"), store=store).register(Agent("a")) for _ in range(2)]
+    conversation_id = services[0].create_conversation()
+    for number, (place, reads) in enumerate([(0, 0), (0, 0), (1, 1), (1, 1), (0, 2), (0, 2)]):
+        await services[place].request_agent("a", f"{number}", conversation_id=conversation_id)
+        assert store.reads == reads
+    for service in services:
+        conversation = await service.conversation(conversation_id)
+        assert said(conversation) == ["0", "a", "1", "b", "2", "a", "3", "b", "4", "c", "5", "d"]
+    await services[1].delete_conversation(conversation_id)
+    with pytest.raises(ConversationNotFoundError):
+        await services[0].conversation(conversation_id)
+
+
+async def test_long_conversations_that_nobody_uses_leave_the_memory() -> None:
+    store = CountingStore()
+    service = AgentService(ScriptedModel("a", "b", "c"), store=store).register(Agent("a"))
+    long = Conversation([UserMessage("x")] * 20_000, id="long")
+    await ConversationStore(store).save(long)
+    short = service.create_conversation()
+    await service.request_agent("a", "1", conversation_id=short)
+    await service.request_agent("a", "2", conversation_id="long")
+    await service.request_agent("a", "3", conversation_id="long")
+    assert store.reads == 2
+
+
+async def test_a_change_that_could_not_be_saved_is_no_part_of_the_conversation() -> None:
+    store = MortalStore(MemoryStore(), 5)
+    service = AgentService(ScriptedModel("a"), store=store).register(Agent("a"))
+    conversation_id = service.create_conversation()
+    await service.insert_message(conversation_id, "user", "kept")
+    store.is_dead = True
+    with pytest.raises(StoreError):
+        await service.insert_message(conversation_id, "user", "lost")
+    store.is_dead = False
+    assert said(await service.conversation(conversation_id)) == ["kept"]

@@ -85,6 +85,11 @@ class ConversationStore:
                 f"The conversation {id!r} cannot be read; delete it, or restore it. {error}"
             ) from error
 
+    async def is_current(self, conversation: Conversation) -> bool:
+        """Return whether nobody else has saved or deleted a conversation since it was loaded or saved here."""
+        document = await self._documents.load(_COLLECTION, conversation.id, with_body=False)
+        return document is not None and document.version == conversation.version
+
     async def save(self, conversation: Conversation) -> None:
         """Save a conversation as it is now, and note its new version in it.
 

@@ -380,5 +380,5 @@ def _is_idle(process: AgentProcess, record: RunRecord) -> bool:
     return is_same and keeper is not None and not keeper.is_held
 
 
-def _has_ended(process_id: str, status: ProcessStatus) -> RunConflictError:
-    return RunConflictError(f"The process {process_id} has ended, and is {status}: nothing goes on with it.")
+def _has_ended(run_id: str, status: ProcessStatus) -> RunConflictError:
+    return RunConflictError(f"The run {run_id} has ended, and is {status}: nothing continues it.")

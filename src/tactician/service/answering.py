@@ -157,7 +157,7 @@ class Answering:
             yield None
             return
         async with self._conversations.hold(request.conversation) as opened:
-            await PrecedingRun(context.store, await opened.load()).check_ended(run_id)
+            await PrecedingRun(context.store, await opened.load(is_to_change=True)).check_ended(run_id)
             if not opened.is_stored:  # another program has to find it, if this one dies
                 await opened.save()
             yield opened

@@ -1,22 +1,27 @@
-"""Conversations by id: opened when somebody uses one, shared by all who do, saved when they have."""
+"""Conversations by id: opened when somebody uses one, shared by all who do, saved when they have changed it."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from tactician.conversation import Conversation, ConversationStore
 from tactician.errors import RunConflictError
 from tactician.events import new_id
 from tactician.llm import AssistantMessage, Message, SystemMessage, Text, UserMessage
+from tactician.service.idle_conversations import IdleConversations
 from tactician.service.open_conversation import OpenConversation
 
 Role: TypeAlias = Literal["user", "assistant", "system"]
 
 
+_IDLE_MESSAGES: Final = 20_000
+"""Number of messages in conversations that nobody uses, which are held in memory."""
+
+
 class Conversations:
-    """The conversations of a service. Only those that are in use are held in memory.
+    """The conversations of a service. Those in use are held in memory, and the last ones that were.
 
     Args:
         store: where they are kept.
@@ -25,6 +30,7 @@ class Conversations:
     def __init__(self, store: ConversationStore) -> None:
         self._store = store
         self._open: dict[str, OpenConversation] = {}
+        self._idle = IdleConversations(_IDLE_MESSAGES)
         self._new: set[str] = set()
 
     def create(self) -> str:
@@ -36,6 +42,7 @@ class Conversations:
     async def delete(self, conversation_id: str) -> None:
         """Forget a conversation, if there is one. A run that is going on in it is not disturbed."""
         self._new.discard(conversation_id)
+        self._idle.take(conversation_id)
         if (opened := self._open.pop(conversation_id, None)) is not None:
             await opened.delete()
         else:
@@ -55,7 +62,7 @@ class Conversations:
             ConversationNotFoundError: when there is none.
         """
         async with self._use(conversation_id) as opened:
-            yield await opened.load()
+            yield await opened.load(is_to_change=True)
             if not opened.is_answering:  # else it is saved at the end of that, when no call is open
                 await opened.save()
 
@@ -91,10 +98,7 @@ class Conversations:
 
     @asynccontextmanager
     async def _use(self, conversation_id: str) -> AsyncIterator[OpenConversation]:
-        opened = self._open.get(conversation_id)
-        if opened is None:
-            is_new = conversation_id in self._new
-            opened = self._open[conversation_id] = OpenConversation(conversation_id, self._store, is_new=is_new)
+        opened = self._open.get(conversation_id) or self._open_one(conversation_id)
         opened.users += 1
         try:
             yield opened
@@ -104,6 +108,17 @@ class Conversations:
                 self._new.discard(conversation_id)
             if not opened.users and self._open.get(conversation_id) is opened:
                 del self._open[conversation_id]
+                if (saved := opened.saved) is not None:
+                    self._idle.put(saved)
+
+    def _open_one(self, conversation_id: str) -> OpenConversation:
+        opened = self._open[conversation_id] = OpenConversation(
+            conversation_id,
+            self._store,
+            is_new=conversation_id in self._new,
+            idle=self._idle.take(conversation_id),
+        )
+        return opened
 
 
 def _find_request(conversation: Conversation, request: Sequence[Message], run_id: str) -> int:

@@ -21,6 +21,7 @@ class OpenConversation:
         id: its id.
         store: where conversations are kept.
         is_new: true when the store does not have it yet.
+        idle: the conversation as it was left here; it is used again, if nobody else has changed it since.
 
     Attributes:
         turn: lock of the request that is answered in it.
@@ -29,22 +30,17 @@ class OpenConversation:
     """
 
     __slots__ = (
-        "_conversation",
-        "_id",
-        "_is_deleted",
-        "_is_new",
-        "_store",
-        "_storing",
-        "is_answering",
-        "turn",
-        "users",
-    )
+        "_conversation", "_id", "_idle", "_is_deleted", "_is_new", "_is_saved", "_store", "_storing", "is_answering",
+        "turn", "users",
+    )  # fmt: skip
 
-    def __init__(self, id: str, store: ConversationStore, *, is_new: bool) -> None:
+    def __init__(self, id: str, store: ConversationStore, *, is_new: bool, idle: Conversation | None) -> None:
         self._id = id
         self._store = store
         self._is_new = is_new
+        self._idle = idle
         self._conversation: Conversation | None = None
+        self._is_saved = False
         self._is_deleted = False
         self._storing = asyncio.Lock()
         self.turn = asyncio.Lock()
@@ -56,20 +52,38 @@ class OpenConversation:
         """True when the store has the conversation."""
         return not self._is_new
 
-    async def load(self) -> Conversation:
+    @property
+    def saved(self) -> Conversation | None:
+        """The conversation, if it is as the store has it."""
+        return self._conversation if self._is_saved else self._idle if self._conversation is None else None
+
+    async def load(self, *, is_to_change: bool = False) -> Conversation:
         """Return the conversation itself, which all who use it share.
+
+        Args:
+            is_to_change: true when the caller is going to change and save it.
 
         Raises:
             ConversationNotFoundError: when there is none.
         """
         async with self._storing:
             if self._conversation is None:
-                self._conversation = Conversation(id=self._id) if self._is_new else await self._store.load(self._id)
-            if self._conversation is None:
-                raise ConversationNotFoundError(
-                    f"There is no conversation {self._id!r}: create_conversation() gives the id of a new one"
-                )
+                self._conversation = await self._load()
+                self._is_saved = not self._is_new
+            self._is_saved = self._is_saved and not is_to_change
             return self._conversation
+
+    async def _load(self) -> Conversation:
+        idle, self._idle = self._idle, None
+        if self._is_new:
+            return Conversation(id=self._id)
+        if idle is not None and await self._store.is_current(idle):
+            return idle
+        if (found := await self._store.load(self._id)) is not None:
+            return found
+        raise ConversationNotFoundError(
+            f"There is no conversation {self._id!r}: create_conversation() gives the id of a new one"
+        )
 
     async def save(self) -> None:
         """Save the conversation, whatever is cancelled meanwhile.
@@ -96,7 +110,7 @@ class OpenConversation:
             ConversationNotFoundError: when there is none.
             ConversationConflictError: when somebody else has changed it.
         """
-        conversation = await self.load()
+        conversation = await self.load(is_to_change=True)
         if conversation.find_part(run_id) is None:
             _answer_open_calls(conversation)
             conversation.begin_part(run_id)
@@ -120,6 +134,7 @@ class OpenConversation:
             if self._conversation is not None and not self._is_deleted:
                 try:
                     await self._store.save(self._conversation)
+                    self._is_saved = not self.is_answering
                 except ConversationConflictError:
                     self._conversation = None  # it has to be loaded again
                     raise
