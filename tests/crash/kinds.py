@@ -27,6 +27,7 @@ from tactician import (
     action,
     planned_agent,
     repeat_until,
+    runnable,
     scatter_gather,
     tool,
 )
@@ -60,6 +61,8 @@ _CLERK: Final[Turns] = (
 )
 _AIDE: Final[Turns] = (("post 1",), ("post 2", "post 3"))
 _BOSS: Final[Turns] = (("invoke_aide A", "invoke_helper B"), ("invoke_aide C",))
+_LARGE: Final = 100_000
+"""Size of a result that makes a run so large that its steps are folded into a snapshot before its end."""
 _ROUNDS: Final = 4
 _LANES: Final = "abc"
 _STAGES: Final = 6
@@ -151,23 +154,24 @@ def _to_call(call_id: str, call: str, label: str) -> ToolCall:
     return ToolCall(call_id.replace("/", "-"), name, to_json(arguments).decode())
 
 
-def _posts(ledger: Ledger) -> ToolLike:
+def _posts(ledger: Ledger, size: int) -> ToolLike:
     @tool
-    async def post(label: str, number: int, context: RunContext) -> int:
+    async def post(label: str, number: int, context: RunContext) -> str:
         """Post a letter."""
         run, part = _split(label)
         await ledger.record(run, f"{part}post {number}", context.idempotency_key)
-        return number
+        return f"{number:{size}}"
 
     return post
 
 
-def _create_agent(ledger: Ledger, name: str, turns: Turns) -> Agent:
-    return Agent(name, model=TurnModel(ledger, turns), tools=[_posts(ledger)])
+def _create_agent(ledger: Ledger, name: str, turns: Turns, size: int = 1) -> Agent:
+    """Return an agent that posts letters, whose receipts are of some size."""
+    return Agent(name, model=TurnModel(ledger, turns), tools=[_posts(ledger, size)])
 
 
 def _create_clerk(ledger: Ledger) -> Agent:
-    return _create_agent(ledger, "Clerk", _CLERK)
+    return _create_agent(ledger, "Clerk", _CLERK, _LARGE)
 
 
 def _create_boss(ledger: Ledger) -> SupervisorAgent:
@@ -188,11 +192,15 @@ def _create_survey(ledger: Ledger) -> object:
 
         return repeat_until(int, count, check, name=f"Lane{lane}")
 
+    async def poll(label: str, context: RunContext) -> int:
+        await ledger.record(label, "poll", context.idempotency_key)
+        return 1
+
     async def add(numbers: list[int], label: str, context: RunContext) -> int:
         await ledger.record(label, "add", context.idempotency_key)
         return sum(numbers)
 
-    steps = [create_lane(1), create_lane(2), _create_agent(ledger, "Aide", _AIDE)]
+    steps = [create_lane(1), create_lane(2), _create_agent(ledger, "Aide", _AIDE), runnable(poll)]
     return scatter_gather(int, steps, add, elements=int, name="Survey")
 
 
@@ -274,8 +282,8 @@ def _graph_of_boss() -> Graph:
 
 
 def _graph_of_survey() -> Graph:
-    graph = dict(_graph_of_agent(_AIDE))
-    ends = {f"answer {len(_AIDE) + 1}"}
+    graph = {**_graph_of_agent(_AIDE), "poll": frozenset[str]()}
+    ends = {f"answer {len(_AIDE) + 1}", "poll"}
     for lane in (1, 2):
         for number in range(1, _ROUNDS + 1):
             graph[f"count {lane}.{number}"] = frozenset({f"check {lane}.{number - 1}"} if number > 1 else ())
@@ -300,7 +308,7 @@ def _graph_of_assembly() -> Graph:
 
 CLERK = Kind("Clerk", "55", _graph_of_agent(_CLERK), {"answer": 8, "tool": 10})
 BOSS = Kind("Boss", "18", _graph_of_boss(), {"answer": 12, "tool": 12})
-SURVEY = Kind("Survey", "14", _graph_of_survey(), {"answer": 3, "tool": 3, "function": 17})
+SURVEY = Kind("Survey", "15", _graph_of_survey(), {"answer": 3, "tool": 3, "function": 18})
 ASSEMBLY = Kind(
     "Assembly",
     '{"total":66}',

@@ -87,7 +87,6 @@ class Actor:
             Suspended: when the action has to wait.
         """
         execution = self._execution
-        await execution.context.begin_step()
         execution.context.emit(ActionStarted, action=action.name, description=action.description)
         operation = create_operation(execution.process, action, context)
         with execution.meter.acting(1):
@@ -104,7 +103,6 @@ class Actor:
     async def perform(self, action: ActionSpec) -> Outcome:
         """Run an action. Its exception is in the outcome; only a cancellation passes, and is recorded."""
         execution, waited = self._execution, self._state.waiting.get(action.name)
-        await execution.context.begin_step()
         if waited is None:
             execution.context.emit(ActionStarted, action=action.name, description=action.description)
         started_at, started = execution.context.clock.time(), perf_counter()

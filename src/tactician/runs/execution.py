@@ -27,7 +27,7 @@ from tactician.runs.output import format_output, record_output
 from tactician.runs.responses import mark_answered, record_responses
 from tactician.runs.restoration import RestoredRun, restore_claimed
 from tactician.runs.result import RunResult
-from tactician.runs.runnable import Input, is_conversation, messages_of
+from tactician.runs.runnable import Input, is_conversation, is_message
 from tactician.runs.status import RunStatus
 from tactician.runs.steps import NOTHING_SPENT, RunStart, Snapshot
 from tactician.runs.store import RunHeader, RunRecord, RunStore
@@ -184,8 +184,10 @@ def create_start(input: Input, context: RunContext) -> RunStart:
     """Return the beginning of a run."""
     meter = context.meter
     limits = {} if meter is None else {limit: getattr(meter.budget, limit) for limit in _LIMITS}
-    if isinstance(input, str) or is_conversation(input):
-        return RunStart(input=Live(tuple(messages_of(input)), messages_to_data), form="messages", limits=limits)
+    if is_message(input):
+        return RunStart(input=Live((input,), messages_to_data), form="message", limits=limits)
+    if is_conversation(input):
+        return RunStart(input=Live(tuple(input), messages_to_data), form="messages", limits=limits)
     return RunStart(input=Live(input), form="value", limits=limits)
 
 

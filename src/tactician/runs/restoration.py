@@ -102,7 +102,8 @@ def read_input(start: RunStart) -> Input:
     """
     if start["form"] == "value":
         return revive(start["input"], lambda value: value)
-    return revive(start["input"], messages_from_data)
+    messages = revive(start["input"], messages_from_data)
+    return messages[0] if start["form"] == "message" else messages
 
 
 def _read_budget(record: RunRecord, start: RunStart) -> Budget:

@@ -48,7 +48,7 @@ def messages_of(input: Input) -> list[Message]:
     """The input as messages; an object that is neither text nor message becomes JSON in a user message."""
     if isinstance(input, str):
         return [UserMessage(input)]
-    if _is_message(input):
+    if is_message(input):
         return [input]
     if is_conversation(input):
         return list(input)
@@ -58,10 +58,11 @@ def messages_of(input: Input) -> list[Message]:
 
 def is_conversation(value: Input) -> TypeGuard[Sequence[Message]]:
     """Whether the input is a sequence of messages."""
-    return isinstance(value, list | tuple) and bool(value) and all(map(_is_message, value))
+    return isinstance(value, list | tuple) and bool(value) and all(map(is_message, value))
 
 
-def _is_message(value: object) -> TypeGuard[Message]:
+def is_message(value: object) -> TypeGuard[Message]:
+    """Return whether the input is a message."""
     return isinstance(value, SystemMessage | UserMessage | AssistantMessage | ToolResult)
 
 

@@ -30,10 +30,10 @@ class Spent(TypedDict):
 
 
 class RunStart(TypedDict):
-    """Beginning of a run: its input, as messages or as another value, and the limits of its budget."""
+    """Beginning of a run: its input, as one or several messages or as another value, and the limits of its budget."""
 
     input: object
-    form: Literal["messages", "value"]
+    form: Literal["message", "messages", "value"]
     limits: dict[str, float | None]
 
 

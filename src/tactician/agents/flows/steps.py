@@ -57,7 +57,7 @@ def _is_raw(value: object) -> bool:
 
 
 def simplify_input(input: Input) -> Input:
-    """Return the input; the text of a single message of a user, since a resumed run gets text as such a message."""
+    """Return the input; the text of a single message of a user, as a service makes one of text."""
     messages = input if is_conversation(input) else [input]
     only = messages[0] if len(messages) == 1 else None
     is_text = isinstance(only, UserMessage) and all(isinstance(part, Text) for part in only.parts)
