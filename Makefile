@@ -14,7 +14,7 @@ demo: $(VENV)/.demo
 	$(BIN)/tactician run examples/star_news.py "$(QUESTION)"
 
 test: $(VENV)/.dev lint
-	$(BIN)/python -m pytest --cov --cov-report=term
+	$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal --cov --cov-report=term
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -13,6 +13,7 @@ from tactician import Agent, AgentService, Platform, RunStatus, approve, tool
 from tactician.conversation import Conversation, ConversationStore
 from tactician.errors import (
     ConversationNotFoundError,
+    LeaseLostError,
     ModelServerError,
     RunConflictError,
     RunNotFoundError,
@@ -21,8 +22,8 @@ from tactician.errors import (
 )
 from tactician.llm import SystemMessage, UserMessage
 from tactician.platform import Worker
-from tactician.runs import RunStore
-from tactician.stores import MemoryStore, SqliteStore, StoredDocument
+from tactician.runs import RunKilledError, RunStore
+from tactician.stores import Body, MemoryStore, SqliteStore, StoredDocument
 from tactician.testing import ScriptedModel, ToolCall
 from tests.service.cashier import MortalStore
 from tests.service.test_conversations import Slow, said
@@ -270,3 +271,63 @@ async def test_a_change_that_could_not_be_saved_is_no_part_of_the_conversation()
         await service.insert_message(conversation_id, "user", "lost")
     store.is_dead = False
     assert said(await service.conversation(conversation_id)) == ["kept"]
+
+
+class Interfering(MemoryStore):
+    """A store in which somebody else changes a conversation right before it is saved."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.changes: list[str] = []
+
+    async def add_step(self, document: StoredDocument, body: Body) -> StoredDocument:
+        if self.changes:
+            text, elsewhere = self.changes.pop(), ConversationStore(self)
+            same = await elsewhere.load(document.id)
+            assert same is not None
+            same.insert(UserMessage(text))
+            await elsewhere.save(same)
+        return await super().add_step(document, body)
+
+
+async def test_what_is_inserted_elsewhere_as_a_request_begins_is_not_lost() -> None:
+    store = Interfering()
+    service = AgentService(ScriptedModel("Hello."), store=store).register(Agent("a"))
+    conversation_id = service.create_conversation()
+    await service.insert_message(conversation_id, "system", "Be quick.")
+    store.changes = ["one", "two"]  # `add_step` of the other one is interfered with first
+    await service.request_agent("a", "Hi", conversation_id=conversation_id)
+    assert sorted(said(await service.conversation(conversation_id))[1:3]) == ["one", "two"]
+    assert said(await service.conversation(conversation_id))[3:] == ["Hi", "Hello."]
+
+
+async def test_a_worker_that_has_lost_its_run_leaves_the_conversation_to_the_next_one() -> None:
+    now = 1000.0
+    store, model = MemoryStore(time=lambda: now), Slow("late")
+    service = AgentService(model, store=store).register(Agent("a"))
+    conversation_id = service.create_conversation()
+    asking = asyncio.create_task(service.request_agent("a", "Hi", conversation_id=conversation_id))
+    await model.asked.wait()
+    now += 3600
+    other = AgentService(ScriptedModel("Hello."), store=store).register(Agent("a"))
+    assert await Worker(other).run_once()
+    model.may_answer.set()
+    with pytest.raises(LeaseLostError):
+        await asking
+    assert said(await other.conversation(conversation_id)) == ["Hi", "Hello."]
+
+
+async def test_a_run_that_is_killed_while_it_runs_leaves_what_was_said() -> None:
+    store, model = MemoryStore(), Slow("late", "Hello.")
+    service = AgentService(model, store=store).register(Agent("a"))
+    conversation_id = service.create_conversation()
+    asking = asyncio.create_task(service.request_agent("a", "Hi", conversation_id=conversation_id))
+    await model.asked.wait()
+    (record,) = await RunStore(store).find()
+    await Platform(model, store=store).kill(record.run_id, "too slow")
+    model.may_answer.set()
+    with pytest.raises(RunKilledError, match="too slow"):
+        await asking
+    await service.request_agent("a", "Again", conversation_id=conversation_id)
+    assert said(await service.conversation(conversation_id))[0] == "Hi"
+    assert said(await service.conversation(conversation_id))[-2:] == ["Again", "Hello."]

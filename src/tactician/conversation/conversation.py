@@ -208,8 +208,8 @@ class Conversation:
         self.part.end = None
 
     def end_part(self) -> None:
-        """Let the part of the last run end here."""
-        if self.part is not None:
+        """Let the part of the last run end here, if that has added messages."""
+        if self.part is not None and self.part.end is None:
             self.part.end = len(self._list)
 
     def copy(self) -> Conversation:

@@ -182,7 +182,7 @@ class Answering:
                 if opened is None:
                     result = await ready.run([*request.history, *request.messages], context=context)
                 else:
-                    async with opened.answer(context.run_id) as conversation:
+                    async with opened.answer(context) as conversation:
                         result = await _answer_in(conversation, ready, request, context)
             return replace(result, run_id=context.run_id)
 

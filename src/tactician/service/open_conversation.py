@@ -5,13 +5,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from typing import Final
 
 from tactician.cancellation import run_to_completion
 from tactician.conversation import Conversation, ConversationStore
-from tactician.errors import ConversationConflictError, ConversationNotFoundError
+from tactician.errors import (
+    ConversationConflictError,
+    ConversationNotFoundError,
+    LeaseLostError,
+    StoredStateError,
+    StoreError,
+    TacticianError,
+)
 from tactician.llm import ToolResult
+from tactician.runs import RunContext
+from tactician.service.preceding_run import PrecedingRun
 
-_LOST = "Not run: the run was lost."
+_ATTEMPTS: Final = 5
+_LOST: Final = "Not run: the run was lost."
 
 
 class OpenConversation:
@@ -100,34 +111,67 @@ class OpenConversation:
             await self._store.delete(self._id)
 
     @asynccontextmanager
-    async def answer(self, run_id: str) -> AsyncIterator[Conversation]:
+    async def answer(self, context: RunContext) -> AsyncIterator[Conversation]:
         """Let a run add messages, and save them when it ends or waits.
 
         The conversation is saved before too: from then on it names the run, and a worker that had the run before, and
         was frozen, cannot save it any more.
 
+        Args:
+            context: context of the run.
+
         Raises:
             ConversationNotFoundError: when there is none.
             ConversationConflictError: when somebody else has changed it.
+            RunConflictError: when another run has begun to add messages.
         """
-        conversation = await self.load(is_to_change=True)
-        if conversation.find_part(run_id) is None:
-            _answer_open_calls(conversation)
-            conversation.begin_part(run_id)
         self.is_answering = True
         try:
-            await self.save()
-            yield conversation
+            yield await self._begin(context)
         except BaseException:
-            with suppress(ConversationConflictError):
-                await run_to_completion(self._finish(conversation))
+            await self._finish_failed(context)
             raise
-        await run_to_completion(self._finish(conversation))
+        else:
+            await run_to_completion(self._finish(context.run_id))
+        finally:
+            self.is_answering = False
 
-    async def _finish(self, conversation: Conversation) -> None:
+    async def _begin(self, context: RunContext) -> Conversation:
+        """Name the run in the conversation. Of changes that others save at the same moment, none is lost."""
+        attempt = 0
+        while True:
+            attempt += 1
+            conversation = await self.load(is_to_change=True)
+            if attempt > 1:
+                await PrecedingRun(context.store, conversation).check_ended(context.run_id)
+            if conversation.find_part(context.run_id) is None:
+                _answer_open_calls(conversation)
+                conversation.begin_part(context.run_id)
+            try:
+                await self.save()
+            except ConversationConflictError:
+                if attempt == _ATTEMPTS:
+                    raise
+            else:
+                return conversation
+
+    async def _finish(self, run_id: str) -> None:
+        """Save what the run has added, and what others have changed meanwhile."""
         self.is_answering = False
-        conversation.end_part()
+        if self._conversation is not None and self._conversation.find_part(run_id) is not None:
+            self._conversation.end_part()
         await self._save()
+
+    async def _finish_failed(self, context: RunContext) -> None:
+        """Save what a run has added that waits, or has failed; nothing, when another worker has the run."""
+        try:
+            await context.begin_step()
+        except (LeaseLostError, StoreError):
+            return
+        except TacticianError:  # it was killed, say
+            pass
+        with suppress(ConversationConflictError, StoreError, StoredStateError):
+            await run_to_completion(self._finish(context.run_id))
 
     async def _save(self) -> None:
         async with self._storing:
