@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Final, Literal
+from typing import Literal
 
 from pydantic import JsonValue, TypeAdapter
 from typing_extensions import TypedDict
@@ -29,13 +29,10 @@ from tactician.process.stored_objects import decode_entry, encode_object
 from tactician.process.stored_types import SavedObject
 from tactician.runs import Changes, Data, Live, PendingRequest, restore_response, revive, save_response
 
-VERSION: Final = 3
-
 
 class SavedOrigin(TypedDict):
     """Beginning of a process: what never changes."""
 
-    version: Literal[3]
     id: str
     agent: str
     began_at: float
@@ -250,7 +247,6 @@ def save_origin(origin: ProcessOrigin) -> Live[ProcessOrigin]:
 
 
 def _read_origin(value: object) -> ProcessOrigin:
-    _check_version(value.get("version") if isinstance(value, dict) else None)
     saved = _origin_adapter().validate_python(value)
     return ProcessOrigin(saved["id"], saved["agent"], saved["began_at"], saved["recipe"], saved["options"])
 
@@ -301,30 +297,8 @@ def _restore_run(value: object) -> ActionRun:
     return restore_history([_run_adapter().validate_python(value)])[0]
 
 
-def _check_version(version: object) -> None:
-    """Check that this program can read what a program has saved in a version of the format.
-
-    Raises:
-        StoredStateError: when it cannot.
-    """
-    place = "The saved state of the process cannot be read"
-    if type(version) is not int or version < 1:
-        raise StoredStateError(f"{place}: {version!r} is no version. It is damaged, or no process: kill the run.")
-    if version > VERSION:
-        raise StoredStateError(
-            f"{place}: it has version {version}, and this program knows version {VERSION}: a newer program has saved "
-            "it. Let that one go on with it, or bring this one up to date."
-        )
-    if version < VERSION:
-        raise StoredStateError(
-            f"{place}: it has version {version}, and this program knows version {VERSION}: an older program has saved "
-            "it. Let that one go on with it, or kill the run."
-        )
-
-
 def _write_origin(origin: ProcessOrigin) -> SavedOrigin:
     return SavedOrigin(
-        version=VERSION,
         id=origin.id,
         agent=origin.agent,
         began_at=origin.began_at,

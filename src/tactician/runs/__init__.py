@@ -1,7 +1,7 @@
 """What is common to everything that runs: the contract, its context, its result, its budget, and the durable run."""
 
 from tactician.runs.budget import Budget, BudgetMeter
-from tactician.runs.checkpoint import Changes, Checkpoint, Data, Live, Operation, Progress, revive
+from tactician.runs.checkpoint import Changes, Checkpoint, Data, Live, Operation, Progress, SavedCheckpoint, revive
 from tactician.runs.context import RunContext, Services
 from tactician.runs.durable import DEFAULT_LEASE, DurableRun, kill_run
 from tactician.runs.errors import (
@@ -92,6 +92,7 @@ __all__ = [
     "Data",
     "Live",
     "Operation",
+    "SavedCheckpoint",
     "revive",
     "DurableRun",
     "DEFAULT_LEASE",

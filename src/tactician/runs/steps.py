@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, Literal
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError, to_json
 from typing_extensions import TypedDict
 
 from tactician.errors import StoredStateError
 from tactician.llm import Usage
 from tactician.runs.checkpoint import Checkpoint, Live, Operation, SavedCheckpoint
+from tactician.runs.formats import STORED_FORMAT, Format, read_stored
 from tactician.runs.suspension import PendingRequest
 from tactician.stores import Body, StoredStep, escape_invalid, translate_json_errors
 
@@ -51,6 +52,7 @@ class RunStep:
         pending: requests for which the run waits after the step.
         start: beginning of the run; only the first step has it, and that of a fork with another one.
         operations: changes of the checkpoints.
+        format: version of the form that the step was read from.
     """
 
     kind: str
@@ -62,6 +64,7 @@ class RunStep:
     pending: tuple[PendingRequest, ...] = ()
     start: RunStart | None = field(default=None, repr=False)
     operations: tuple[Operation, ...] = field(default=(), repr=False)
+    format: Format = field(default=1, repr=False)
 
     def to_json(self) -> str:
         """Return the step as JSON.
@@ -80,6 +83,7 @@ class Snapshot:
     start: RunStart
     spent: Spent
     tree: SavedCheckpoint
+    format: Format = 1
 
     def to_json(self) -> str:
         """Return the snapshot as JSON.
@@ -99,28 +103,22 @@ def read_step(stored: StoredStep) -> RunStep:
     """Read a stored step: from untrusted text, or the object itself from a store in memory.
 
     Raises:
-        StoredStateError: when the text is not a step.
+        StoredStateError: when the text is not a step, or a newer program has saved it.
     """
     if isinstance(stored.body, RunStep):
         return stored.body
-    try:
-        return _step_adapter().validate_json(_text_of(stored.body))
-    except ValidationError as error:
-        raise StoredStateError(f"The step {stored.number} of the run cannot be read: {error}") from error
+    return read_stored(_text_of(stored.body), _step_adapter(), f"The step {stored.number} of the run")
 
 
 def read_snapshot(body: Body) -> Snapshot:
     """Read the body of a record: from untrusted text, or the object itself from a store in memory.
 
     Raises:
-        StoredStateError: when the text is not a snapshot.
+        StoredStateError: when the text is not a snapshot, or a newer program has saved it.
     """
     if isinstance(body, Snapshot):
         return body
-    try:
-        return _snapshot_adapter().validate_json(_text_of(body))
-    except ValidationError as error:
-        raise StoredStateError(f"The state of the run cannot be read: {error}") from error
+    return read_stored(_text_of(body), _snapshot_adapter(), "The state of the run")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +157,7 @@ NOTHING_SPENT: Final = Spent(usage=[], turns=0, seconds=0.0, actions=0)
 
 
 def _fields(value: RunStep | Snapshot) -> dict[str, object]:
-    return {name: getattr(value, name) for name in value.__slots__}
+    return {name: getattr(value, name) for name in value.__slots__} | {"format": STORED_FORMAT}
 
 
 def _to_json(value: RunStep | Snapshot, subject: str) -> str:

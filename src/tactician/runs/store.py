@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from pydantic_core import to_json
 
 from tactician.errors import DocumentConflictError, RunConflictError, StoredStateError
+from tactician.runs.formats import STORED_FORMAT, Format, read_stored
 from tactician.runs.status import RunStatus
 from tactician.runs.steps import NOTHING_SPENT, RunState, RunStep, Snapshot, Spent, fold, read_snapshot, read_step
 from tactician.runs.suspension import PendingRequest
@@ -44,6 +45,7 @@ class RunHeader:
         trace_parent: W3C trace context of the program that started the run.
         model: name of the model that takes the place of all others.
         forked_from: id and step of the run that this one was forked from.
+        format: version of the form that the header was read from.
     """
 
     pending: tuple[PendingRequest, ...] = ()
@@ -55,6 +57,7 @@ class RunHeader:
     trace_parent: str | None = None
     model: str | None = None
     forked_from: tuple[str, int] | None = None
+    format: Format = field(default=1, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,7 +290,7 @@ def default_store() -> MemoryStore:
 
 def _document(record: RunRecord) -> StoredDocument:
     with translate_json_errors(f"The record of the run {record.run_id}"):
-        header = to_json(record.header).decode()
+        header = to_json(replace(record.header, format=STORED_FORMAT)).decode()
     return StoredDocument(
         collection=_COLLECTION,
         id=record.run_id,
@@ -306,11 +309,12 @@ def _document(record: RunRecord) -> StoredDocument:
 
 
 def _record(document: StoredDocument) -> RunRecord:
+    subject = f"The record of the run {document.id}"
+    header = read_stored(document.header, _adapter(), subject)
     try:
-        status, header = RunStatus(document.status), _adapter().validate_json(document.header)
-    except (ValueError, ValidationError) as error:
-        raise StoredStateError(f"The record of the run {document.id} cannot be read: {error}") from error
-    return _record_of(document, status, header)
+        return _record_of(document, RunStatus(document.status), header)
+    except ValueError as error:
+        raise StoredStateError(f"{subject} cannot be read: {error}") from error
 
 
 def _record_or_problem(document: StoredDocument) -> RunRecord:
