@@ -29,17 +29,17 @@ def create_ticket(subject: str) -> str:
 
 @pytest.fixture(autouse=True)
 def named_guardrails() -> Iterator[None]:
-    @guardrails.input_guardrail("profanity_filter")
-    def profanity_filter(text: str) -> GuardrailResult:
-        return guardrails.failed("rude") if "darn" in text else guardrails.passed()
+    with guardrails.registry.isolate():
 
-    @guardrails.output_guardrail("no_pii")
-    def no_pii(text: str) -> GuardrailResult:
-        return guardrails.failed("a number") if "555" in text else guardrails.passed()
+        @guardrails.input_guardrail("profanity_filter")
+        def profanity_filter(text: str) -> GuardrailResult:
+            return guardrails.failed("rude") if "darn" in text else guardrails.passed()
 
-    yield
-    guardrails.registry.unregister("input", "profanity_filter")
-    guardrails.registry.unregister("output", "no_pii")
+        @guardrails.output_guardrail("no_pii")
+        def no_pii(text: str) -> GuardrailResult:
+            return guardrails.failed("a number") if "555" in text else guardrails.passed()
+
+        yield
 
 
 SPANISH = """{

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -21,12 +21,6 @@ from tactician.guardrails import (
 )
 from tactician.llm import ToolCall
 from tests.guardrails.seen import answered, context, said
-
-
-@pytest.fixture(autouse=True)
-def fresh_registry() -> Iterator[None]:
-    yield
-    guardrails.registry.clear()
 
 
 class TestDecorators:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -10,12 +10,6 @@ from tactician import guardrails
 from tactician.errors import ConfigurationError
 from tactician.guardrails import AnyGuardrail, GuardrailResult, as_output_guardrail, failed, passed
 from tests.guardrails.seen import answered, context, said
-
-
-@pytest.fixture(autouse=True)
-def fresh_registry() -> Iterator[None]:
-    yield
-    guardrails.registry.clear()
 
 
 def declare(name: str = "short") -> Callable[[str], GuardrailResult]:

@@ -1,4 +1,4 @@
-"""A Temporal worker that is killed in the middle: give it the server, the URL of the store, a log, and a name."""
+"""A Temporal worker that is killed in the middle: give it the server, the namespace, the store, a log, and a name."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from tactician.stores import open_store
 from tests.integrations.agents import CountingModel, Logging, counter
 
 
-async def main(target: str, url: str, log: str, name: str) -> None:
+async def main(target: str, namespace: str, url: str, log: str, name: str) -> None:
     def die() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
     agent = Logging(Path(log), die) if name == "Logging" else counter(Path(log), die)
     platform = Platform(models=CountingModel(), store=open_store(url)).register(agent)
-    driver = TemporalDriver(platform, await Client.connect(target), lease=1.0)
+    client = await Client.connect(target, namespace=namespace)
+    driver = TemporalDriver(platform, client, lease=1.0)
     await driver.create_worker().run()
 
 

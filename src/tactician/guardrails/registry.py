@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from types import FunctionType
 from typing import TypeVar
@@ -67,9 +69,14 @@ class GuardrailRegistry:
         """Forgets a name; agents that have the guardrail keep it."""
         self._known.pop((kind, name), None)
 
-    def clear(self) -> None:
-        """Forgets all names."""
-        self._known.clear()
+    @contextmanager
+    def isolate(self) -> Iterator[None]:
+        """Begin without any name, and restore in the end the names that were known before, as a test needs."""
+        known, self._known = self._known, {}
+        try:
+            yield
+        finally:
+            self._known = known
 
 
 registry = GuardrailRegistry()
