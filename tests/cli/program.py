@@ -10,10 +10,15 @@ import os
 import signal
 import sys
 
+import genai_prices
+
 from tactician.cli import main
+from tactician.stores import SqliteStore
 
 LONGEST = 120
 """Seconds after which a command is killed."""
+LOADED = (SqliteStore, genai_prices)
+"""Classes and modules that most commands load when they need them: loaded once, for all."""
 
 
 def serve() -> None:
