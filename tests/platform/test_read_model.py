@@ -117,7 +117,7 @@ class TestStore:
 
     async def test_runs_that_name_each_other_as_parents_end(self) -> None:
         store = MemoryStore()
-        spent, start = Spent(usage=[], turns=0, seconds=0.0, actions=0), RunStart(input="x", form="value", limits={})
+        spent, start = Spent(usage=[], turns=0, seconds=0.0, actions=0), RunStart(input={"value": "x"}, limits={})
         body = Snapshot(start=start, spent=spent, tree={"data": {}, "children": {}})
         for run_id, parent_id in (("a", "b"), ("b", "a"), ("c", "c")):
             record = RunRecord(run_id=run_id, name="Odd", status=RunStatus.COMPLETED, parent_id=parent_id, body=body)

@@ -25,7 +25,7 @@ from tactician.runs import (
 )
 from tactician.stores import StoredStep
 
-START = RunStart(input="go", form="value", limits={})
+START = RunStart(input={"value": "go"}, limits={})
 SPENT = Spent(usage=[], turns=0, seconds=0.0, actions=0)
 KEYS = st.sampled_from(["a", "b", "c#2"])
 PLACES = st.lists(KEYS, max_size=3)

@@ -27,7 +27,7 @@ from tactician.testing import ScriptedModel
 from tests.support.stored import JsonStore, load_record
 
 SPENT = Spent(usage=[], turns=1, seconds=2.0, actions=0)
-START = RunStart(input="go", form="value", limits={})
+START = RunStart(input={"value": "go"}, limits={})
 STEP = RunStep(kind="tool", at=1.0, spent=SPENT, operations=(Operation(("call",), "set", {"a": 1}),))
 SNAPSHOT = Snapshot(step=3, start=START, spent=SPENT, tree=SavedCheckpoint(data={"a": 1}, children={}))
 NEWER = (

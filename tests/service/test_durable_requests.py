@@ -217,7 +217,7 @@ async def test_a_request_that_cannot_be_read_is_named() -> None:
     await RunStore(store).save(replace(record, body=broken))
     claimed = await RunStore(store).claim("w", 30.0, run_id=run_id)
     assert claimed is not None
-    with pytest.raises(StoredStateError, match="The request cannot be read"):
+    with pytest.raises(StoredStateError, match="input of the run cannot be read: agent: Input should be a valid"):
         await service.continue_claimed(*claimed)
     assert not (await RunStore(store).find())[0].is_leased
 

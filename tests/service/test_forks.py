@@ -9,7 +9,7 @@ import pytest
 from tactician import Agent, AgentService, RunStatus, approve, reject, tool
 from tactician.errors import ConfigurationError, RunConflictError, RunNotFoundError
 from tactician.llm import LlmOptions
-from tactician.runs import RunStore, read_input
+from tactician.runs import RunStore
 from tactician.service.requests import Request
 from tactician.stores import DocumentStore, MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel, ToolCall
@@ -32,7 +32,7 @@ async def conversation_of(store: DocumentStore, run_id: str) -> str:
     runs = RunStore(store)
     record = await runs.load(run_id)
     assert record is not None
-    conversation = Request.of(read_input((await runs.load_state(record)).start)).conversation
+    conversation = Request.restore((await runs.load_state(record)).start).conversation
     assert conversation is not None
     return conversation
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from typing import Self, cast
 
-from typing_extensions import TypeVar, Unpack
+from typing_extensions import TypeVar, Unpack, override
 
 from tactician.agents.base import BaseRunnable
 from tactician.agents.spec import AgentSettings, AgentSpec
@@ -14,7 +14,19 @@ from tactician.agents.toolboxes import Changed, ToolboxSource, describe_workers,
 from tactician.conversation import ContextStrategy, Conversation
 from tactician.llm import NO_OPTIONS, LlmOptions, ModelLike
 from tactician.loop import Handoff, OutputType, TurnLoop, output_type
-from tactician.runs import Budget, Input, Response, RunContext, Runnable, RunResult, messages_of, resume_run, start_run
+from tactician.runs import (
+    READS_MESSAGES,
+    Budget,
+    Input,
+    InputTypes,
+    Response,
+    RunContext,
+    Runnable,
+    RunResult,
+    messages_of,
+    resume_run,
+    start_run,
+)
 from tactician.tools import Tool, Toolbox, ToolLike, snake_case
 
 T_co = TypeVar("T_co", covariant=True, default=str)
@@ -145,6 +157,11 @@ class Agent(BaseRunnable[T_co]):
     def __repr__(self) -> str:
         return f"Agent({self.name!r})"
 
+    @property
+    @override
+    def input_types(self) -> InputTypes:
+        return READS_MESSAGES
+
     async def run(
         self,
         input: Input,
@@ -172,7 +189,7 @@ class Agent(BaseRunnable[T_co]):
         async def work(given: Input, child: RunContext) -> RunResult[T_co]:
             return await self._run(given, child, conversation)
 
-        return await start_run(self.name, input, self._traced(context), budget, work)
+        return await start_run(self.name, input, self._traced(context), budget, work, input_types=self.input_types)
 
     async def resume(
         self,
@@ -200,7 +217,8 @@ class Agent(BaseRunnable[T_co]):
         async def work(given: Input, child: RunContext) -> RunResult[T_co]:
             return await self._run(given, child, conversation)
 
-        return await resume_run(self.name, run_id, responses, self._traced(context), work)
+        traced = self._traced(context)
+        return await resume_run(self.name, run_id, responses, traced, work, input_types=self.input_types)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
         return await self._run(input, context, None)

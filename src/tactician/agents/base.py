@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, Generic, Protocol, cast
 
-from typing_extensions import TypeVar
+from typing_extensions import TypeVar, override
 
 from tactician.errors import Problem
 from tactician.events import Event
@@ -20,6 +20,7 @@ from tactician.runs import (
     DEFAULT_LEASE,
     Budget,
     Input,
+    InputTypes,
     OutputError,
     PendingRequest,
     Response,
@@ -76,8 +77,11 @@ class BaseRunnable(ABC, Generic[T_co]):
         Raises:
             RunError: when it fails; the error holds what was done so far.
             ModelError: when a model cannot be called.
+            StoredStateError: when the run is saved, and its input would not be read back equal: see `input_types`.
         """
-        return await start_run(self.name, input, self._traced(context), budget, self._work)
+        return await start_run(
+            self.name, input, self._traced(context), budget, self._work, input_types=self.input_types
+        )
 
     async def resume(
         self, run_id: str, responses: Mapping[str, Response], *, context: RunContext | None = None
@@ -95,7 +99,8 @@ class BaseRunnable(ABC, Generic[T_co]):
             RunConflictError: when somebody else has taken it up.
             RunError: when it fails. It still waits then, with what it has done since.
         """
-        return await resume_run(self.name, run_id, responses, self._traced(context), self._work)
+        traced = self._traced(context)
+        return await resume_run(self.name, run_id, responses, traced, self._work, input_types=self.input_types)
 
     async def continue_claimed(
         self, record: RunRecord, lease: Lease, *, context: RunContext, seconds: float = DEFAULT_LEASE
@@ -114,7 +119,7 @@ class BaseRunnable(ABC, Generic[T_co]):
             RunError: when it fails.
         """
         traced = self._traced(context) or context
-        return await continue_run(record, lease, traced, self._work, seconds=seconds)
+        return await continue_run(record, lease, traced, self._work, seconds, input_types=self.input_types)
 
     async def pending(self, run_id: str, *, context: RunContext | None = None) -> tuple[PendingRequest, ...]:
         """Return the requests that a run of this Runnable waits for.
@@ -149,6 +154,11 @@ class BaseRunnable(ABC, Generic[T_co]):
     def as_tool(self, name: str | None = None, description: str | None = None) -> Tool:
         """Return a tool with one argument, `request`, that runs this Runnable."""
         return RunnableTool(self, name, description)
+
+    @property
+    def input_types(self) -> InputTypes:
+        """The types of objects that this Runnable takes: a store keeps those besides text, messages and JSON."""
+        return InputTypes()
 
     @property
     def planned_spec(self) -> PlannedAgentSpec | None:
@@ -190,6 +200,11 @@ class Returns(BaseRunnable[T], Generic[T]):
         self.output_type = wanted
         self._wanted = output_type(wanted)
 
+    @property
+    @override
+    def input_types(self) -> InputTypes:
+        return find_input_types(self.inner)
+
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
         result = await self.inner.run(input, context=context)
         try:
@@ -200,6 +215,11 @@ class Returns(BaseRunnable[T], Generic[T]):
             failed = RunResult(None, RunStatus.FAILED, result.messages, context.tally, run_id=context.run_id)
             message = f"{self.name}: its answer is not a valid {self._wanted.name}: {error}"
             raise OutputError(message, failed, text) from error
+
+
+def find_input_types(*takers: Runnable | None) -> InputTypes:
+    """Return the types of the input of a Runnable that gives its input to these."""
+    return InputTypes.combine(getattr(taker, "input_types", InputTypes()) for taker in takers if taker is not None)
 
 
 class BlueprintLike(Protocol):

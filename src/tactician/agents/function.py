@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 from typing import cast
 
-from typing_extensions import TypeVar
+from typing_extensions import TypeVar, override
 
 from tactician.agents.base import BaseRunnable
 from tactician.agents.outputs import find_output, keep_output
 from tactician.loop import output_type
-from tactician.runs import Input, RunContext, RunResult
+from tactician.runs import Input, InputTypes, RunContext, RunResult
 from tactician.tools import caller_namespace, resolved_hints
 
 T = TypeVar("T")
@@ -44,6 +44,11 @@ class FunctionRunnable(BaseRunnable[T_co]):
         label = description or (function.__doc__ or own_name).strip()
         return FunctionRunnable(function, name or own_name, label, resolved_hints(function, namespace))
 
+    @property
+    @override
+    def input_types(self) -> InputTypes:
+        return InputTypes() if (hint := self._input_hint) is None else InputTypes((hint,))
+
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
         wanted = self._hints.get("return")
         if (kept := find_output(context)) is not None:
@@ -54,10 +59,14 @@ class FunctionRunnable(BaseRunnable[T_co]):
             await keep_output(context, output, wanted)
         return RunResult(output, tally=context.tally, run_id=context.run_id)
 
+    @property
+    def _input_hint(self) -> object:
+        return self._hints.get(self._parameters[0]) if self._parameters else None
+
     def _arguments(self, input: Input, context: RunContext) -> tuple[object, ...]:
-        first = self._hints.get(self._parameters[0]) if self._parameters else None
-        was_saved = isinstance(input, dict) and first is not dict
-        given = _as(first, input) if was_saved else input
+        first = self._input_hint
+        is_json = isinstance(input, dict) and first is not dict
+        given = _as(first, input) if is_json else input
         takes_context = any(self._hints.get(name) is RunContext for name in self._parameters)
         return (given, context) if takes_context else (given,)
 

@@ -28,6 +28,7 @@ from tactician.process import (
 from tactician.runs import (
     DEFAULT_LEASE,
     DurableRun,
+    InputTypes,
     Response,
     RunContext,
     RunRecord,
@@ -119,8 +120,9 @@ class Runner:
             idempotency_key=urgency.idempotency_key,
         )
         given = None if is_process else objects[0] if len(objects) == 1 else objects
+        types = getattr(runnable, "input_types", InputTypes())
         try:
-            return (await enqueue_run(record, given, context)).run_id
+            return (await enqueue_run(record, given, context, input_types=types)).run_id
         except RunConflictError:
             if (known := await self._find_enqueued(urgency.idempotency_key)) is None:
                 raise

@@ -27,10 +27,11 @@ from tactician.runs.execution import (
     start_run,
 )
 from tactician.runs.forking import Fork, ForkOptions, prepare_fork
+from tactician.runs.inputs import READS_MESSAGES, InputTypes, restore_input
 from tactician.runs.output import format_output, read_output
 from tactician.runs.pace import Pace
 from tactician.runs.responses import restore_response, save_response
-from tactician.runs.restoration import read_input, restore_context
+from tactician.runs.restoration import restore_context
 from tactician.runs.result import RunResult
 from tactician.runs.runnable import Input, Runnable, is_conversation, messages_of, run_blocking, stream_events
 from tactician.runs.status import TERMINAL, RunStatus
@@ -54,6 +55,8 @@ from tactician.runs.threads import in_thread
 __all__ = [
     "Runnable",
     "Input",
+    "InputTypes",
+    "READS_MESSAGES",
     "RunContext",
     "Services",
     "RunResult",
@@ -107,7 +110,7 @@ __all__ = [
     "create_record",
     "enqueue_run",
     "restore_context",
-    "read_input",
+    "restore_input",
     "read_output",
     "format_output",
     "pending_of",

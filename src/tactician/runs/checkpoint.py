@@ -37,6 +37,14 @@ class Live(Generic[T]):
         self.value = value
         self._encode = encode
 
+    @classmethod
+    def create(cls, value: T, encode: Callable[[T], object], *, is_saved: bool) -> Live[T]:
+        """Return a live object; with its JSON form in a run that is saved, so that what has none is refused now."""
+        if not is_saved:
+            return cls(value, encode)
+        saved = encode(value)
+        return cls(value, lambda _: saved)
+
     def encode(self) -> object:
         """Return the JSON form."""
         return self._encode(self.value)

@@ -16,18 +16,17 @@ from tactician.errors import (
     StoreError,
 )
 from tactician.events import new_id
-from tactician.llm import messages_to_data
 from tactician.runs.budget import Budget
-from tactician.runs.checkpoint import Live
 from tactician.runs.context import RunContext
 from tactician.runs.durable import DEFAULT_LEASE, DurableRun
 from tactician.runs.errors import RunError, RunKilledError
 from tactician.runs.events import RunSuspended
+from tactician.runs.inputs import NO_TYPES, InputTypes, save_input
 from tactician.runs.output import format_output, record_output
 from tactician.runs.responses import mark_answered, record_responses
 from tactician.runs.restoration import RestoredRun, restore_claimed
 from tactician.runs.result import RunResult
-from tactician.runs.runnable import Input, is_conversation, is_message
+from tactician.runs.runnable import Input
 from tactician.runs.status import RunStatus
 from tactician.runs.steps import NOTHING_SPENT, RunStart, Snapshot
 from tactician.runs.store import RunHeader, RunRecord, RunStore
@@ -49,6 +48,7 @@ async def start_run(
     *,
     kind: str = "run",
     prepare: Callable[[RunContext], None] | None = None,
+    input_types: InputTypes = NO_TYPES,
 ) -> RunResult[T]:
     """Do the work as a run inside the context.
 
@@ -64,6 +64,10 @@ async def start_run(
         kind: kind of Runnable.
         prepare: called with the context of the run before it has a record, to put into its checkpoint what the input
             alone does not say.
+        input_types: types that the Runnable declares for its input.
+
+    Raises:
+        StoredStateError: when the run is saved, and its input would not be read back equal.
     """
     outer = context or RunContext.default()
     is_durable = outer.checkpoint is None and outer.services.is_durable
@@ -73,15 +77,21 @@ async def start_run(
     if outer.checkpoint is not None:
         return await _run_inside(input, child, work)
     if not is_durable:
-        return await _run_in_memory(input, child, work, kind)
-    run = create_durable_run(name, input, child, kind=kind)
+        return await _run_in_memory(input, child, work, kind, input_types)
+    run = create_durable_run(name, input, child, kind=kind, input_types=input_types)
     async with run.hold():
         await run.begin()
         return await _work(run, input, child, work, ())
 
 
 async def resume_run(
-    name: str, run_id: str, responses: Mapping[str, Response], context: RunContext | None, work: Work[T]
+    name: str,
+    run_id: str,
+    responses: Mapping[str, Response],
+    context: RunContext | None,
+    work: Work[T],
+    *,
+    input_types: InputTypes = NO_TYPES,
 ) -> RunResult[T]:
     """Resume a run that waits, with answers to some or all of its requests.
 
@@ -98,12 +108,18 @@ async def resume_run(
     if claimed is None:
         raise RunConflictError(f"The run {run_id} of {name} is being continued by somebody else.")
     record, lease = claimed
-    restored = await restore_claimed(record, lease, outer, DEFAULT_LEASE, responses)
+    restored = await restore_claimed(record, lease, outer, DEFAULT_LEASE, responses, input_types)
     return await _continue(restored, work, responses, mark_answered(record.header.pending, responses))
 
 
 async def continue_run(
-    record: RunRecord, lease: Lease, context: RunContext, work: Work[T], seconds: float = DEFAULT_LEASE
+    record: RunRecord,
+    lease: Lease,
+    context: RunContext,
+    work: Work[T],
+    seconds: float = DEFAULT_LEASE,
+    *,
+    input_types: InputTypes = NO_TYPES,
 ) -> RunResult[T]:
     """Continue a run that was claimed, as far as it can go. The lease is released at the end.
 
@@ -112,7 +128,8 @@ async def continue_run(
         LeaseLostError: when another worker has claimed it meanwhile.
         RunKilledError: when it was killed meanwhile.
     """
-    return await _continue(await restore_claimed(record, lease, context, seconds), work)
+    restored = await restore_claimed(record, lease, context, seconds, input_types=input_types)
+    return await _continue(restored, work)
 
 
 async def keep_responses(
@@ -138,16 +155,18 @@ async def keep_responses(
         await restored.run.save_status(RunStatus.WAITING, pending=answered, is_due=True)
 
 
-async def enqueue_run(record: RunRecord, input: Input, context: RunContext) -> RunRecord:
+async def enqueue_run(
+    record: RunRecord, input: Input, context: RunContext, *, input_types: InputTypes = NO_TYPES
+) -> RunRecord:
     """Save a new run for a worker to start.
 
     Raises:
         RunConflictError: when there is a run with its idempotency key.
-        StoredStateError: when its input has no JSON form.
+        StoredStateError: when its input would not be read back equal.
     """
     assert context.checkpoint is not None
     runs = RunStore(context.store)
-    start, tree = create_start(input, context), context.checkpoint.to_saved()
+    start, tree = create_start(record.name, input, context, input_types), context.checkpoint.to_saved()
     body = runs.encode(Snapshot(start=start, spent=NOTHING_SPENT, tree=tree))
     return await runs.save(replace(record, status=RunStatus.NOT_STARTED, body=body))
 
@@ -162,9 +181,16 @@ async def pending_of(name: str, run_id: str, context: RunContext | None) -> tupl
     return (await _find_waiting(name, run_id, context or RunContext.default())).header.pending
 
 
-def create_durable_run(name: str, input: Input, context: RunContext, *, kind: str = "run") -> DurableRun:
-    """Return the keeper of a new run, which is not in the store yet."""
-    return DurableRun(context, create_record(name, context, kind), _OWNER, start=create_start(input, context))
+def create_durable_run(
+    name: str, input: Input, context: RunContext, *, kind: str = "run", input_types: InputTypes = NO_TYPES
+) -> DurableRun:
+    """Return the keeper of a new run, which is not in the store yet.
+
+    Raises:
+        StoredStateError: when the run is saved, and its input would not be read back equal.
+    """
+    start = create_start(name, input, context, input_types)
+    return DurableRun(context, create_record(name, context, kind), _OWNER, start=start)
 
 
 def create_record(name: str, context: RunContext, kind: str) -> RunRecord:
@@ -180,15 +206,15 @@ def create_record(name: str, context: RunContext, kind: str) -> RunRecord:
     )
 
 
-def create_start(input: Input, context: RunContext) -> RunStart:
-    """Return the beginning of a run."""
+def create_start(name: str, input: Input, context: RunContext, input_types: InputTypes) -> RunStart:
+    """Return the beginning of a run.
+
+    Raises:
+        StoredStateError: when the run is saved, and its input would not be read back equal.
+    """
     meter = context.meter
     limits = {} if meter is None else {limit: getattr(meter.budget, limit) for limit in _LIMITS}
-    if is_message(input):
-        return RunStart(input=Live((input,), messages_to_data), form="message", limits=limits)
-    if is_conversation(input):
-        return RunStart(input=Live(tuple(input), messages_to_data), form="messages", limits=limits)
-    return RunStart(input=Live(input), form="value", limits=limits)
+    return RunStart(input=save_input(input, name, input_types, is_saved=context.is_durable), limits=limits)
 
 
 async def _continue(
@@ -224,13 +250,15 @@ async def _run_inside(input: Input, child: RunContext, work: Work[T]) -> RunResu
         raise suspended from error
 
 
-async def _run_in_memory(input: Input, child: RunContext, work: Work[T], kind: str) -> RunResult[T]:
+async def _run_in_memory(
+    input: Input, child: RunContext, work: Work[T], kind: str, input_types: InputTypes
+) -> RunResult[T]:
     try:
         return await work(input, child)
     except BaseException as error:
         if (suspended := find_suspension(error)) is None:
             raise
-        run = create_durable_run(child.path[-1], input, child, kind=kind)
+        run = create_durable_run(child.path[-1], input, child, kind=kind, input_types=input_types)
         return await _suspend(run, child, suspended)
 
 

@@ -12,6 +12,7 @@ from tactician.runs.checkpoint import Checkpoint, Operation
 from tactician.runs.context import RunContext
 from tactician.runs.durable import DEFAULT_LEASE
 from tactician.runs.execution import create_start
+from tactician.runs.inputs import InputTypes
 from tactician.runs.output import forget_output
 from tactician.runs.responses import mark_answered, record_responses
 from tactician.runs.runnable import Input
@@ -64,9 +65,13 @@ class Fork:
         record_responses(state.tree, options.responses)
         forget_output(state.tree)
 
-    def replace_input(self, input: Input, context: RunContext) -> None:
-        """Let the fork begin with another input, within the same limits."""
-        start = create_start(input, context)
+    def replace_input(self, input: Input, context: RunContext, input_types: InputTypes) -> None:
+        """Let the fork begin with another input, within the same limits.
+
+        Raises:
+            StoredStateError: when the input would not be read back equal.
+        """
+        start = create_start(self.source.name, input, context, input_types)
         start["limits"] = self.state.start["limits"]
         self.state = replace(self.state, start=start)
         self._has_own_start = True

@@ -9,11 +9,11 @@ from types import MappingProxyType
 from pydantic import TypeAdapter, ValidationError
 
 from tactician.errors import ConfigurationError, StoredStateError
-from tactician.llm import messages_from_data
 from tactician.runs.budget import Budget, BudgetMeter
-from tactician.runs.checkpoint import Checkpoint, revive
+from tactician.runs.checkpoint import Checkpoint
 from tactician.runs.context import RunContext
 from tactician.runs.durable import DEFAULT_LEASE, DurableRun
+from tactician.runs.inputs import NO_TYPES, InputTypes, restore_input
 from tactician.runs.responses import collect_responses
 from tactician.runs.runnable import Input
 from tactician.runs.status import RunStatus
@@ -57,13 +57,14 @@ async def restore_claimed(
     outer: RunContext,
     seconds: float = DEFAULT_LEASE,
     responses: Mapping[str, Response] = MappingProxyType({}),
+    input_types: InputTypes = NO_TYPES,
 ) -> RestoredRun:
     """Restore a run that was claimed. Release the lease if that fails."""
     try:
         state = await RunStore(outer.store).load_state(record)
         context = restore_context(record, state, outer, responses)
         run = DurableRun(context, record, lease.owner, lease=lease, seconds=seconds, start=state.start)
-        return RestoredRun(run, context, read_input(state.start))
+        return RestoredRun(run, context, restore_input(state.start["input"], input_types))
     except BaseException:
         await outer.store.release(lease)
         raise
@@ -92,18 +93,6 @@ def restore_context(
     )
     deadline = record.header.deadline
     return restored if deadline is None else restored.with_deadline(deadline)
-
-
-def read_input(start: RunStart) -> Input:
-    """Return the input that a run was started with; JSON, where the store does not keep objects.
-
-    Raises:
-        StoredStateError: when it cannot be read.
-    """
-    if start["form"] == "value":
-        return revive(start["input"], lambda value: value)
-    messages = revive(start["input"], messages_from_data)
-    return messages[0] if start["form"] == "message" else messages
 
 
 def _read_budget(record: RunRecord, start: RunStart) -> Budget:

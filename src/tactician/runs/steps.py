@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Final, Literal
+from typing import Final
 
 from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError, to_json
@@ -31,10 +31,9 @@ class Spent(TypedDict):
 
 
 class RunStart(TypedDict):
-    """Beginning of a run: its input, as one or several messages or as another value, and the limits of its budget."""
+    """Beginning of a run: its input, as `save_input` returns it, and the limits of its budget."""
 
     input: object
-    form: Literal["message", "messages", "value"]
     limits: dict[str, float | None]
 
 

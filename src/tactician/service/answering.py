@@ -29,14 +29,13 @@ from tactician.runs import (
     kill_run,
     messages_of,
     prepare_fork,
-    read_input,
     resume_run,
     start_run,
 )
 from tactician.service.conversations import Conversations
 from tactician.service.open_conversation import OpenConversation
 from tactician.service.preceding_run import PrecedingRun
-from tactician.service.requests import Request, create_model_agent, prepare_agent
+from tactician.service.requests import REQUEST_TYPES, Request, create_model_agent, prepare_agent
 from tactician.stores import Lease
 from tactician.tools import ToolExecutor, as_text
 
@@ -75,7 +74,7 @@ class Answering:
         """Answer a new request."""
         async with self._hold(request, context) as opened:
             answer = self._answer(agent, opened, execute)
-            result = await start_run(RUN_NAME, request, context, budget, answer, kind=_KIND)
+            result = await start_run(RUN_NAME, request, context, budget, answer, kind=_KIND, input_types=REQUEST_TYPES)
         if result.status is RunStatus.WAITING and request.is_bound:
             self._bound[result.run_id] = agent
         return result
@@ -91,7 +90,7 @@ class Answering:
         agent = self._find_agent(run_id, request)
         async with self._hold(request, context, run_id) as opened:
             answer = self._answer(agent, opened, execute)
-            result = await resume_run(RUN_NAME, run_id, responses, context, answer)
+            result = await resume_run(RUN_NAME, run_id, responses, context, answer, input_types=REQUEST_TYPES)
         if result.status is not RunStatus.WAITING:
             self._bound.pop(run_id, None)
         return result
@@ -101,14 +100,14 @@ class Answering:
     ) -> RunResult[object]:
         """Answer a request whose run was claimed. The lease is released at the end."""
         async with self._prepare(record, lease, context) as answer:
-            return await continue_run(record, lease, context, answer, seconds)
+            return await continue_run(record, lease, context, answer, seconds, input_types=REQUEST_TYPES)
 
     async def fork(self, run_id: str, options: ForkOptions, context: RunContext) -> RunResult[object]:
         """Answer a request once more, from a past step of its run, in a copy of its conversation."""
         fork = await prepare_fork(run_id, options, context)
         if fork.source.name != RUN_NAME:
             raise RunNotFoundError(f"{run_id} is a run of {fork.source.name!r}, and answers no request.")
-        request = Request.of(read_input(fork.state.start))
+        request = Request.restore(fork.state.start)
         self._find_agent(fork.run_id, request)
         renew_processes(fork.state.tree, fork.run_id)
         if request.conversation is not None:
@@ -116,7 +115,7 @@ class Answering:
             request = replace(request, conversation=copied)
         if options.input is not None:
             request = replace(request, messages=tuple(messages_of(options.input)))
-        fork.replace_input(request, context)
+        fork.replace_input(request, context, REQUEST_TYPES)
         record, lease = await fork.save(context, f"service-{fork.run_id}")
         return await self.continue_claimed(record, lease, context, DEFAULT_LEASE)
 
@@ -215,7 +214,7 @@ async def _answer_in(
 def _read_request(record: RunRecord) -> Request:
     snapshot = record.snapshot
     assert snapshot is not None, "a record that is continued has its body"
-    return Request.of(read_input(snapshot.start))
+    return Request.restore(snapshot.start)
 
 
 async def _refuse(input: Input, context: RunContext) -> RunResult[object]:

@@ -8,7 +8,7 @@ from tactician.conversation import Conversation
 from tactician.errors import RunConflictError, StoredStateError
 from tactician.llm import Message, ToolResult
 from tactician.loop import read_added_messages
-from tactician.runs import RunRecord, RunState, RunStatus, RunStore, kill_run, read_input
+from tactician.runs import RunRecord, RunState, RunStatus, RunStore, kill_run
 from tactician.service.requests import Request
 from tactician.stores import DocumentStore
 
@@ -75,7 +75,7 @@ class PrecedingRun:
         if whole is None:
             return ()
         state = await self._runs.load_state(whole)
-        return _find_messages(state) or Request.of(read_input(state.start)).messages
+        return _find_messages(state) or Request.restore(state.start).messages
 
 
 def _find_messages(state: RunState) -> tuple[Message, ...]:

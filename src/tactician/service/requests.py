@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from typing import Final
 
-from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict, TypeVar
 
 from tactician.agents import Agent
 from tactician.errors import StoredStateError
 from tactician.llm import NO_OPTIONS, LlmOptions, Message
-from tactician.runs import Budget, Input, Runnable, messages_of
+from tactician.runs import Budget, Input, InputTypes, Runnable, RunStart, messages_of, restore_input
 from tactician.service.pictures import Picture, with_pictures
 from tactician.tools import DeclaredTool, Tool, ToolExecutor, ToolLike
 
@@ -97,19 +96,23 @@ class Request:
         """Return the request that a run was started with.
 
         Raises:
-            StoredStateError: when it cannot be read.
+            StoredStateError: when that is something else.
         """
         if isinstance(input, cls):
             return input
-        try:
-            return _adapter().validate_python(input)
-        except ValidationError as error:
-            raise StoredStateError(f"The request cannot be read: {error}") from error
+        raise StoredStateError(f"The run was started with no request: {type(input).__name__}")
+
+    @classmethod
+    def restore(cls, start: RunStart) -> Request:
+        """Return the request in the stored beginning of a run.
+
+        Raises:
+            StoredStateError: when it cannot be read.
+        """
+        return cls.of(restore_input(start["input"], REQUEST_TYPES))
 
 
-@cache
-def _adapter() -> TypeAdapter[Request]:
-    return TypeAdapter(Request)
+REQUEST_TYPES: Final = InputTypes((Request,))
 
 
 def create_request(

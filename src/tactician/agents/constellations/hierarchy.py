@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from typing_extensions import TypeVar
+from typing_extensions import TypeVar, override
 
 from tactician.agents.agent import Agent
 from tactician.agents.base import BaseRunnable
@@ -13,7 +13,7 @@ from tactician.agents.results import as_own
 from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, DeclarationError
 from tactician.loop import DEFAULT_MAX_TURNS
-from tactician.runs import Budget, Input, RunContext, Runnable, RunResult
+from tactician.runs import READS_MESSAGES, Budget, Input, InputTypes, RunContext, Runnable, RunResult
 
 T_co = TypeVar("T_co", covariant=True, default=str)
 
@@ -71,6 +71,11 @@ class HierarchicalAgents(BaseRunnable[T_co]):
 
     def __repr__(self) -> str:
         return f"HierarchicalAgents({self.name!r})"
+
+    @property
+    @override
+    def input_types(self) -> InputTypes:
+        return READS_MESSAGES
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
         return as_own(await self._root.run(input, context=context), context)

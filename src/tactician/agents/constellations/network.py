@@ -5,13 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tactician.agents.base import BaseRunnable
+from typing_extensions import override
+
+from tactician.agents.base import BaseRunnable, find_input_types
 from tactician.agents.results import Attempts, as_own, briefing, contribution
 from tactician.conversation import mended
 from tactician.errors import DeclarationError
 from tactician.flow import gather_or_suspend
 from tactician.llm import AssistantMessage, Message, SystemMessage, Text, UserMessage
-from tactician.runs import Budget, Input, RunContext, Runnable, RunResult, RunStatus, messages_of
+from tactician.runs import (
+    READS_MESSAGES,
+    Budget,
+    Input,
+    InputTypes,
+    RunContext,
+    Runnable,
+    RunResult,
+    RunStatus,
+    messages_of,
+)
 
 DEFAULT_MAX_ROUNDS = 2
 
@@ -59,6 +71,11 @@ class AgentNetwork(BaseRunnable[object]):
 
     def __repr__(self) -> str:
         return f"AgentNetwork({self.name!r})"
+
+    @property
+    @override
+    def input_types(self) -> InputTypes:
+        return READS_MESSAGES
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
         discussion = Discussion(self, input, context)
@@ -156,6 +173,11 @@ class Broadcast(BaseRunnable[object]):
         self.description = network.description
         self.trace = network.trace
         self.network = network
+
+    @property
+    @override
+    def input_types(self) -> InputTypes:
+        return find_input_types(*self.network.peers)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
         attempts, peers = Attempts(context), self.network.peers

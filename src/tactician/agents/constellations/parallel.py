@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tactician.agents.base import BaseRunnable
+from typing_extensions import override
+
+from tactician.agents.base import BaseRunnable, find_input_types
 from tactician.agents.results import Attempts, as_own, briefing, contribution
 from tactician.errors import DeclarationError
 from tactician.flow import FlowStep, Scheduler, StepCompleted, gather_or_suspend
-from tactician.runs import Budget, Input, RunContext, Runnable, RunResult, RunStatus
+from tactician.runs import Budget, Input, InputTypes, RunContext, Runnable, RunResult, RunStatus
 
 
 class ParallelAgents(BaseRunnable[object]):
@@ -34,6 +36,11 @@ class ParallelAgents(BaseRunnable[object]):
 
     def __repr__(self) -> str:
         return f"ParallelAgents({self.name!r})"
+
+    @property
+    @override
+    def input_types(self) -> InputTypes:
+        return find_input_types(*self.members)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
         runs = (member.run(input, context=context.at(key)) for key, member in _numbered(self.members))
@@ -86,6 +93,11 @@ class FirstOf(BaseRunnable[object]):
         self.trace = group.trace
         self.group = group
 
+    @property
+    @override
+    def input_types(self) -> InputTypes:
+        return find_input_types(*self.group.members)
+
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
         attempts, members = Attempts(context), dict(_numbered(self.group.members))
 
@@ -119,6 +131,11 @@ class Synthesis(BaseRunnable[object]):
         self.trace = group.trace
         self.group = group
         self.synthesizer = synthesizer
+
+    @property
+    @override
+    def input_types(self) -> InputTypes:
+        return find_input_types(*self.group.members)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
         attempts, members = Attempts(context), self.group.members

@@ -7,13 +7,15 @@ from dataclasses import replace
 from operator import getitem
 from typing import Literal, cast
 
+from typing_extensions import override
+
 from tactician.agents.agent import Agent
-from tactician.agents.base import BaseRunnable
+from tactician.agents.base import BaseRunnable, find_input_types
 from tactician.agents.constellations.events import RouteChosen
 from tactician.agents.results import as_own, failure
 from tactician.errors import DeclarationError
 from tactician.llm import LanguageModel, LlmOptions, UserMessage
-from tactician.runs import Input, OutputError, RoutingError, RunContext, Runnable, RunResult, messages_of
+from tactician.runs import Input, InputTypes, OutputError, RoutingError, RunContext, Runnable, RunResult, messages_of
 
 _PROMPT = """Who should deal with the message?
 {routes}
@@ -64,6 +66,11 @@ class RouterAgent(BaseRunnable[object]):
 
     def __repr__(self) -> str:
         return f"RouterAgent({self.name!r})"
+
+    @property
+    @override
+    def input_types(self) -> InputTypes:
+        return find_input_types(*self.routes.values(), self.fallback)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
         number = await self._number(input, context)

@@ -7,13 +7,14 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Generic, TypeVar, cast, get_args
 
 from pydantic_core import to_json
+from typing_extensions import override
 
 from tactician.agents.base import BaseRunnable
 from tactician.agents.flows.steps import Given, Step, StepLike, label_of, simplify_input, step_of
 from tactician.agents.results import Attempts, as_own, briefing, contribution, failure
 from tactician.errors import DeclarationError
 from tactician.flow import gather_or_suspend
-from tactician.runs import Input, NoConsensusError, RunContext, RunError, Runnable, RunResult, RunStatus
+from tactician.runs import Input, InputTypes, NoConsensusError, RunContext, RunError, Runnable, RunResult, RunStatus
 from tactician.tools import as_text, caller_namespace, resolved_hints
 
 T = TypeVar("T")
@@ -53,6 +54,11 @@ class ScatterGather(BaseRunnable[T], Generic[T]):
 
     def __repr__(self) -> str:
         return f"ScatterGather({self.name!r})"
+
+    @property
+    @override
+    def input_types(self) -> InputTypes:
+        return InputTypes.combine((*(one.types_of(0) for one in self.generators), self._consolidator.types_of(1)))
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
         given = simplify_input(input)

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import override
 
 from tactician.agents.base import BaseRunnable
 from tactician.agents.flows.steps import Given, Step, StepLike, label_of, simplify_input, step_of
 from tactician.agents.results import as_own, failure
 from tactician.errors import DeclarationError
 from tactician.llm import text_of
-from tactician.runs import Input, RepeatLimitError, RunContext, RunResult, messages_of
+from tactician.runs import Input, InputTypes, RepeatLimitError, RunContext, RunResult, messages_of
 from tactician.tools import as_text, caller_namespace
 
 T = TypeVar("T")
@@ -41,6 +42,11 @@ class RepeatUntil(BaseRunnable[T], Generic[T]):
 
     def __repr__(self) -> str:
         return f"RepeatUntil({self.name!r})"
+
+    @property
+    @override
+    def input_types(self) -> InputTypes:
+        return InputTypes.combine((self._step.types_of(0), self._until.types_of(1)))
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
         attempts: list[RunResult[T]] = []
@@ -174,6 +180,11 @@ class RepeatUntilAcceptable(BaseRunnable[Scored[T]], Generic[T]):
 
     def __repr__(self) -> str:
         return f"RepeatUntilAcceptable({self.name!r})"
+
+    @property
+    @override
+    def input_types(self) -> InputTypes:
+        return InputTypes.combine((self._generator.types_of(0), self._evaluator.types_of(1)))
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[Scored[T]]:
         attempts: list[RunResult[Scored[T]]] = []

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
+from typing_extensions import override
+
 from tactician.agents.base import BaseRunnable
 from tactician.agents.flows.steps import Given, Step, StepLike, label_of, simplify_input, step_of
 from tactician.agents.results import as_own
-from tactician.runs import Input, RunContext, RunResult
+from tactician.runs import Input, InputTypes, RunContext, RunResult
 from tactician.tools import caller_namespace
 
 T = TypeVar("T")
@@ -24,6 +26,11 @@ class SimpleAgent(BaseRunnable[T], Generic[T]):
 
     def __repr__(self) -> str:
         return f"SimpleAgent({self.name!r})"
+
+    @property
+    @override
+    def input_types(self) -> InputTypes:
+        return self._step.types_of(0)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
         given = simplify_input(input)

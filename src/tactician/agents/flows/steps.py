@@ -9,14 +9,25 @@ from typing import Final, Generic, Protocol, TypeAlias, TypeVar, cast, get_origi
 
 from pydantic.errors import PydanticUserError
 
-from tactician.agents.base import BaseRunnable, Returns
+from tactician.agents.base import BaseRunnable, Returns, find_input_types
 from tactician.agents.outputs import find_output, keep_output
 from tactician.ai import Ai
 from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.llm import Text, UserMessage, text_of
 from tactician.loop import InvalidOutput, output_type
 from tactician.process import OperationContext, UserInput, allow_questions, get_ai, get_operation
-from tactician.runs import Input, OutputError, RunContext, Runnable, RunResult, RunStatus, is_conversation, messages_of
+from tactician.runs import (
+    READS_MESSAGES,
+    Input,
+    InputTypes,
+    OutputError,
+    RunContext,
+    Runnable,
+    RunResult,
+    RunStatus,
+    is_conversation,
+    messages_of,
+)
 from tactician.tools import as_text, resolved_hints
 
 _RAW: Final = (str, int, float, dict)
@@ -122,6 +133,11 @@ class FunctionStep(BaseRunnable[T], Generic[T]):
         self._wanted = wanted if wanted is not None else cast("type[T] | None", hints.get("return"))
         self._parameters = tuple(_parameters(function, hints, name, most))
 
+    def types_of(self, number: int) -> InputTypes:
+        """Return the declared types of the value with a number, which the function may leave out."""
+        hints = [one.hint for one in self._parameters if one.service is None and one.number == number]
+        return InputTypes(tuple(hint for hint in hints if hint is not None), reads_messages=not hints)
+
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
         assert isinstance(input, Given)
         if (kept := find_output(context)) is not None:
@@ -161,6 +177,10 @@ class Step(Protocol[T_co]):
         """The purpose."""
         ...
 
+    def types_of(self, number: int) -> InputTypes:
+        """Return the declared types of the value with a number: that of the input of the flow, perhaps."""
+        ...
+
     async def run(self, input: Input, *, context: RunContext | None = None) -> RunResult[T_co]:
         """Do the work."""
         ...
@@ -188,6 +208,10 @@ class _Told(Generic[T]):
         self.name = inner.name
         self.description = inner.description
         self._inner = inner
+
+    def types_of(self, number: int) -> InputTypes:
+        """Return the declared types of the first value; the others are told in words."""
+        return READS_MESSAGES if number else find_input_types(self._inner)
 
     async def run(self, input: Input, *, context: RunContext | None = None) -> RunResult[T]:
         """Run it."""

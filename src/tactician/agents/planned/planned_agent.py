@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Final, TypeVar, cast
 
+from typing_extensions import override
+
 from tactician.agents.base import BaseRunnable
 from tactician.agents.planned.compilation import compile_classes
 from tactician.agents.planned.declarations import Planner
@@ -29,7 +31,7 @@ from tactician.process import (
     read_origin,
     with_named,
 )
-from tactician.runs import Budget, Input, RunContext, RunResult, Suspended, is_conversation, start_run
+from tactician.runs import Budget, Input, InputTypes, RunContext, RunResult, Suspended, is_conversation, start_run
 from tactician.tools import caller_namespace
 
 C = TypeVar("C", bound=type)
@@ -135,6 +137,11 @@ class PlannedAgent(BaseRunnable[object]):
 
     def __repr__(self) -> str:
         return f"PlannedAgent({self.name!r})"
+
+    @property
+    @override
+    def input_types(self) -> InputTypes:
+        return InputTypes(tuple(self._spec.generics.get(kind, kind) for kind in self._spec.types.values()))
 
     def towards(self, wanted: type) -> PlannedAgent | None:
         """Return the same agent with only those goals that give an object of the type; `None` when there is none."""
