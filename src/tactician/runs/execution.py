@@ -21,7 +21,7 @@ from tactician.runs.context import RunContext
 from tactician.runs.durable import DEFAULT_LEASE, DurableRun
 from tactician.runs.errors import RunError, RunKilledError
 from tactician.runs.events import RunSuspended
-from tactician.runs.inputs import NO_TYPES, InputTypes, save_input
+from tactician.runs.inputs import NO_TYPES, InputTypes, restore_input, save_input
 from tactician.runs.output import format_output, record_output
 from tactician.runs.responses import mark_answered, record_responses
 from tactician.runs.restoration import RestoredRun, restore_claimed
@@ -108,8 +108,8 @@ async def resume_run(
     if claimed is None:
         raise RunConflictError(f"The run {run_id} of {name} is being continued by somebody else.")
     record, lease = claimed
-    restored = await restore_claimed(record, lease, outer, DEFAULT_LEASE, responses, input_types)
-    return await _continue(restored, work, responses, mark_answered(record.header.pending, responses))
+    restored = await restore_claimed(record, lease, outer, DEFAULT_LEASE, responses)
+    return await _continue(restored, work, input_types, responses, mark_answered(record.header.pending, responses))
 
 
 async def continue_run(
@@ -128,8 +128,7 @@ async def continue_run(
         LeaseLostError: when another worker has claimed it meanwhile.
         RunKilledError: when it was killed meanwhile.
     """
-    restored = await restore_claimed(record, lease, context, seconds, input_types=input_types)
-    return await _continue(restored, work)
+    return await _continue(await restore_claimed(record, lease, context, seconds), work, input_types)
 
 
 async def keep_responses(
@@ -220,6 +219,7 @@ def create_start(name: str, input: Input, context: RunContext, input_types: Inpu
 async def _continue(
     restored: RestoredRun,
     work: Work[T],
+    input_types: InputTypes,
     responses: Mapping[str, Response] = MappingProxyType({}),
     pending: tuple[PendingRequest, ...] = (),
 ) -> RunResult[T]:
@@ -228,6 +228,7 @@ async def _continue(
     Args:
         restored: the run.
         work: its work.
+        input_types: types that the Runnable declares for its input.
         responses: the answers that it is given now.
         pending: what the run waits for again if the work fails; it fails for good, if there is nothing.
     """
@@ -235,10 +236,11 @@ async def _continue(
     async with run.hold():
         if restored.has_to_wait:
             return _waiting_result(context, run.record.header.pending)
+        input = restore_input(restored.start["input"], input_types)
         record_responses(restored.tree, responses)
         await run.begin(", ".join(responses))
         await run.save_status(RunStatus.RUNNING)
-        return await _work(run, restored.input, context, work, pending)
+        return await _work(run, input, context, work, pending)
 
 
 async def _run_inside(input: Input, child: RunContext, work: Work[T]) -> RunResult[T]:

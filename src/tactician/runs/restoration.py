@@ -13,9 +13,7 @@ from tactician.runs.budget import Budget, BudgetMeter
 from tactician.runs.checkpoint import Checkpoint
 from tactician.runs.context import RunContext
 from tactician.runs.durable import DEFAULT_LEASE, DurableRun
-from tactician.runs.inputs import NO_TYPES, InputTypes, restore_input
 from tactician.runs.responses import collect_responses
-from tactician.runs.runnable import Input
 from tactician.runs.status import RunStatus
 from tactician.runs.steps import RunStart, RunState
 from tactician.runs.store import RunRecord, RunStore
@@ -30,12 +28,12 @@ class RestoredRun:
     Attributes:
         run: its keeper, which has the lease.
         context: its context, with all answers.
-        input: its input.
+        start: its beginning.
     """
 
     run: DurableRun
     context: RunContext
-    input: Input
+    start: RunStart
 
     @property
     def tree(self) -> Checkpoint:
@@ -57,14 +55,13 @@ async def restore_claimed(
     outer: RunContext,
     seconds: float = DEFAULT_LEASE,
     responses: Mapping[str, Response] = MappingProxyType({}),
-    input_types: InputTypes = NO_TYPES,
 ) -> RestoredRun:
     """Restore a run that was claimed. Release the lease if that fails."""
     try:
         state = await RunStore(outer.store).load_state(record)
         context = restore_context(record, state, outer, responses)
         run = DurableRun(context, record, lease.owner, lease=lease, seconds=seconds, start=state.start)
-        return RestoredRun(run, context, restore_input(state.start["input"], input_types))
+        return RestoredRun(run, context, state.start)
     except BaseException:
         await outer.store.release(lease)
         raise
