@@ -43,4 +43,4 @@ def fresh() -> Iterator[None]:
 @pytest.mark.usefixtures("fresh")
 def test_runs_without_a_platform_have_the_groups_of_the_default_one() -> None:
     Platform.default().register(MATH)
-    assert RunContext.default().services.find(ToolGroups)["math"] is MATH
+    assert RunContext.current().services.find(ToolGroups)["math"] is MATH

@@ -131,7 +131,7 @@ class BaseRunnable(ABC, Generic[T_co]):
 
     def _traced(self, context: RunContext | None) -> RunContext | None:
         """Return the context, in which everything belongs to what this belongs to."""
-        return context if self.trace is None else (context or RunContext.default()).with_trace(self.trace)
+        return context if self.trace is None else (context or RunContext.current()).with_trace(self.trace)
 
     def run_sync(self, input: Input) -> RunResult[T_co]:
         """`run`, for programs without an event loop.
@@ -149,7 +149,7 @@ class BaseRunnable(ABC, Generic[T_co]):
         async def run(heard: RunContext) -> RunResult[object]:
             return await self.run(input, context=heard, budget=budget)
 
-        return stream_events(run, context or RunContext.default())
+        return stream_events(run, context or RunContext.current())
 
     def as_tool(self, name: str | None = None, description: str | None = None) -> Tool:
         """Return a tool with one argument, `request`, that runs this Runnable."""

@@ -54,8 +54,15 @@ class Ai:
 
     @classmethod
     def default(cls) -> Ai:
-        """The models of `tactician.toml` and the environment, else the embedded model."""
-        return cls(RunContext.default())
+        """Return the models of the run that this is called in; outside of runs, those of `tactician.toml` and the
+        environment, else the embedded model."""
+        return cls.__from_run__(RunContext.current())
+
+    @classmethod
+    def __from_run__(cls, run: RunContext) -> Ai:
+        """Return the models of a run; inside an action, with the tools that the action has."""
+        around = run.find(Ai)
+        return Ai(run) if around is None else replace(around, context=run)
 
     @classmethod
     def over(cls, models: ModelSource | LanguageModel) -> Ai:

@@ -33,7 +33,7 @@ from tactician.process.events import (
 from tactician.process.forking import renew_processes
 from tactician.process.goals import Export, GoalSpec
 from tactician.process.handle import ProcessHandle
-from tactician.process.operation import TOWARDS, OperationContext, get_ai, get_operation
+from tactician.process.operation import TOWARDS, OperationContext
 from tactician.process.options import DEFAULT_BUDGET, ActionRetryPolicy, ProcessOptions, Verbosity, create_blackboard
 from tactician.process.people import HINTS, allow_questions, ask_human, build_form, build_label, confirm, parse_answer
 from tactician.process.process import AgentProcess
@@ -101,8 +101,6 @@ __all__ = [
     "StuckHandler",
     "check_tool_groups",
     "OperationContext",
-    "get_operation",
-    "get_ai",
     "TOWARDS",
     "ask_human",
     "confirm",

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from tactician.errors import ConfigurationError
 from tactician.process.stored_types import SavedObject
+from tactician.runs import RunContext
 
 DEFAULT_BINDING: Final = "it"
 STATE: Final = "__tactician_state__"
@@ -180,6 +181,15 @@ class Blackboard:
         self._encode: Encode | None = None
         for value in objects:
             self.add(value)
+
+    @classmethod
+    def __from_run__(cls, run: RunContext) -> Blackboard:
+        """Return the blackboard of the process of the action around a run.
+
+        Raises:
+            ConfigurationError: outside of actions.
+        """
+        return run.get(Blackboard)
 
     def save_with(self, encode: Encode) -> None:
         """Encode what is there, and all that is added from now on, so that it can be saved.

@@ -92,9 +92,10 @@ async def _evaluate(name: str, look: Observe, context: OperationContext) -> bool
 
 @contextmanager
 def _finding_out(place: str, context: OperationContext) -> Iterator[None]:
-    """Name the condition or cost that is found out inside the `with` block, where that fails. It cannot wait."""
+    """Enter the run of a condition or cost, and name it where it fails. It cannot wait."""
     try:
-        yield
+        with context.run.enter():
+            yield
     except BaseException as error:
         if (suspended := find_suspension(error)) is not None:
             raise ConfigurationError(

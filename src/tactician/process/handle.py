@@ -24,6 +24,15 @@ class ProcessHandle(ABC):
         self._context = context
         self._inside: WeakValueDictionary[str, ProcessHandle] = WeakValueDictionary()
 
+    @classmethod
+    def __from_run__(cls, run: RunContext) -> ProcessHandle:
+        """Return the process of the action around a run.
+
+        Raises:
+            ConfigurationError: outside of actions.
+        """
+        return run.get(ProcessHandle)  # type: ignore[type-abstract]  # any process will do
+
     @property
     @abstractmethod
     def name(self) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar, cast
 
@@ -51,8 +49,29 @@ class OperationContext:
 
     @property
     def run(self) -> RunContext:
-        """The context to pass to a run inside the action: `await agent.run(..., context=context.run)`."""
-        return _current_run(self._run)
+        """The context of the code that runs in the action: of a tool in it, say, or of the action itself.
+
+        Runs inside the action find it by themselves.
+        """
+        current = RunContext.find_current()
+        is_inside = current is not None and current.find(OperationContext) is self
+        return current if current is not None and is_inside else self._enclosed
+
+    @property
+    def _enclosed(self) -> RunContext:
+        """The context of the action, in which all that runs finds the action and its models."""
+        process, run = self.process, self._run
+        ai: dict[type, object] = {Ai: Ai(run).with_tool_groups(*self.tool_groups)} if self.tool_groups else {}
+        return run.inside({OperationContext: self, ProcessHandle: process, Blackboard: process.blackboard, **ai})
+
+    @classmethod
+    def __from_run__(cls, run: RunContext) -> OperationContext:
+        """Return the context of the action around a run.
+
+        Raises:
+            ConfigurationError: outside of actions.
+        """
+        return run.get(OperationContext)
 
     @property
     def checkpoint(self) -> Checkpoint | None:
@@ -67,7 +86,7 @@ class OperationContext:
     @property
     def ai(self) -> Ai:
         """The models of the platform; their usage is counted for this action."""
-        return Ai(self.run).with_tool_groups(*self.tool_groups) if self.tool_groups else Ai(self.run)
+        return Ai.__from_run__(self.run)
 
     @property
     def children(self) -> tuple[ChildRun, ...]:
@@ -109,7 +128,7 @@ class OperationContext:
         Raises:
             ConfigurationError: when `max_concurrency` is less than 1.
         """
-        return await _map_items(self._run, items, function, max_concurrency)
+        return await _map_items(self.run, items, function, max_concurrency)
 
     def send(self, message: str | AssistantMessage) -> None:
         """Send a message to the people outside, by an event `MessageSent`.
@@ -125,72 +144,16 @@ class OperationContext:
             self.process.add_child(process)
 
 
-_current: ContextVar[OperationContext] = ContextVar("the action that runs")
-
-
-@contextmanager
-def enter_operation(operation: OperationContext) -> Iterator[None]:
-    """Make the operation the current one of all that runs inside the `with` block."""
-    token = _current.set(operation)
-    try:
-        yield
-    finally:
-        _current.reset(token)
-
-
-def find_operation(context: RunContext) -> OperationContext | None:
-    """Return the action that runs now, if the context is inside that of the action."""
-    operation = _current.get(None)
-    if operation is None or context.path[: len(operation._run.path)] != operation._run.path:
-        return None
-    return operation
-
-
-def get_operation(run: RunContext) -> OperationContext:
-    """Return the action that runs now, in the context of a run inside it.
-
-    Raises:
-        ConfigurationError: outside of actions.
-    """
-    operation = _current.get(None)
-    if operation is None:
-        raise ConfigurationError("There is an OperationContext only inside an action of a planned agent.")
-    return replace(operation, _run=run)
-
-
-def get_ai(run: RunContext) -> Ai:
-    """Return the models, in the context of a run; inside an action with the tools that the action has."""
-    operation = _current.get(None)
-    return Ai(run) if operation is None else replace(operation, _run=run).ai
-
-
-_item: ContextVar[tuple[RunContext, RunContext] | None] = ContextVar("the item that is worked on", default=None)
-
-
-def _current_run(run: RunContext) -> RunContext:
-    """Return the context of an action, or that of the item that `parallel_map` works on in it.
-
-    So what an item runs is found again after a pause, whichever item comes first then.
-    """
-    item = _item.get()
-    return item[1] if item is not None and item[0] is run else run
-
-
 async def _map_items(
     run: RunContext, items: Iterable[T], function: Callable[[T], Awaitable[V]], max_concurrency: int
 ) -> list[V]:
     if max_concurrency < 1:
         raise ConfigurationError(f"max_concurrency is {max_concurrency}; it has to be at least 1")
-    step = _current_run(run).step("map")
+    step = run.step("map")
 
     async def work(number: int, item: T) -> V:
-        inside = step.at(str(number))
-        token = _item.set((run, inside))
-        try:
-            with allow_questions(inside):
-                return await function(item)
-        finally:
-            _item.reset(token)
+        with allow_questions(step.at(str(number))):
+            return await function(item)
 
     runs = (work(number, item) for number, item in enumerate(items, start=1))
     return await gather_or_suspend(*runs, max_concurrency=max_concurrency)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from functools import lru_cache
@@ -182,18 +181,12 @@ class _Asking:
         return self.run.checkpoint.child("asked" if is_next else f"asked-{crc32(f'{kind} {prompt}'.encode()):08x}")
 
 
-_current: ContextVar[_Asking] = ContextVar("the run that may ask people")
-
-
 @contextmanager
 def allow_questions(run: RunContext) -> Iterator[list[PendingRequest]]:
-    """Allow `ask_human` and `confirm` inside the `with` block; yield the list of questions without an answer."""
+    """Enter a run in which `ask_human` and `confirm` may be called; yield the list of questions without an answer."""
     asking = _Asking(run, asyncio.current_task())
-    token = _current.set(asking)
-    try:
+    with run.inside({_Asking: asking}).enter():
         yield asking.open
-    finally:
-        _current.reset(token)
 
 
 async def ask_human(
@@ -238,7 +231,7 @@ async def _ask(
     deadline: timedelta | None,
     default: object,
 ) -> T:
-    asking = _current.get(None)
+    asking = None if (current := RunContext.find_current()) is None else current.find(_Asking)
     if asking is None or asking.run.checkpoint is None:
         raise ConfigurationError(
             "People can be asked only from inside an action of a planned agent, or a step of a flow."

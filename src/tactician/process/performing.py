@@ -14,7 +14,7 @@ from tactician.errors import LeaseLostError, PermanentError, Rejected, Replan
 from tactician.flow import run_with_retries
 from tactician.process.errors import ProcessStuckError
 from tactician.process.handle import ProcessHandle
-from tactician.process.operation import OperationContext, enter_operation
+from tactician.process.operation import OperationContext
 from tactician.process.options import ActionRetryPolicy
 from tactician.process.people import allow_questions
 from tactician.process.spec import ActionSpec
@@ -87,7 +87,6 @@ async def perform(operation: OperationContext, action: ActionSpec, policy: Actio
     try:
         with (
             allow_questions(run) as asked,
-            enter_operation(operation),
             operation.blackboard.noting() as outcome.set_by_hand,
         ):
             outcome.output = await run_with_retries(partial(_attempt, outcome), policy, run.clock)

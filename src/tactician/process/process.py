@@ -21,7 +21,7 @@ from tactician.process.driver import Driver
 from tactician.process.events import ProcessEnded, ProcessStarted
 from tactician.process.goals import GoalSpec
 from tactician.process.handle import ProcessHandle
-from tactician.process.operation import create_process_context, find_operation
+from tactician.process.operation import OperationContext, create_process_context
 from tactician.process.options import ProcessOptions, create_blackboard
 from tactician.process.progress import ProcessProgress, restore_process
 from tactician.process.spec import PlannedAgentSpec, add_inputs, check_tool_groups
@@ -338,13 +338,14 @@ class AgentProcess(ProcessHandle):
         self._meter.restore(self._meter.turns, self._seconds, self._meter.actions)  # it may have been idle meanwhile
         self._task = asyncio.current_task()
         token = _running.set((*_running.get(), self))
-        if (operation := find_operation(self._context)) is not None:
+        if (operation := self._context.find(OperationContext)) is not None:
             operation.add_child(self)
         is_over = True
         try:
             if self.status is not ProcessStatus.RUNNING or not self._began:
                 await self._begin()
-            await work()
+            with self._execution.context.enter():
+                await work()
             is_over = self.status is not ProcessStatus.RUNNING
         except (CancelledError, RunKilledError) as error:
             if self._driver.saver.killed is not None:
@@ -391,5 +392,5 @@ _running: ContextVar[tuple[AgentProcess, ...]] = ContextVar("the processes that 
 
 def _inherit_options(context: RunContext) -> ProcessOptions | None:
     """Return the options that a process inside an action has from the process around it; `None` outside of actions."""
-    outer = None if (operation := find_operation(context)) is None else operation.process
+    outer = None if (operation := context.find(OperationContext)) is None else operation.process
     return outer.options.for_child() if isinstance(outer, AgentProcess) else None

@@ -30,10 +30,11 @@ from tactician.runs.forking import Fork, ForkOptions, prepare_fork
 from tactician.runs.inputs import READS_MESSAGES, InputTypes, restore_input
 from tactician.runs.output import format_output, read_output
 from tactician.runs.pace import Pace
+from tactician.runs.parameters import RunParameter, find_run_parameter
 from tactician.runs.responses import restore_response, save_response
 from tactician.runs.restoration import restore_context
 from tactician.runs.result import RunResult
-from tactician.runs.runnable import Input, Runnable, is_conversation, messages_of, run_blocking, stream_events
+from tactician.runs.runnable import Input, Runnable, is_conversation, messages_of, stream_events
 from tactician.runs.status import TERMINAL, RunStatus
 from tactician.runs.steps import RunStart, RunState, RunStep, Snapshot, Spent, fold, read_snapshot, read_step
 from tactician.runs.store import RunHeader, RunRecord, RunStore, default_store
@@ -50,7 +51,7 @@ from tactician.runs.suspension import (
     list_prompts,
     reject,
 )
-from tactician.runs.threads import in_thread
+from tactician.runs.threads import in_thread, run_blocking
 
 __all__ = [
     "Runnable",
@@ -58,6 +59,8 @@ __all__ = [
     "InputTypes",
     "READS_MESSAGES",
     "RunContext",
+    "RunParameter",
+    "find_run_parameter",
     "Services",
     "RunResult",
     "RunStatus",

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
 from functools import cache
-from typing import ParamSpec, TypeVar
+from types import MappingProxyType
+from typing import Final, ParamSpec, TypeVar
 
 from tactician.clock import SYSTEM_CLOCK, Clock
+from tactician.errors import ConfigurationError
 from tactician.events import Event, EventBus, EventEmitter, EventListener, new_id
 from tactician.llm import (
     NO_OPTIONS,
@@ -30,6 +33,7 @@ from tactician.stores import DocumentStore
 
 P = ParamSpec("P")
 T = TypeVar("T")
+_NOTHING: Final[Mapping[type, object]] = MappingProxyType({})
 
 
 class Services:
@@ -117,6 +121,7 @@ class RunContext:
         checkpoint: what the run has done so far; `None` outside of runs.
         responses: the answers to the requests of a run that is resumed, by the ids of these.
         model: name of the model that takes the place of all others, for the run and all runs inside it.
+        surroundings: what surrounds the code of the run, such as an action of a process, by class: see `find`.
     """
 
     services: Services
@@ -135,11 +140,25 @@ class RunContext:
     checkpoint: Checkpoint | None = None
     responses: Mapping[str, Response] = field(default_factory=dict)
     model: str | None = None
+    surroundings: Mapping[type, object] = field(default=_NOTHING, repr=False)
+
+    @staticmethod
+    def current() -> RunContext:
+        """Return the context of the code that runs, as an action, a tool or a condition.
+
+        Outside of runs, return a context with the default services: see `Services.default`.
+        """
+        return _current.get() or RunContext(Services.default())
+
+    @staticmethod
+    def find_current() -> RunContext | None:
+        """Return the context of the code that runs; `None` outside of runs."""
+        return _current.get()
 
     @classmethod
-    def default(cls) -> RunContext:
-        """Return a context with the default services; see `Services.default`."""
-        return cls(Services.default())
+    def __from_run__(cls, run: RunContext) -> RunContext:
+        """Return the context itself: see `RunParameter`."""
+        return run
 
     @classmethod
     def over(
@@ -202,6 +221,30 @@ class RunContext:
             build: Callable[..., Event] = kind  # P cannot say that events have these fields
             own = {"run_id": self.run_id, "parent_id": self.parent_id, "path": self.path}
             bus.emit(build(*args, **own, time=services.clock.time(), **fields))
+
+    def enter(self) -> EnteredRun:
+        """Make this the current context of all code inside a `with` block: what that runs is inside this run."""
+        return EnteredRun(self)
+
+    def find(self, kind: type[T]) -> T | None:
+        """Return what surrounds the run, such as an `OperationContext`; `None` when there is nothing of the class."""
+        found = self.surroundings.get(kind)
+        return found if isinstance(found, kind) else None
+
+    def get(self, kind: type[T]) -> T:
+        """Return what surrounds the run, as `find` does.
+
+        Raises:
+            ConfigurationError: when there is nothing of the class.
+        """
+        if (found := self.find(kind)) is None:
+            place = "/".join(self.path) or "outside of runs"
+            raise ConfigurationError(f"{place}: no {kind.__name__} is here; an action of a planned agent has one")
+        return found
+
+    def inside(self, surroundings: Mapping[type, object]) -> RunContext:
+        """Return the same context inside what code in it, and in all runs inside it, can `find` by these classes."""
+        return self._copy(surroundings={**self.surroundings, **surroundings})
 
     def child(self, name: str, budget: Budget | None = None, *, key: str | None = None) -> RunContext:
         """Return the context of a run inside this one.
@@ -335,3 +378,22 @@ class RunContext:
         changed.__dict__.update(self.__dict__)
         changed.__dict__.update(changes)
         return changed
+
+
+_current: ContextVar[RunContext | None] = ContextVar("the run whose code runs", default=None)
+
+
+class EnteredRun:
+    """Context manager in which a run is the current one: see `RunContext.enter`."""
+
+    __slots__ = ("_run", "_token")
+
+    def __init__(self, run: RunContext) -> None:
+        self._run = run
+
+    def __enter__(self) -> RunContext:
+        self._token: Token[RunContext | None] = _current.set(self._run)
+        return self._run
+
+    def __exit__(self, *_: object) -> None:
+        _current.reset(self._token)

@@ -69,7 +69,7 @@ async def start_run(
     Raises:
         StoredStateError: when the run is saved, and its input would not be read back equal.
     """
-    outer = context or RunContext.default()
+    outer = context or RunContext.current()
     is_durable = outer.checkpoint is None and outer.services.is_durable
     child = outer.child(name, (budget or Budget()) if is_durable else budget)
     if prepare is not None and not (child.checkpoint and child.checkpoint.data):
@@ -102,7 +102,7 @@ async def resume_run(
         RunConflictError: when somebody else has resumed it.
         StoredStateError: when its record cannot be read.
     """
-    outer = context or RunContext.default()
+    outer = context or RunContext.current()
     _check_responses(responses, await _find_waiting(name, run_id, outer))
     claimed = await RunStore(outer.store).claim(_OWNER, DEFAULT_LEASE, run_id=run_id)
     if claimed is None:
@@ -177,7 +177,7 @@ async def pending_of(name: str, run_id: str, context: RunContext | None) -> tupl
         RunNotFoundError: when no run of this name waits with the id.
         StoredStateError: when its record cannot be read.
     """
-    return (await _find_waiting(name, run_id, context or RunContext.default())).header.pending
+    return (await _find_waiting(name, run_id, context or RunContext.current())).header.pending
 
 
 def create_durable_run(
@@ -245,7 +245,8 @@ async def _continue(
 
 async def _run_inside(input: Input, child: RunContext, work: Work[T]) -> RunResult[T]:
     try:
-        return await work(input, child)
+        with child.enter():
+            return await work(input, child)
     except BaseException as error:
         if (suspended := find_suspension(error)) is None or suspended is error:
             raise
@@ -256,7 +257,8 @@ async def _run_in_memory(
     input: Input, child: RunContext, work: Work[T], kind: str, input_types: InputTypes
 ) -> RunResult[T]:
     try:
-        return await work(input, child)
+        with child.enter():
+            return await work(input, child)
     except BaseException as error:
         if (suspended := find_suspension(error)) is None:
             raise
@@ -273,7 +275,8 @@ async def _work(
         pending: what the run waits for again if the work fails.
     """
     try:
-        result = await work(input, child)
+        with child.enter():
+            result = await work(input, child)
     except (LeaseLostError, StoreError, RunKilledError):  # it continues elsewhere, or nowhere
         raise
     except BaseException as error:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Protocol, TypeAlias, TypeGuard, TypeVar, runtime_checkable
+from typing import Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 from pydantic_core import to_json
 
@@ -14,8 +14,6 @@ from tactician.llm import AssistantMessage, Message, SystemMessage, ToolResult, 
 from tactician.runs.context import RunContext
 from tactician.runs.events import RunCompleted
 from tactician.runs.result import RunResult
-
-T = TypeVar("T")
 
 Input: TypeAlias = str | Message | Sequence[Message] | object
 """A string, a message, a conversation, or any object that pydantic can serialise."""
@@ -64,20 +62,6 @@ def is_conversation(value: Input) -> TypeGuard[Sequence[Message]]:
 def is_message(value: object) -> TypeGuard[Message]:
     """Return whether the input is a message."""
     return isinstance(value, SystemMessage | UserMessage | AssistantMessage | ToolResult)
-
-
-def run_blocking(coroutine: Coroutine[object, object, T]) -> T:
-    """Runs a coroutine to its end in an event loop of its own.
-
-    Raises:
-        RuntimeError: when called inside a running event loop; `await` there instead.
-    """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(coroutine)
-    coroutine.close()
-    raise RuntimeError("this is a running event loop: await the method without `_sync` instead")
 
 
 async def stream_events(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Annotated, Generic, NotRequired, ParamSpec, TypeVar, cast, get_args, overload
+from typing import Annotated, Generic, NotRequired, ParamSpec, TypeVar, cast, overload
 
 from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 
 from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.llm import ToolSpec
-from tactician.runs import RunContext, in_thread
+from tactician.runs import RunContext, find_run_parameter, in_thread
 from tactician.tools.signature import caller_namespace, docs_of, resolved_hints
 from tactician.tools.tool import Tool, as_text
 from tactician.tools.traits import NO_TRAITS, NeedsApproval, ToolTraits
@@ -24,7 +24,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class _Compiled:
-    """What is read from a function once: its schema, its validator, and which parameter takes the context."""
+    """What is read from a function once: its schema, its validator, and which parameters belong to the run."""
 
     def __init__(
         self, function: Callable[..., object], name: str, description: str | None, hints: dict[str, object]
@@ -33,15 +33,12 @@ class _Compiled:
         parameters = list(inspect.signature(function).parameters.values())
         if parameters and parameters[0].name == "self":
             parameters = parameters[1:]
-        self.context_parameter = next((p.name for p in parameters if _is_context(hints.get(p.name))), None)
-        fields = _fields(name, [p for p in parameters if p.name != self.context_parameter], hints, docs.parameters)
+        found = {one.name: find_run_parameter(hints.get(one.name)) for one in parameters}
+        self.run_parameters = {name: kind for name, kind in found.items() if kind is not None}
+        fields = _fields(name, [p for p in parameters if p.name not in self.run_parameters], hints, docs.parameters)
         self.adapter = _adapter(name, fields)
         schema = {k: v for k, v in self.adapter.json_schema().items() if k != "title"}
         self.spec = ToolSpec(name, description or docs.summary or name.replace("_", " "), _untitled(schema))
-
-
-def _is_context(hint: object) -> bool:
-    return hint is RunContext or RunContext in get_args(hint)
 
 
 def _fields(
@@ -132,13 +129,14 @@ class FunctionTool(Tool, Generic[P, R]):
 
         Raises:
             InvalidArgumentsError: when the arguments do not fit the function's types.
+            ConfigurationError: when the function asks for what this run does not have, as a process outside of actions.
         """
         try:
             values = self._compiled.adapter.validate_json(arguments or "{}")
         except ValidationError as error:
             raise invalid_arguments(error) from error
-        if (parameter := self._compiled.context_parameter) is not None:
-            values[parameter] = context
+        for name, kind in self._compiled.run_parameters.items():
+            values[name] = kind.__from_run__(context)
         function = cast(Callable[..., object], self.__wrapped__)
         result = await in_thread(function, **values) if self.blocking else function(**values)
         return as_text(await result if isinstance(result, Awaitable) else result)
@@ -195,7 +193,8 @@ def tool(
     """Makes a tool of a typed function or method: `@tool` or `@tool(name=..., ...)`.
 
     The name, the types and defaults of the parameters, and the docstring give the schema. A parameter of type
-    `RunContext` gets the context and is not shown to the model. An exception becomes a message to the model.
+    `RunContext`, `Ai`, `OperationContext`, `AgentProcess`, `Blackboard` or another `RunParameter` gets what belongs to
+    the run, and is not shown to the model. An exception becomes a message to the model.
 
     Args:
         function: the function, when used without parentheses.

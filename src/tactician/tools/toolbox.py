@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from tactician.documents import did_you_mean
-from tactician.errors import DeclarationError, InvalidArgumentsError, ToolError
+from tactician.errors import ConfigurationError, DeclarationError, InvalidArgumentsError, ToolError
 from tactician.llm import ToolCall, ToolResult, ToolSpec
 from tactician.runs import RunContext
 from tactician.tools.arguments import repaired_arguments
@@ -79,14 +79,21 @@ class Toolbox:
         return box
 
     async def answer(self, call: ToolCall, context: RunContext) -> ToolResult:
-        """Runs the tool that a model called. Every failure becomes a result that the model can read."""
+        """Run the tool that a model called. Every failure becomes a result that the model can read.
+
+        Raises:
+            ConfigurationError: when the program is set up wrongly, which no model can mend.
+        """
         found = self._tools.get(call.name)
         if found is None:
             hint = did_you_mean(call.name, self._tools)
             known = ", ".join(self._tools) or "none"
             return ToolResult(call.id, call.name, f"There is no tool {call.name!r}.{hint} Tools: {known}.", True)
         try:
-            return ToolResult(call.id, call.name, await _repairing(found, call.arguments, context))
+            with context.enter():
+                return ToolResult(call.id, call.name, await _repairing(found, call.arguments, context))
+        except ConfigurationError:
+            raise
         except ToolError as error:
             return ToolResult(call.id, call.name, str(error), is_error=True)
         except Exception as error:

@@ -15,7 +15,7 @@ from tactician.ai import Ai
 from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.llm import Text, UserMessage, text_of
 from tactician.loop import InvalidOutput, output_type
-from tactician.process import OperationContext, UserInput, allow_questions, get_ai, get_operation
+from tactician.process import UserInput, allow_questions
 from tactician.runs import (
     READS_MESSAGES,
     Input,
@@ -23,8 +23,10 @@ from tactician.runs import (
     OutputError,
     RunContext,
     Runnable,
+    RunParameter,
     RunResult,
     RunStatus,
+    find_run_parameter,
     is_conversation,
     messages_of,
 )
@@ -79,14 +81,9 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 StepLike: TypeAlias = Runnable | Callable[..., T | Awaitable[T]]
 """A Runnable, or a function, plain or `async`, of the values that the flow gives to the step, of which it may leave out
-the last ones. Parameters of type `Ai`, `RunContext` or `OperationContext` get that, as do those without a type that are
-named `ai` or `context`."""
+the last ones. Parameters of type `Ai`, `RunContext`, `OperationContext` or another `RunParameter` get that, as do those
+without a type that are named `ai` or `context`."""
 
-_SERVICES: Mapping[object, Callable[[RunContext], object]] = {
-    Ai: get_ai,
-    RunContext: lambda run: run,
-    OperationContext: get_operation,
-}
 _NAMED = {"ai": Ai, "context": RunContext}
 
 
@@ -227,7 +224,7 @@ class _Parameter:
     name: str
     hint: object
     keyword: bool
-    service: Callable[[RunContext], object] | None
+    service: RunParameter[object] | None
     number: int = 0
 
     def find(self, given: Given, context: RunContext) -> object:
@@ -237,7 +234,7 @@ class _Parameter:
             InvalidArgumentsError: when the value is not of its type.
         """
         if self.service is not None:
-            return self.service(context)
+            return self.service.__from_run__(context)
         try:
             return fit_argument(given.values[self.number], self.hint)
         except InvalidOutput as error:
@@ -252,7 +249,7 @@ def _parameters(
     for parameter in _signature(function):
         hint = hints.get(parameter.name, _NAMED.get(parameter.name))
         keyword = parameter.kind is parameter.KEYWORD_ONLY
-        service = _SERVICES.get(hint)
+        service = find_run_parameter(hint)
         if service is not None:
             yield _Parameter(parameter.name, hint, keyword, service)
         elif number < most:

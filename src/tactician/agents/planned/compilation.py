@@ -16,7 +16,7 @@ from tactician.agents.planned.late_classes import LateClasses
 from tactician.agents.planned.methods import ActionMethod, Declarations, Source
 from tactician.agents.planned.mistakes import mistakes_in, wrong_agent, wrong_handler, wrong_resolvers
 from tactician.agents.planned.reading import read
-from tactician.agents.planned.signatures import INFRASTRUCTURE
+from tactician.agents.planned.signatures import FromRun
 from tactician.agents.planned.type_flow import TypeFlow, conditions, observations, prices
 from tactician.agents.supervision import supervise
 from tactician.errors import DeclarationError
@@ -140,7 +140,7 @@ class _Compiler:
 
 
 def _is_serial(action: ActionMethod) -> bool:
-    sees_all = {INFRASTRUCTURE[Blackboard], INFRASTRUCTURE[AgentProcess]}
+    sees_all = {FromRun(Blackboard), FromRun(AgentProcess)}
     declared, given = action.declared, set(action.signature.infrastructure.values())
     changes_all = declared.clear_blackboard or any(get_state_declaration(kind) is not None for kind in action.outputs)
     return bool(given & sees_all) or changes_all or declared.trigger is not None

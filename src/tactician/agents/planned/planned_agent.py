@@ -166,7 +166,7 @@ class PlannedAgent(BaseRunnable[object]):
         Text becomes a `UserInput`, and so do messages, unless the agent takes messages: then text becomes one, if it
         takes no `UserInput`. Those in `named` go there as they are, under their names.
         """
-        child = (context or RunContext.default()).child(self.name)
+        child = (context or RunContext.current()).child(self.name)
         return AgentProcess.create(self.spec, with_named(objects, named), child, options)
 
     async def run(

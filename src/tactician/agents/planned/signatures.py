@@ -10,19 +10,21 @@ from typing import Any, TypeAlias, get_args, get_origin
 
 from tactician.agents.planned.annotations import classes_of, format_hint, is_class, marks_of, members_of, remedy_for
 from tactician.agents.planned.declarations import ACTION, CONDITION, COST, Resolver, by_name
-from tactician.ai import Ai
-from tactician.process import DEFAULT_BINDING, AgentProcess, Blackboard, OperationContext
-from tactician.runs import RunContext
+from tactician.process import DEFAULT_BINDING, Blackboard, OperationContext
+from tactician.runs import RunParameter, find_run_parameter
 
 Provide: TypeAlias = Callable[[OperationContext], object]
 
-INFRASTRUCTURE: Mapping[type, Provide] = {
-    Ai: lambda context: context.ai,
-    OperationContext: lambda context: context,
-    Blackboard: lambda context: context.blackboard,
-    AgentProcess: lambda context: context.process,
-    RunContext: lambda context: context.run,
-}
+
+@dataclass(frozen=True, slots=True)
+class FromRun:
+    """Function that fills a parameter with what belongs to the run of the method."""
+
+    kind: RunParameter[object]
+
+    def __call__(self, operation: OperationContext) -> object:
+        """Return the object."""
+        return self.kind.__from_run__(operation.run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,11 @@ def _provided(hint: object, resolvers: Mapping[type, Provide]) -> Provide | None
         if isinstance(mark, Resolver):
             return mark.provide
     kinds = [member for member in members_of(hint) if isinstance(member, type) and member is not NoneType]
-    return {**INFRASTRUCTURE, **resolvers}.get(kinds[0]) if len(kinds) == 1 else None
+    if len(kinds) != 1:
+        return None
+    if (resolver := resolvers.get(kinds[0])) is not None:
+        return resolver
+    return None if (found := find_run_parameter(kinds[0])) is None else FromRun(found)
 
 
 def _parameter(parameter: inspect.Parameter, hint: object) -> Parameter | None:
