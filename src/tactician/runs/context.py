@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
 from functools import cache
-from types import MappingProxyType
-from typing import Final, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.errors import ConfigurationError
@@ -33,7 +32,6 @@ from tactician.stores import DocumentStore
 
 P = ParamSpec("P")
 T = TypeVar("T")
-_NOTHING: Final[Mapping[type, object]] = MappingProxyType({})
 
 
 class Services:
@@ -140,7 +138,7 @@ class RunContext:
     checkpoint: Checkpoint | None = None
     responses: Mapping[str, Response] = field(default_factory=dict)
     model: str | None = None
-    surroundings: Mapping[type, object] = field(default=_NOTHING, repr=False)
+    surroundings: Mapping[type, object] = field(default_factory=dict, repr=False)
 
     @staticmethod
     def current() -> RunContext:
