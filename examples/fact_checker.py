@@ -11,7 +11,6 @@ from pydantic import BaseModel, Field
 from tactician import (
     Ai,
     LlmOptions,
-    OperationContext,
     UserInput,
     achieves_goal,
     action,
@@ -87,10 +86,10 @@ class FactChecker:
 
     @achieves_goal("The claims of the text have been checked")
     @action
-    async def check(self, assertions: Assertions, context: OperationContext) -> FactChecks:
+    async def check(self, assertions: Assertions) -> FactChecks:
         """Lets every model check the claims, and brings together what they say."""
         flow = scatter_gather(FactChecks, [check_by(options) for options in self.checkers], reconcile)
-        return (await flow.run(assertions, context=context.run)).output
+        return (await flow.run(assertions)).output
 
 
 agent = FactChecker()

@@ -219,7 +219,7 @@ class TestPlaces:
         platform = Platform(models=ScriptedModel()).register(Comedian())
         expected = "cats Comedian ('Comedian', 'joke', 'Joke', 'tell')"
         assert await platform.invoke(Joke, "cats") == Joke(expected)
-        with pytest.raises(ConfigurationError, match="OperationContext only inside an action"):
+        with pytest.raises(ConfigurationError, match="no OperationContext is here; an action"):
             await joker.run("cats", context=surroundings())
 
     async def test_it_can_be_registered_and_run_by_its_name(self) -> None:
