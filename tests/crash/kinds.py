@@ -19,6 +19,7 @@ from tactician import (
     Agent,
     AgentService,
     OperationContext,
+    Platform,
     ProcessOptions,
     RunContext,
     SupervisorAgent,
@@ -45,8 +46,6 @@ from tactician.llm import (
     UserMessage,
     text_of,
 )
-from tactician.stores import DocumentStore
-from tactician.testing import ScriptedModel
 from tactician.tools import ToolLike
 from tests.crash.ledger import Ledger
 
@@ -131,9 +130,9 @@ def create_agents(ledger: Ledger) -> list[object]:
     return [_create_clerk(ledger), _create_boss(ledger), _create_survey(ledger), _create_assembly(ledger)]
 
 
-def create_service(ledger: Ledger, store: DocumentStore) -> AgentService:
+def create_service(ledger: Ledger, platform: Platform) -> AgentService:
     """Return a service with the agent that answers requests."""
-    return AgentService(ScriptedModel(), store=store).register(_create_agent(ledger, "Desk", _CLERK))
+    return AgentService(platform).register(_create_agent(ledger, "Desk", _CLERK))
 
 
 def messages_of_request(label: str) -> list[str]:

@@ -37,7 +37,7 @@ class Site:
         self._store = open_store(url)
         self._records = RunStore(self._store)
         self._platform = Platform(models=ScriptedModel(), store=self._store).register(*create_agents(self.ledger))
-        self._service = create_service(self.ledger, self._store)
+        self._service = create_service(self.ledger, self._platform)
         self._conversations: dict[str, list[str]] = {}
 
     async def aclose(self) -> None:

@@ -32,16 +32,14 @@ _STORES = (SqliteStore, PostgresStore)
 async def work(url: str, ledger: Ledger, name: str, lease: float, request: str = "", conversation_id: str = "") -> None:
     """Make a request to a service, if there is one to make. Then continue all runs of a store, for ever."""
     store = open_store(url)
-    service = create_service(ledger, store)
     platform = Platform(models=ScriptedModel(), store=store).register(*create_agents(ledger))
+    service = create_service(ledger, platform)
     if request:
         try:
             await service.request_agent("desk", request, conversation_id=conversation_id)
         except TacticianError as error:
             _logger.warning("%s: %s", name, error)
-    async with asyncio.TaskGroup() as group:
-        for host in (platform, service):
-            group.create_task(Worker(host, name=name, lease=lease, poll=_POLL).run())
+    await Worker(platform, name=name, lease=lease, poll=_POLL).run()
 
 
 class Nursery:

@@ -11,7 +11,7 @@ import pytest
 from tactician import Agent, AgentService, Platform, ProcessOptions, RunContext, RunResult
 from tactician.agents import BaseRunnable
 from tactician.agents.flows import simple_agent
-from tactician.errors import AgentNotFoundError, ConfigurationError, ResponseError, RunConflictError, RunNotFoundError
+from tactician.errors import AgentNotFoundError, ResponseError, RunConflictError, RunNotFoundError
 from tactician.integrations.standing import Standing
 from tactician.integrations.stepping import Stepper
 from tactician.llm import AssistantMessage, Text
@@ -282,12 +282,12 @@ class TestServices:
         model = ScriptedModel(ToolCall("pay", amount=5), "It is paid.")
 
         def service() -> AgentService:
-            return AgentService(model, store=store).register(Agent("Clerk", tools=[desk.pay]))
+            return AgentService(Platform(model, store=store)).register(Agent("Clerk", tools=[desk.pay]))
 
         first = service()
         conversation_id = first.create_conversation()
         waiting = await first.request_agent("clerk", "Pay 5.", conversation_id=conversation_id)
-        stepper = Stepper(service())
+        stepper = Stepper(service().platform)
         assert (await stepper.step(waiting.run_id, NOW)).pending == [waiting.pending[0].id]
 
         await stepper.answer(waiting.run_id, {waiting.pending[0].id: True})
@@ -296,12 +296,6 @@ class TestServices:
         assert (desk.done, await stepper.load_output(waiting.run_id)) == (["pay 5"], "It is paid.")
         conversation = await service().conversation(conversation_id)
         assert conversation.messages[-1] == AssistantMessage((Text("It is paid."),))
-
-    async def test_what_only_a_platform_has(self) -> None:
-        stepper = Stepper(AgentService(ScriptedModel(), store=JsonStore()))
-        for call in (stepper.add, stepper.load_process):
-            with pytest.raises(ConfigurationError, match="AgentService has no processes, and starts its runs itself"):
-                await call("x")
 
 
 class TestOutputs:

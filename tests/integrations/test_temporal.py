@@ -226,8 +226,8 @@ async def test_a_run_of_any_kind_is_started_answered_and_finished(kind: Kind, cl
 async def test_a_request_of_a_service_is_continued_in_its_conversation(client: Client, tmp_path: Path) -> None:
     desk, model = Desk(), ScriptedModel(ToolCall("pay", amount=5), "It is paid.", "You are welcome.")
     async with SqliteStore(f"{tmp_path}/runs.db") as store:
-        service = AgentService(model, store=store).register(Agent("Clerk", tools=[desk.pay]))
-        driver = TemporalDriver(service, client, lease=SOON)
+        service = AgentService(Platform(model, store=store)).register(Agent("Clerk", tools=[desk.pay]))
+        driver = TemporalDriver(service.platform, client, lease=SOON)
         conversation_id = service.create_conversation()
         asked = await service.request_agent("clerk", "Pay for the frogs.", conversation_id=conversation_id)
         async with driver.create_worker():

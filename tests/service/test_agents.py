@@ -16,6 +16,7 @@ from tactician import (
     Image,
     LlmOptions,
     ModelRouter,
+    Platform,
     RouterAgent,
     UserInput,
     UserMessage,
@@ -264,7 +265,7 @@ async def test_a_budget_holds_for_the_request() -> None:
 
 async def test_everybody_who_listens_hears_every_request() -> None:
     heard: list[Event] = []
-    service = AgentService(ScriptedModel("one two"), on_event=heard.append).register(Agent("a"))
+    service = AgentService(Platform(ScriptedModel("one two"), on_event=heard.append)).register(Agent("a"))
     streamed = [event async for event in service.stream_agent("a", "Hi")]
     assert [one.text for one in streamed if isinstance(one, TextReceived)] == ["one ", "two"]
     assert isinstance(streamed[-1], RunCompleted)

@@ -56,7 +56,7 @@ def test_a_conversation_can_be_gone_on_with_without_an_event_loop() -> None:
 
 async def test_two_processes_cannot_change_the_same_conversation_unnoticed() -> None:
     store, model = MemoryStore(), Slow("one")
-    service = AgentService(model, store=store).register(Agent("a"))
+    service = AgentService(Platform(model, store=store)).register(Agent("a"))
     conversation_id = service.create_conversation()
     asking = asyncio.create_task(service.request_agent("a", "1", conversation_id=conversation_id))
     await model.asked.wait()
@@ -75,7 +75,7 @@ async def test_two_processes_cannot_change_the_same_conversation_unnoticed() -> 
 
 async def test_requests_are_kept_in_a_store_with_all_that_was_said() -> None:
     store, model = MemoryStore(), ScriptedModel("Hello.")
-    service = AgentService(model, store=store).register(Agent("a"))
+    service = AgentService(Platform(model, store=store)).register(Agent("a"))
     result = await service.request_agent("a", "Hi")
     tree = await Platform(model, store=store).tree(result.run_id)
     assert (tree.run.kind, tree.run.status, tree.run.output) == ("request", "completed", "Hello.")
@@ -91,7 +91,7 @@ async def test_without_a_store_nothing_is_left_of_a_request() -> None:
     await service.request_agent("a", "Hi", conversation_id=conversation_id)
     with pytest.raises(ModelServerError):
         await service.request_agent("a", "Hi")
-    assert await RunStore(service.store).find() == []
+    assert await RunStore(service.platform.store).find() == []
 
 
 async def test_several_agents_and_models_can_speak_in_one_conversation() -> None:
@@ -109,18 +109,37 @@ async def test_several_agents_and_models_can_speak_in_one_conversation() -> None
     assert model.calls[2].prompt == "1\none\n2\nHEY\n3"
 
 
-@pytest.mark.parametrize("use", ["request", "conversation", "insert", "remove", "truncate"])
+@pytest.mark.parametrize("use", ["conversation", "remove", "truncate"])
 async def test_an_unknown_conversation_is_an_error(use: str) -> None:
     service = AgentService(ScriptedModel()).register(Agent("a"))
     uses: dict[str, Callable[[], Awaitable[object]]] = {
-        "request": lambda: service.request_agent("a", "Hi", conversation_id="gone"),
         "conversation": lambda: service.conversation("gone"),
-        "insert": lambda: service.insert_message("gone", "user", "x"),
         "remove": lambda: service.remove_message("gone", "m0"),
         "truncate": lambda: service.truncate_conversation("gone", 1),
     }
     with pytest.raises(ConversationNotFoundError, match="There is no conversation 'gone'"):
         await uses[use]()
+
+
+@pytest.mark.parametrize("first", ["request", "insert"])
+async def test_the_first_message_begins_a_conversation_with_an_id_of_ones_own(first: str) -> None:
+    store = MemoryStore()
+    service = AgentService(Platform(ScriptedModel("Hello."), store=store)).register(Agent("a"))
+    if first == "request":
+        await service.request_agent("a", "Hi", conversation_id="user-7")
+    else:
+        await service.insert_message("user-7", "user", "Hi")
+    elsewhere = AgentService(Platform(ScriptedModel("Hello again."), store=store)).register(Agent("a"))
+    assert said(await elsewhere.conversation("user-7")) == ["Hi", "Hello."][: 2 if first == "request" else 1]
+    await elsewhere.request_agent("a", "Me again", conversation_id="user-7")
+    assert said(await service.conversation("user-7"))[-2:] == ["Me again", "Hello again."]
+
+
+@pytest.mark.parametrize("wrong", ["", "x" * 201])
+async def test_an_id_that_is_too_long_or_empty(wrong: str) -> None:
+    service = AgentService(ScriptedModel()).register(Agent("a"))
+    with pytest.raises(ValueError, match="1 to 200 characters"):
+        await service.request_agent("a", "Hi", conversation_id=wrong)
 
 
 async def test_a_deleted_conversation_is_gone() -> None:
@@ -258,7 +277,7 @@ def look() -> str:
 async def test_a_request_that_fails_leaves_a_conversation_that_goes_on() -> None:
     store = MemoryStore()
     model = ScriptedModel(ToolCall("look"), ModelServerError("down"), "fine")
-    service = AgentService(model, store=store).register(Agent("a", tools=[look]))
+    service = AgentService(Platform(model, store=store)).register(Agent("a", tools=[look]))
     conversation_id = service.create_conversation()
     with pytest.raises(ModelServerError):
         await service.request_agent("a", "1", conversation_id=conversation_id)
@@ -293,12 +312,12 @@ async def test_a_handoff_adds_the_answer_to_the_conversation() -> None:
 
 async def test_conversations_are_kept_in_the_store(tmp_path: Path) -> None:
     async with SqliteStore(tmp_path / "talks.db") as store:
-        service = AgentService(ScriptedModel("Hello Alice."), store=store).register(Agent("a"))
+        service = AgentService(Platform(ScriptedModel("Hello Alice."), store=store)).register(Agent("a"))
         conversation_id = service.create_conversation()
         await service.request_agent("a", "My name is Alice.", conversation_id=conversation_id)
     async with SqliteStore(tmp_path / "talks.db") as store:
         model = ScriptedModel("Alice.")
-        service = AgentService(model, store=store).register(Agent("a"))
+        service = AgentService(Platform(model, store=store)).register(Agent("a"))
         await service.request_agent("a", "Who am I?", conversation_id=conversation_id)
     assert model.calls[0].prompt == "My name is Alice.\nHello Alice.\nWho am I?"
 
@@ -321,7 +340,7 @@ class Pausing(MemoryStore):
 
 async def test_what_is_inserted_while_a_conversation_is_saved_is_not_lost() -> None:
     store = Pausing()
-    service = AgentService(ScriptedModel("one"), store=store).register(Agent("a"))
+    service = AgentService(Platform(ScriptedModel("one"), store=store)).register(Agent("a"))
     conversation_id = service.create_conversation()
     asking = asyncio.create_task(service.request_agent("a", "1", conversation_id=conversation_id))
     await store.saving.wait()
@@ -377,7 +396,7 @@ async def test_a_request_that_is_cancelled_at_any_step_leaves_a_conversation_tha
 
     async with SqliteStore(tmp_path / "talks.db") as store:
         model = ScriptedModel(*[[ToolCall("step"), ToolCall("step")]] * 3, *["ok"] * 3)
-        service = AgentService(model, store=store).register(Agent("a", tools=[step]), Agent("b"))
+        service = AgentService(Platform(model, store=store)).register(Agent("a", tools=[step]), Agent("b"))
         conversation_id = service.create_conversation()
         asking = asyncio.create_task(service.request_agent("a", "1", conversation_id=conversation_id))
         for _ in range(steps):

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pytest
 
-from tactician import AgentService, RunResult, RunStatus, approve
+from tactician import AgentService, Platform, RunResult, RunStatus, approve
 from tactician.conversation import Conversation
 from tactician.errors import StoreError
 from tactician.llm import AssistantMessage, ToolResult
@@ -43,13 +43,15 @@ class Site:
     def start(self, store: MemoryStore | None = None) -> AgentService:
         """Start a program."""
         agent = self._create(lambda order: self.paid.update([order]))
-        return AgentService(CashierModel(), store=MortalStore(self.store) if store is None else store).register(agent)
+        return AgentService(
+            Platform(CashierModel(), store=MortalStore(self.store) if store is None else store)
+        ).register(agent)
 
     async def continue_all(self) -> AgentService:
         """Let a worker continue what a dead program has left, once its leases have expired."""
         self.now += 3600
         service = self.start()
-        while await Worker(service).run_once():
+        while await Worker(service.platform).run_once():
             pass
         return service
 
@@ -104,7 +106,7 @@ async def test_a_program_dies_at_a_write(
 
 
 async def resume(service: AgentService, run_id: str) -> RunResult[object]:
-    (record,) = await RunStore(service.store).find(statuses=["waiting"])
+    (record,) = await RunStore(service.platform.store).find(statuses=["waiting"])
     assert record.run_id == run_id
     return await service.resume(run_id, {request.id: approve() for request in record.header.pending})
 
@@ -222,7 +224,7 @@ async def test_programs_die_one_after_the_other(seed: int) -> None:
     while mortal.is_dead and deaths < 10:
         site.now += 3600
         mortal = MortalStore(site.store, chance.randint(1, 20), dies_after=chance.random() < 0.5)
-        await Worker(site.start(mortal)).run_once()
+        await Worker(site.start(mortal).platform).run_once()
         deaths += mortal.is_dead
 
     service = await site.continue_all()

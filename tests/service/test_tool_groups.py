@@ -25,7 +25,7 @@ MATH = ToolGroup("math", [add])
 
 async def test_a_service_has_groups() -> None:
     model = ScriptedModel(ToolCall("add", a=3, b=4), "It is 7.")
-    service = AgentService(model, tool_groups=[MATH])
+    service = AgentService(Platform(model, tool_groups=[MATH]))
     assert await Ai(service.context()).with_tool_group("math").generate_text("3 + 4?") == "It is 7."
     assert model.calls[0].tools[0].name == "add"
 

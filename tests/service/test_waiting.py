@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tactician import Agent, AgentService, RunStatus, approve, handoff, reject, runnable, tool
+from tactician import Agent, AgentService, Platform, RunStatus, approve, handoff, reject, runnable, tool
 from tactician.conversation import Conversation, ConversationStore
 from tactician.errors import (
     AgentNotFoundError,
@@ -87,11 +87,11 @@ async def test_another_process_can_go_on(tmp_path: Path) -> None:
     agent = Agent("a", tools=[delete_file])
     async with SqliteStore(tmp_path / "talks.db") as store:
         model = ScriptedModel(ToolCall("delete_file", path="a.txt"))
-        service = AgentService(model, store=store).register(agent)
+        service = AgentService(Platform(model, store=store)).register(agent)
         conversation_id = service.create_conversation()
         waiting = await service.request_agent("a", "Delete a.txt", conversation_id=conversation_id)
     async with SqliteStore(tmp_path / "talks.db") as store:
-        service = AgentService(ScriptedModel("Done."), store=store).register(agent)
+        service = AgentService(Platform(ScriptedModel("Done."), store=store)).register(agent)
         await service.resume(waiting.run_id, {waiting.pending[0].id: approve()})
         assert said(await service.conversation(conversation_id))[-1] == "Done."
         (record,) = await RunStore(store).find()
@@ -102,10 +102,10 @@ async def test_a_conversation_whose_run_was_lost_goes_on() -> None:
     store = MemoryStore()
     model = ScriptedModel(ToolCall("delete_file", path="a.txt"), "Hello.")
     agent = Agent("a", tools=[delete_file])
-    service = AgentService(model, store=store).register(agent)
+    service = AgentService(Platform(model, store=store)).register(agent)
     conversation_id = service.create_conversation()
     await service.request_agent("a", "Delete a.txt", conversation_id=conversation_id)
-    restarted = AgentService(model, store=await copy_of(store, conversation_id)).register(agent)
+    restarted = AgentService(Platform(model, store=await copy_of(store, conversation_id))).register(agent)
     await restarted.request_agent("a", "Hello?", conversation_id=conversation_id)
     assert said(await restarted.conversation(conversation_id)) == [
         "Delete a.txt", "", "Not run: the run was lost.", "Hello?", "Hello.",
@@ -166,13 +166,13 @@ async def test_any_runnable_can_wait_in_a_conversation() -> None:
 @pytest.mark.parametrize("store", [None, MemoryStore()])
 async def test_a_conversation_that_is_deleted_while_it_waits_gives_the_run_up(store: MemoryStore | None) -> None:
     model = ScriptedModel(ToolCall("delete_file", path="a.txt"))
-    service = AgentService(model, store=store).register(Agent("a", tools=[delete_file]))
+    service = AgentService(Platform(model, store=store)).register(Agent("a", tools=[delete_file]))
     conversation_id = service.create_conversation()
     waiting = await service.request_agent("a", "Delete a.txt", conversation_id=conversation_id)
     await service.delete_conversation(conversation_id)
-    left = [record.status for record in await RunStore(service.store).find()]
+    left = [record.status for record in await RunStore(service.platform.store).find()]
     assert left == ([] if store is None else [RunStatus.KILLED])
-    assert await ConversationStore(service.store).ids() == ()
+    assert await ConversationStore(service.platform.store).ids() == ()
     with pytest.raises(RunNotFoundError):
         await service.resume(waiting.run_id, {waiting.pending[0].id: approve()})
 
@@ -180,7 +180,7 @@ async def test_a_conversation_that_is_deleted_while_it_waits_gives_the_run_up(st
 async def test_a_conversation_that_its_store_has_lost_is_an_error() -> None:
     store = MemoryStore()
     model = ScriptedModel(ToolCall("delete_file", path="a.txt"))
-    service = AgentService(model, store=store).register(Agent("a", tools=[delete_file]))
+    service = AgentService(Platform(model, store=store)).register(Agent("a", tools=[delete_file]))
     conversation_id = service.create_conversation()
     waiting = await service.request_agent("a", "Delete a.txt", conversation_id=conversation_id)
     await ConversationStore(store).delete(conversation_id)
@@ -214,9 +214,9 @@ async def test_the_caller_can_execute_functions_after_a_wait_too() -> None:
 async def test_a_request_to_a_model_waits_in_its_own_service() -> None:
     store = MemoryStore()
     model = ScriptedModel(ToolCall("delete_file", path="a"), "Done.")
-    service = AgentService(model, store=store)
+    service = AgentService(Platform(model, store=store))
     waiting = await service.request_model("gpt-5.4", "Delete a", tools=[delete_file])
     responses = {waiting.pending[0].id: approve()}
     with pytest.raises(AgentNotFoundError, match=r"a request to the model gpt-5\.4"):
-        await AgentService(ScriptedModel(), store=store).resume(waiting.run_id, responses)
+        await AgentService(Platform(ScriptedModel(), store=store)).resume(waiting.run_id, responses)
     assert (await service.resume(waiting.run_id, responses)).output == "Done."

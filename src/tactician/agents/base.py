@@ -15,10 +15,11 @@ from tactician.events import Event
 from tactician.late_binding import Port
 from tactician.llm import TraceMetadata
 from tactician.loop import InvalidOutput, output_type
-from tactician.process import PlannedAgentSpec
+from tactician.process import PlannedAgentSpec, renew_processes
 from tactician.runs import (
     DEFAULT_LEASE,
     Budget,
+    Fork,
     Input,
     InputTypes,
     OutputError,
@@ -120,6 +121,21 @@ class BaseRunnable(ABC, Generic[T_co]):
         """
         traced = self._traced(context) or context
         return await continue_run(record, lease, traced, self._work, seconds, input_types=self.input_types)
+
+    async def prepare_fork(self, fork: Fork, input: Input, context: RunContext) -> None:
+        """Prepare a fork of a run of this Runnable, before it is saved.
+
+        Args:
+            fork: the fork.
+            input: another input, for a fork from the start; the same one, when `None`.
+            context: the surroundings.
+
+        Raises:
+            ConfigurationError: for another input after the start.
+        """
+        renew_processes(fork.state.tree, fork.run_id)
+        if input is not None:
+            fork.replace_input(input, context, self.input_types)
 
     async def pending(self, run_id: str, *, context: RunContext | None = None) -> tuple[PendingRequest, ...]:
         """Return the requests that a run of this Runnable waits for.

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Protocol
 
 from tactician.agents import as_runnable, raise_unless_completed
-from tactician.errors import ConfigurationError, ResponseError, RunConflictError, RunNotFoundError
+from tactician.errors import ResponseError, RunConflictError, RunNotFoundError
 from tactician.events import new_id
 from tactician.integrations.standing import Standing
 from tactician.loop import output_type
@@ -16,7 +15,6 @@ from tactician.process import AgentProcess, Named, ProcessOptions
 from tactician.runs import (
     DEFAULT_LEASE,
     Response,
-    RunContext,
     RunError,
     RunRecord,
     RunResult,
@@ -26,40 +24,23 @@ from tactician.runs import (
     kill_run,
     read_output,
 )
-from tactician.stores import DocumentStore, Lease
-
-
-class StepHost(Protocol):
-    """Holder of what runs, as a `Platform` or an `AgentService`."""
-
-    @property
-    def store(self) -> DocumentStore:
-        """Store of the runs."""
-        ...
-
-    def context(self) -> RunContext:
-        """Return the context of runs."""
-        ...
-
-    async def step_claimed(self, record: RunRecord, lease: Lease, *, seconds: float = ...) -> object:
-        """Continue a claimed run by one step."""
-        ...
+from tactician.stores import Lease
 
 
 class Stepper:
-    """Continues the runs of a platform, or the requests of a service, one step at a time, each under a lease.
+    """Continues the runs of a platform one step at a time, each under a lease.
 
     A step of a process is one action. Any other run continues until it waits or ends: its own steps are saved on the
     way, so that a step that is repeated repeats only what was in flight.
 
     Args:
-        host: platform or service with the agents and the store.
+        platform: platform with the agents and the store.
         lease: duration of the lease in seconds; it is renewed while a step runs.
     """
 
-    def __init__(self, host: StepHost, *, lease: float = DEFAULT_LEASE) -> None:
-        self._host = host
-        self._runs = RunStore(host.store)
+    def __init__(self, platform: Platform, *, lease: float = DEFAULT_LEASE) -> None:
+        self._platform = platform
+        self._runs = RunStore(platform.store)
         self._lease = lease
         self._owner = f"stepper-{new_id()}"
 
@@ -117,7 +98,7 @@ class Stepper:
             return _standing_of(record, now)
         await self._answer_overdue(record, now)
         try:
-            outcome = await self._host.step_claimed(*await self._claim(run_id), seconds=self._lease)
+            outcome = await self._platform.step_claimed(*await self._claim(run_id), seconds=self._lease)
         except Exception:
             ended = await self.load(run_id)
             if not ended.status.is_terminal:
@@ -136,7 +117,7 @@ class Stepper:
         record = await self.load(run_id)
         if record.status.is_terminal:
             raise ResponseError(f"The run {run_id} is {record.status}: it waits for nothing.")
-        await keep_responses(*await self._claim(run_id), self._host.context(), responses)
+        await keep_responses(*await self._claim(run_id), self._platform.context(), responses)
 
     async def load(self, run_id: str) -> RunRecord:
         """Return the record of a run, without its state. A process is `PAUSED` between two steps.
@@ -183,23 +164,12 @@ class Stepper:
         Raises:
             RunNotFoundError: when there is no such run.
         """
-        await kill_run(self._host.store, run_id, "killed")
+        await kill_run(self._platform.store, run_id, "killed")
         return Standing((await self.load(run_id)).status.value, has_ended=True)
-
-    @property
-    def _platform(self) -> Platform:
-        """The platform, for what only that has."""
-        if isinstance(self._host, Platform):
-            return self._host
-        raise ConfigurationError(
-            f"{type(self._host).__name__} has no processes, and starts its runs itself: start a request with "
-            "`await service.request_agent(...)`, and continue it here when it waits."
-        )
 
     def _revive(self, name: str, output: object) -> object:
         """Return an output of the type that the Runnable says, where it says one."""
-        agents = self._host.agents if isinstance(self._host, Platform) else {}
-        wanted: type[object] | None = getattr(agents.get(name), "output_type", None)
+        wanted: type[object] | None = getattr(self._platform.agents.get(name), "output_type", None)
         return output if wanted is None else output_type(wanted).accept(output)
 
     async def _answer_overdue(self, record: RunRecord, now: float) -> None:

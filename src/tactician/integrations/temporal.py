@@ -9,8 +9,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from tactician.errors import MissingExtraError, ResponseError, RunConflictError
-from tactician.integrations.stepping import StepHost, Stepper
-from tactician.platform import RunReader, RunView
+from tactician.integrations.stepping import Stepper
+from tactician.platform import Platform, RunReader, RunView
 from tactician.process import AgentProcess, Named, ProcessOptions
 from tactician.runs import DEFAULT_LEASE, Response, RunStatus
 
@@ -24,14 +24,14 @@ _ATTEMPTS = 5
 
 
 class TemporalDriver:
-    """Runs what is registered on a platform as workflows of Temporal, one for each run; or the requests of a service.
+    """Runs what is registered on a platform as workflows of Temporal, one for each run.
 
     A workflow makes one step after another as activities, and waits for people and deadlines. A step of a process is
     one action; any other run continues until it waits or ends. Temporal knows the ids and the statuses of runs;
-    everything else is in the store of the platform or the service only, which all workers and callers have to share.
+    everything else is in the store of the platform only, which all workers and callers have to share.
 
     Args:
-        host: platform or service with the agents and the store. Give it a store that others can reach.
+        platform: platform with the agents and the store. Give it a store that others can reach.
         client: a connected Temporal client.
         task_queue: task queue whose workers make the steps.
         lease: seconds without a heartbeat of a worker, after which another one takes its step over.
@@ -43,7 +43,7 @@ class TemporalDriver:
 
     def __init__(
         self,
-        host: StepHost,
+        platform: Platform,
         client: Client,
         *,
         task_queue: str = "tactician",
@@ -52,12 +52,12 @@ class TemporalDriver:
     ) -> None:
         if find_spec("temporalio") is None:
             raise MissingExtraError(f"Temporal's SDK is not installed. Run: {INSTALL_HINT}")
-        self._store = host.store
+        self._store = platform.store
         self._client = client
         self._task_queue = task_queue
         self._lease = lease
         self._step_timeout = step_timeout
-        self._stepper = Stepper(host, lease=lease)
+        self._stepper = Stepper(platform, lease=lease)
 
     def create_worker(self, *, max_parallel: int = 10) -> Worker:
         """Return a Temporal worker that makes up to so many steps at once: `async with driver.create_worker(): ...`."""

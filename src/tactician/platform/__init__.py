@@ -6,6 +6,18 @@ from tactician.platform.event_replay import replay_events
 from tactician.platform.platform import Platform
 from tactician.platform.publishing import GOALS
 from tactician.platform.read_model import RunReader
+from tactician.platform.requests import (
+    Conversations,
+    Picture,
+    Request,
+    RequestOptions,
+    Requests,
+    Role,
+    create_message,
+    create_model_agent,
+    create_request,
+    read_picture,
+)
 from tactician.platform.run_views import ObjectView, RunTree, RunView
 from tactician.platform.step_views import RunComparison, StepView
 from tactician.platform.supervision import SupervisorInvocation
@@ -13,10 +25,16 @@ from tactician.platform.worker import Worker
 
 __all__ = [
     "Autonomy",
+    "Conversations",
     "GOALS",
     "ObjectView",
+    "Picture",
     "Platform",
     "Ranked",
+    "Request",
+    "RequestOptions",
+    "Requests",
+    "Role",
     "RunComparison",
     "RunReader",
     "RunTree",
@@ -24,5 +42,9 @@ __all__ = [
     "StepView",
     "SupervisorInvocation",
     "Worker",
+    "create_message",
+    "create_model_agent",
+    "create_request",
+    "read_picture",
     "replay_events",
 ]

@@ -35,18 +35,16 @@ class Forker:
         if fork.source.kind == PROCESS_KIND:
             await self._prepare_process(fork, objects, options.input, context)
         else:
-            self._prepare_run(fork, objects, options.input, context)
+            await self._prepare_run(fork, objects, options.input, context)
         return await self._runner.continue_claimed(*await fork.save(context, _OWNER), DEFAULT_LEASE)
 
-    def _prepare_run(self, fork: Fork, objects: Objects, input: Input, context: RunContext) -> None:
+    async def _prepare_run(self, fork: Fork, objects: Objects, input: Input, context: RunContext) -> None:
         runnable = self._runner.find_runnable(fork.source)
         if objects:
             raise ConfigurationError(
                 f"{fork.source.name} is not a planned agent: only a process takes objects. Give the fork another input."
             )
-        renew_processes(fork.state.tree, fork.run_id)
-        if input is not None:
-            fork.replace_input(input, context, runnable.input_types)
+        await runnable.prepare_fork(fork, input, context)
 
     async def _prepare_process(self, fork: Fork, objects: Objects, input: Input, context: RunContext) -> None:
         agent, tree = self._runner.find_agent(fork.source), fork.state.tree

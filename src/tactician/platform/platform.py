@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from tactician.agents import raise_unless_completed
 from tactician.clock import SYSTEM_CLOCK
+from tactician.conversation import ConversationStore
 from tactician.errors import ConfigurationError
 from tactician.events import EventBus, EventListener
 from tactician.llm import LanguageModel, ModelSource, default_models, source_of
@@ -18,6 +19,7 @@ from tactician.platform.forking import Forker
 from tactician.platform.publishing import goal_tools, local_goals
 from tactician.platform.read_model import RunReader
 from tactician.platform.registry import Registry
+from tactician.platform.requests import Conversations, Requests, find_model_agent
 from tactician.platform.run_views import RunTree, RunView
 from tactician.platform.running import Runner, Urgency
 from tactician.platform.step_views import RunComparison, StepView
@@ -61,6 +63,8 @@ class Platform:
 
     Attributes:
         retention: the same.
+        conversations: conversations by id, in the store.
+        requests: runner of requests to agents and models, alone or in conversations; see `AgentService`.
     """
 
     def __init__(
@@ -89,7 +93,9 @@ class Platform:
         self.services = services
         self.retention = retention
         self.tool_groups.add([local_goals(lambda: self.goal_tools(remote=False)), *tool_groups])
-        self._registry = Registry()
+        self.conversations = Conversations(ConversationStore(services.store))
+        self.requests = Requests(self.conversations, self.find_agent)
+        self._registry = Registry(self.requests)
         self._runner = Runner(self._registry, self.context, services)
         self._forker = Forker(self._runner, self.context)
 
@@ -101,8 +107,25 @@ class Platform:
 
     @property
     def agents(self) -> Mapping[str, Runnable]:
-        """What is registered, by name."""
+        """What is registered, by name; several of the same name by id."""
         return self._registry.agents
+
+    @property
+    def agents_by_id(self) -> Mapping[str, Runnable]:
+        """What is registered, by id: its own, else its name in snake case."""
+        return self._registry.by_id
+
+    def find_agent(self, name: str) -> Runnable:
+        """Return what is registered by an id or a name, or an agent that stands for the model of this name.
+
+        Raises:
+            AgentNotFoundError: when there is neither.
+            ConfigurationError: when the key for the model is not set.
+        """
+        found = self._registry.find(name) or find_model_agent(name, self.services.models)
+        if found is None:
+            raise self._registry.not_found(name)
+        return found
 
     @property
     def run_names(self) -> tuple[str, ...]:
@@ -140,18 +163,33 @@ class Platform:
         """A context for a run on this platform: `await agent.run(..., context=platform.context())`."""
         return RunContext(self.services)
 
-    def register(self, *agents: object) -> Platform:
-        """Registers Runnables, instances of `@planned_agent` classes, and tool groups. Returns the platform.
+    def register(self, *agents: object, replace: bool = False) -> Platform:
+        """Register Runnables, instances of `@planned_agent` and `@component` classes, and tool groups.
+
+        Args:
+            *agents: what to register. An id belongs to one of them: its own, else its name in snake case.
+            replace: True when an agent takes the place of the one with its id. What that has begun it finishes.
+
+        Returns:
+            The platform.
 
         Raises:
-            DeclarationError: when one is not declared correctly, is neither, or a name is taken; with every mistake
-                of all of them. Then none is registered.
+            DeclarationError: when one is not declared correctly, is nothing of these, or an id is taken; with every
+                mistake of all of them. Then none is registered.
         """
         groups = [one for one in agents if isinstance(one, ToolGroup)]
         self.tool_groups.check(groups)
-        self._registry.register(tuple(one for one in agents if not isinstance(one, ToolGroup)))
+        self._registry.register([one for one in agents if not isinstance(one, ToolGroup)], replace=replace)
         self.tool_groups.add(groups)
         return self
+
+    def unregister(self, name: str) -> None:
+        """Forget an agent, given by its name or id. What it has begun it finishes.
+
+        Raises:
+            AgentNotFoundError: when there is none.
+        """
+        self._registry.unregister(name)
 
     async def start(
         self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None

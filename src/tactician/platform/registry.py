@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tactician.agents import (
     as_runnable,
@@ -18,53 +19,94 @@ from tactician.platform.assembling import assembled, assembled_names, is_assembl
 from tactician.platform.leading import is_led, led_again, led_names
 from tactician.process import PlannedAgentSpec
 from tactician.runs import Runnable, RunRecord
+from tactician.tools import snake_case
 
 
 class Registry:
-    """The agents of a platform."""
+    """The agents of a platform.
 
-    def __init__(self) -> None:
+    Args:
+        internal: Runnables of the platform itself, whose runs can be continued, and which nobody else sees.
+    """
+
+    def __init__(self, *internal: Runnable) -> None:
+        self._internal = {one.name: one for one in internal}
         self._agents: dict[str, Runnable] = {}
+        self._ids: dict[str, Runnable] = {}
         self._met: dict[str, PlannedAgentSpec] = {}
         self._run_names: tuple[str, ...] | None = None
 
     @property
     def agents(self) -> Mapping[str, Runnable]:
-        """What is registered, by name."""
+        """What is registered, by name; several of the same name by id."""
         return self._agents
 
-    def register(self, agents: tuple[object, ...]) -> None:
-        """Registers all, or none.
+    @property
+    def by_id(self) -> Mapping[str, Runnable]:
+        """What is registered, by id."""
+        return self._ids
+
+    def register(self, agents: Sequence[object], *, replace: bool = False) -> None:
+        """Register all, or none.
+
+        Args:
+            agents: Runnables, and instances of declared classes.
+            replace: True when an agent takes the place of the one with its id.
 
         Raises:
-            DeclarationError: when one is not declared correctly, or a name is taken; with every mistake of all of them.
+            DeclarationError: when one is not declared correctly, or an id is taken; with every mistake of all of them.
         """
-        fresh: dict[str, Runnable] = {}
+        fresh: list[Runnable] = []
         errors: list[DeclarationError] = []
         for agent in agents:
             try:
                 registered = _as_runnable(agent)
-                if registered.name in self._agents or registered.name in fresh:
-                    raise DeclarationError(registered.name, ["another agent has this name; give one of them another"])
-                fresh[registered.name] = registered
+                _check_free(registered, (*fresh, *self._internal.values(), *(() if replace else self._agents.values())))
+                fresh.append(registered)
             except DeclarationError as error:
                 errors.append(error)
         if errors:
             raise _as_one(errors)
-        self._agents.update(fresh)
-        self._run_names = None
+        self._replace((self._ids | {agent_id(one): one for one in fresh}).values())
 
-    def found(self, name: str) -> Runnable:
-        """The agent of that name, registered or assembled of those that are.
+    def unregister(self, name: str) -> None:
+        """Forget an agent, given by its name or id.
 
         Raises:
             AgentNotFoundError: when there is none.
         """
-        if (found := self._agents.get(name) or assembled(name, self._agents)) is not None:
-            return found
-        hint = did_you_mean(name, self._agents)
+        found = self.find(name)
+        if found is None:
+            raise self.not_found(name)
+        self._replace([one for one in self._ids.values() if one is not found])
+
+    def _replace(self, agents: Collection[Runnable]) -> None:
+        """Register other agents. Several of the same name are known by their ids only."""
+        names = Counter(one.name for one in agents)
+        self._agents = {one.name if names[one.name] == 1 else agent_id(one): one for one in agents}
+        self._ids = {agent_id(one): one for one in agents}
+        self._run_names = None
+
+    def found(self, name: str) -> Runnable:
+        """Return the agent of a name or id: registered, assembled of those that are, or internal.
+
+        Raises:
+            AgentNotFoundError: when there is none.
+        """
+        found = self.find(name) or self._internal.get(name) or assembled(name, self._agents)
+        if found is None:
+            raise self.not_found(name)
+        return found
+
+    def find(self, name: str) -> Runnable | None:
+        """Return what is registered by a name or id; `None` when there is nothing."""
+        return self._agents.get(name) or self._ids.get(name)
+
+    def not_found(self, name: str) -> AgentNotFoundError:
+        """Return the error for a name that nothing has."""
+        hint = did_you_mean(name, (*self._agents, *self._ids))
         known = ", ".join(self._agents) or "none"
-        raise AgentNotFoundError(f"No agent is registered as {name!r}.{hint} Registered: {known}.")
+        return AgentNotFoundError(f"No agent is registered as {name!r}.{hint} Registered: {known}.")
 
     def runnable(self, agent: object) -> Runnable:
         """Return a Runnable, given itself or by its name.
@@ -134,7 +176,7 @@ class Registry:
         if self._run_names is None:
             named = dict.fromkeys((*self._met, *self._agents, *(spec.name for spec in self._specs())))
             led = led_names(planned_specs(self._agents.values()))
-            self._run_names = (*named, *assembled_names(self._agents), *led)
+            self._run_names = (*named, *assembled_names(self._agents), *led, *self._internal)
         return self._run_names
 
     def _specs(self) -> list[PlannedAgentSpec]:
@@ -161,3 +203,16 @@ def _as_one(errors: list[DeclarationError]) -> DeclarationError:
         return errors[0]
     problems = [f"{error.subject}: {problem}" for error in errors for problem in error.problems]
     return DeclarationError(", ".join(error.subject for error in errors), problems)
+
+
+def agent_id(agent: Runnable) -> str:
+    """Return the id of an agent: its own, else its name in snake case."""
+    own = getattr(agent, "id", None)
+    return own if isinstance(own, str) and own else snake_case(agent.name)
+
+
+def _check_free(agent: Runnable, others: Iterable[Runnable]) -> None:
+    for other in others:
+        if agent_id(other) == agent_id(agent):
+            shared = "this name" if other.name == agent.name else f"the id {agent_id(agent)!r}"
+            raise DeclarationError(agent.name, [f"another agent has {shared}; give one of them another"])

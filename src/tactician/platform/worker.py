@@ -6,14 +6,14 @@ import asyncio
 import logging
 from asyncio import CancelledError
 from contextlib import suppress
-from datetime import timedelta
 from time import monotonic
-from typing import Final, Protocol
+from typing import Final
 
 from tactician.errors import LeaseLostError, StoreError, TacticianError
 from tactician.events import new_id
+from tactician.platform.platform import Platform
 from tactician.runs import DEFAULT_LEASE, RunRecord, RunStore
-from tactician.stores import DocumentStore, Lease
+from tactician.stores import Lease
 
 _logger = logging.getLogger(__name__)
 _POLLS: Final = 10
@@ -22,31 +22,8 @@ _PRUNE_INTERVAL: Final = 600.0
 """Seconds from one deletion of old runs to the next."""
 
 
-class RunHost(Protocol):
-    """Holder of what runs, as a `Platform` or an `AgentService`."""
-
-    @property
-    def run_names(self) -> tuple[str, ...]:
-        """The names of all runs that can be continued here."""
-        ...
-
-    @property
-    def store(self) -> DocumentStore:
-        """Store of the runs."""
-        ...
-
-    @property
-    def retention(self) -> timedelta | None:
-        """Age at which runs that have ended are deleted; `None` when they stay."""
-        ...
-
-    async def continue_claimed(self, record: RunRecord, lease: Lease, *, seconds: float = ...) -> object:
-        """Continue a claimed run as far as it can go."""
-        ...
-
-
 class Worker:
-    """Worker that claims runs of what is registered on a platform, or of a service, and continues them.
+    """Worker that claims runs of what is registered on a platform, and continues them.
 
     A worker claims a run that was enqueued, whose worker has died, or that waits for a person and whose deadline has
     passed. What runs is registered, or was composed by `Autonomy` or `SupervisorInvocation` of what is registered.
@@ -56,7 +33,7 @@ class Worker:
     Every ten minutes, the worker deletes the runs that ended longer ago than the `retention` of the platform.
 
     Args:
-        host: platform or service with the agents and the store.
+        platform: platform with the agents and the store.
         name: name of the worker as the owner of leases; a random one by default.
         lease: duration of a lease in seconds; it is renewed while the process runs.
         poll: seconds between two claims when there is nothing to do.
@@ -65,7 +42,7 @@ class Worker:
 
     def __init__(
         self,
-        host: RunHost,
+        platform: Platform,
         *,
         name: str | None = None,
         lease: float = DEFAULT_LEASE,
@@ -73,7 +50,7 @@ class Worker:
         max_parallel: int = 1,
     ) -> None:
         self.name = name or f"worker-{new_id()}"
-        self._host = host
+        self._platform = platform
         self._lease = lease
         self._poll = poll
         self._max_parallel = max_parallel
@@ -106,13 +83,13 @@ class Worker:
                 task.add_done_callback(lambda _: places.release())
 
     async def _claim(self) -> tuple[RunRecord, Lease] | None:
-        if not (names := self._host.run_names):  # without a name, a store gives any process
+        if not (names := self._platform.run_names):  # without a name, a store gives any process
             return None
         now = monotonic()
         self._excluded = {run_id: until for run_id, until in self._excluded.items() if until > now}
         try:
             await self._prune(now)
-            return await RunStore(self._host.store).claim(
+            return await RunStore(self._platform.store).claim(
                 self.name, self._lease, names=names, excluded_ids=list(self._excluded)
             )
         except StoreError as error:
@@ -120,16 +97,16 @@ class Worker:
             return None
 
     async def _prune(self, now: float) -> None:
-        if (retention := self._host.retention) is None or now < self._prunes_at:
+        if (retention := self._platform.retention) is None or now < self._prunes_at:
             return
         self._prunes_at = now + _PRUNE_INTERVAL
-        if deleted := await RunStore(self._host.store).prune(retention.total_seconds()):
+        if deleted := await RunStore(self._platform.store).prune(retention.total_seconds()):
             _logger.info("%s: %s old runs were deleted", self.name, deleted)
 
     async def _continue(self, record: RunRecord, lease: Lease) -> None:
         """Continue a claimed run if possible. Nothing that a run raises ends those beside it."""
         try:
-            outcome = await self._host.continue_claimed(record, lease, seconds=self._lease)
+            outcome = await self._platform.continue_claimed(record, lease, seconds=self._lease)
         except LeaseLostError as error:
             _logger.warning("%s: %s", self.name, error)
         except (CancelledError, KeyboardInterrupt, GeneratorExit):

@@ -1,7 +1,7 @@
-"""Agents by id, from code and from files, and conversations by id."""
+"""A platform by ids: agents from code and from files, and conversations."""
 
-from tactician.service.pictures import Picture
-from tactician.service.requests import AgentOptions, ModelOptions
+from tactician.platform import Picture
+from tactician.service.options import AgentOptions, ModelOptions
 from tactician.service.service import AgentService
 
 __all__ = ["AgentService", "AgentOptions", "ModelOptions", "Picture"]

@@ -8,6 +8,7 @@ from pathlib import Path
 from tactician.agents import Agent
 from tactician.documents import Problems, load_document
 from tactician.errors import AgentFileError, DocumentError, Problem
+from tactician.platform import Platform
 from tactician.service.building import build
 from tactician.service.names import AgentFileNames
 
@@ -40,3 +41,42 @@ def load_agents(folder: Path, names: AgentFileNames, taken: Mapping[str, object]
         agents[agent.id], files[agent.id] = agent, file.name
     problems.check(subject, AgentFileError)
     return agents
+
+
+class AgentFolder:
+    """The agents of a folder, as they are registered on a platform.
+
+    Args:
+        path: where the JSON files of agents are.
+        names: what these files may name.
+        platform: where the agents are registered.
+
+    Raises:
+        AgentFileError: with every mistake in all files.
+    """
+
+    def __init__(self, path: Path, names: AgentFileNames, platform: Platform) -> None:
+        self._path = path
+        self._names = names
+        self._platform = platform
+        self._loaded: dict[str, Agent[object]] = {}
+        self.reload()
+
+    def reload(self) -> tuple[str, ...]:
+        """Read the folder again, and return the ids of its agents.
+
+        What is new is registered, what is gone is forgotten. On a mistake nothing changes.
+
+        Raises:
+            AgentFileError: with every mistake in all files.
+        """
+        platform = self._platform
+        own = {key for key, agent in self._loaded.items() if platform.agents_by_id.get(key) is agent}
+        loaded = load_agents(
+            self._path, self._names, {key: one for key, one in platform.agents_by_id.items() if key not in own}
+        )
+        for key in own:
+            platform.unregister(key)
+        platform.register(*loaded.values())
+        self._loaded = loaded
+        return tuple(loaded)

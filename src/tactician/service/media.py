@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tactician.llm import Image, MediaModelSource, ModelSource, Vector, default_models
-from tactician.service.pictures import Picture, as_image
+from tactician.platform import Picture, read_picture
 
 
 class MediaService:
@@ -65,7 +65,7 @@ class MediaService:
             ModelError: when the model cannot be called.
         """
         painter = self._services.image_model(model)
-        made = await painter.edit(as_image(image), prompt, mask=None if mask is None else as_image(mask))
+        made = await painter.edit(read_picture(image), prompt, mask=None if mask is None else read_picture(mask))
         return made.images[0]
 
     @property

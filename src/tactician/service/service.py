@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import suppress
-from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import cast
@@ -12,50 +11,35 @@ from typing import cast
 from typing_extensions import TypeVar, Unpack
 
 from tactician.agents import Agent
-from tactician.clock import SYSTEM_CLOCK
-from tactician.conversation import Conversation, ConversationStore
-from tactician.errors import ConversationNotFoundError, StoredStateError
-from tactician.events import Event, EventBus, EventListener
-from tactician.llm import LanguageModel, ModelSource, default_models, source_of
+from tactician.conversation import Conversation
+from tactician.errors import AgentNotFoundError, ConfigurationError, ConversationNotFoundError, StoredStateError
+from tactician.events import Event
+from tactician.llm import LanguageModel, ModelSource
+from tactician.platform import Platform, Role, create_message, create_model_agent, create_request
 from tactician.prompts import rendered, variables_of
-from tactician.runs import (
-    DEFAULT_LEASE,
-    ForkOptions,
-    Input,
-    Response,
-    RunContext,
-    Runnable,
-    RunRecord,
-    RunResult,
-    Services,
-    run_blocking,
-    stream_events,
-)
-from tactician.service.answering import RUN_NAME, Answering
-from tactician.service.conversations import Conversations, Role, create_message
+from tactician.runs import Input, Response, RunContext, Runnable, RunResult, run_blocking, stream_events
+from tactician.service.folder import AgentFolder
 from tactician.service.media import MediaService
 from tactician.service.names import AgentFileNames
-from tactician.service.registry import ServiceRegistry
-from tactician.service.requests import AgentOptions, ModelOptions, create_model_agent, create_request, model_options
-from tactician.stores import DocumentStore, Lease, MemoryStore
-from tactician.tools import ToolExecutor, ToolGroup, ToolGroups, ToolLike
+from tactician.service.options import AgentOptions, ModelOptions, model_options
+from tactician.tools import ToolExecutor, ToolLike
 
 T = TypeVar("T", default=str)
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
 class AgentService(MediaService):
-    """Agents by id and conversations by id: what a program needs that serves many users.
+    """A platform by ids: agents by id and conversations by id, for a program that serves many users.
 
     Args:
-        models: a router, another source of models, or one model for everything; those of the environment by default.
+        platform: the platform; or a router, another source of models, or one model for everything, for a platform with
+            nothing else. By default a platform with the models of the environment.
         folder: where JSON files describe agents, one in each; `reload` reads them again.
         names: what these files may name: classes and functions by name.
         packages: modules whose public classes and functions these files may name too, such as `acme.tools`.
-        store: store of conversations and of the runs that answer requests, which are saved after each step; by default,
-            conversations and runs that wait are in memory.
-        on_event: called with every event of every request.
-        tool_groups: groups of tools that agents may name.
+
+    Attributes:
+        platform: the platform, which has the agents, the models, the store and the conversations.
 
     Raises:
         AgentFileError: with every mistake in all files of the folder.
@@ -64,51 +48,25 @@ class AgentService(MediaService):
 
     def __init__(
         self,
-        models: ModelSource | LanguageModel | None = None,
+        platform: Platform | ModelSource | LanguageModel | None = None,
         *,
         folder: str | Path | None = None,
         names: Mapping[str, object] = _NOTHING,
         packages: Sequence[str] = (),
-        store: DocumentStore | None = None,
-        on_event: EventListener | None = None,
-        tool_groups: Iterable[ToolGroup] = (),
     ) -> None:
-        super().__init__(default_models() if models is None else source_of(models))
-        self._registry = ServiceRegistry(
-            self._models, None if folder is None else Path(folder), AgentFileNames(names, packages)
-        )
-        self._run_services = Services(
-            self._models,
-            MemoryStore() if store is None else store,
-            SYSTEM_CLOCK,
-            EventBus(on_event),
-            ToolGroups(tool_groups),
-            is_durable=store is not None,
-        )
-        self._conversations = Conversations(ConversationStore(self.store))
-        self._answering = Answering(self._conversations, self._registry.find)
+        self.platform = platform if isinstance(platform, Platform) else Platform(platform)
+        super().__init__(self.platform.services.models)
+        file_names = AgentFileNames(names, packages)
+        self._folder = None if folder is None else AgentFolder(Path(folder), file_names, self.platform)
 
     @property
     def agents(self) -> Mapping[str, Runnable]:
         """The registered agents, by id."""
-        return self._registry.agents
-
-    retention: timedelta | None = None
-    """Age at which workers delete requests that were answered; they stay by default."""
-
-    @property
-    def run_names(self) -> tuple[str, ...]:
-        """The names of all runs that can be continued here: the one of those that answer requests."""
-        return (RUN_NAME,)
-
-    @property
-    def store(self) -> DocumentStore:
-        """Store of conversations and runs."""
-        return self._run_services.store
+        return self.platform.agents_by_id
 
     def context(self) -> RunContext:
         """Return a context for runs beside the service: `await agent.run(..., context=service.context())`."""
-        return RunContext(self._run_services)
+        return self.platform.context()
 
     def register(self, *agents: object, replace: bool = False) -> AgentService:
         """Register Runnables and instances of `@planned_agent` classes, by their `id`, else their name in snake case.
@@ -123,7 +81,7 @@ class AgentService(MediaService):
             DeclarationError: when one is no Runnable or its id is taken; with every mistake of all of them. Then none
                 is registered.
         """
-        self._registry.register(agents, replace=replace)
+        self.platform.register(*agents, replace=replace)
         return self
 
     def unregister(self, agent_id: str) -> None:
@@ -132,7 +90,7 @@ class AgentService(MediaService):
         Raises:
             AgentNotFoundError: when there is none.
         """
-        self._registry.unregister(agent_id)
+        self.platform.unregister(agent_id)
 
     def reload(self) -> tuple[str, ...]:
         """Read the folder again: what is new is registered, what is gone is forgotten. On a mistake nothing changes.
@@ -144,7 +102,9 @@ class AgentService(MediaService):
             AgentFileError: with every mistake in all files.
             ConfigurationError: when the service has no folder.
         """
-        return self._registry.reload()
+        if self._folder is None:
+            raise ConfigurationError("This service has no folder of agents; make it with AgentService(folder=...)")
+        return self._folder.reload()
 
     def update_tools(self, agent_id: str, tools: Sequence[ToolLike]) -> int:
         """Give a registered agent other tools. Requests that it is answering have them from their next turn on.
@@ -156,8 +116,13 @@ class AgentService(MediaService):
             AgentNotFoundError: when there is no such `Agent`.
             DeclarationError: when a tool is not declared correctly; then nothing changes.
         """
-        self._registry.agent(agent_id).replace_tools(tools)
-        return self._answering.active_requests[agent_id]
+        found = self.agents.get(agent_id) or self.platform.find_agent(agent_id)
+        if not isinstance(found, Agent):
+            raise AgentNotFoundError(
+                f"{agent_id!r} is a {type(found).__name__} and no Agent: it has no tools of its own"
+            )
+        found.replace_tools(tools)
+        return self.platform.requests.active[agent_id]
 
     async def request_agent(self, agent_id: str, message: Input, **options: Unpack[AgentOptions]) -> RunResult[object]:
         """Return the answer of an agent.
@@ -172,11 +137,11 @@ class AgentService(MediaService):
 
         Raises:
             AgentNotFoundError: when there is neither such an agent nor such a model.
-            ConversationNotFoundError: when there is no such conversation.
             RunConflictError: when the conversation waits for another run.
             ConversationConflictError: when another process has changed the conversation meanwhile.
             MissingPromptVariable: when a variable of the instructions has no value.
-            ValueError: when a picture is none, or there is a conversation and a history.
+            ValueError: when a picture is none, there is a conversation and a history, or the id of the conversation is
+                no text of 1 to 200 characters.
             RunError: when it fails; the error holds what was done so far.
             ModelError: when a model cannot be called.
         """
@@ -219,7 +184,7 @@ class AgentService(MediaService):
             is_bound=bool(tools) or output_type is not None,
         )
         agent = create_model_agent(request, tools, output_type)
-        result = await self._answering.answer(
+        result = await self.platform.requests.answer(
             request, agent, self.context(), budget=options.get("budget"), execute=options.get("execute")
         )
         return cast("RunResult[T]", result)  # it is what the agent gives
@@ -253,67 +218,11 @@ class AgentService(MediaService):
             ConversationNotFoundError: when its conversation was deleted.
             Exception: all else that `request_agent` raises. It still waits then, with what it has done since.
         """
-        return await self._answering.resume(run_id, responses, self.context(), execute)
-
-    async def fork(
-        self,
-        run_id: str,
-        *,
-        at: int | None = None,
-        model: str | None = None,
-        message: Input = None,
-        responses: Mapping[str, Response] = _NOTHING,
-    ) -> RunResult[object]:
-        """Answer a request once more, from a past step of its run. The run stays as it is.
-
-        A request in a conversation is answered in a copy of the conversation, as that was before the request.
-
-        Args:
-            run_id: `run_id` of the result of the request.
-            at: number of the step after which the fork begins; 0 is the start. By default the last step; with another
-                message, the start; with answers, the last step after which the run waited for them.
-            model: name of the model that the fork uses wherever it calls one, whatever its agents name.
-            message: another message, for a fork from the start; the same one by default.
-            responses: answers to requests for which the run waited after that step, by the ids of the requests.
-
-        Raises:
-            ConfigurationError: when the service has no store, or there is no such step or model; for another message
-                after the start.
-            RunNotFoundError: when no request has such a run.
-            ResponseError: when the run did not wait for one of the answers after that step.
-            RunConflictError: when the request is no longer in its conversation.
-            Exception: all else that `request_agent` raises.
-        """
-        options = ForkOptions(at=at, model=model, input=message, responses=responses)
-        return await self._answering.fork(run_id, options, self.context())
-
-    async def continue_claimed(
-        self, record: RunRecord, lease: Lease, *, seconds: float = DEFAULT_LEASE
-    ) -> RunResult[object]:
-        """Continue a request that a worker has claimed, as far as it can go; see `Worker`.
-
-        Raises:
-            AgentNotFoundError: when its agent is not registered here.
-            ConversationNotFoundError: when its conversation was deleted.
-            RunConflictError: when another run goes on in its conversation.
-            StoredStateError: when what is kept cannot be read.
-            LeaseLostError: when another worker has claimed it.
-        """
-        return await self._answering.continue_claimed(record, lease, self.context(), seconds)
-
-    async def step_claimed(
-        self, record: RunRecord, lease: Lease, *, seconds: float = DEFAULT_LEASE
-    ) -> RunResult[object]:
-        """Continue a request that an engine such as Temporal has claimed: one step goes as far as it can.
-
-        Raises:
-            Exception: all that `continue_claimed` raises.
-        """
-        return await self.continue_claimed(record, lease, seconds=seconds)
+        return await self.platform.requests.resume(run_id, responses, context=self.context(), execute=execute)
 
     def create_conversation(self) -> str:
-        """Return the id of a new conversation."""
-        return self._conversations.create()
+        """Return an id that no conversation has. The first message begins the conversation; so does one of your own."""
+        return self.platform.conversations.create()
 
     async def conversation(self, conversation_id: str) -> Conversation:
         """Return a copy of a conversation.
@@ -321,7 +230,7 @@ class AgentService(MediaService):
         Raises:
             ConversationNotFoundError: when there is none.
         """
-        async with self._conversations.look(conversation_id) as conversation:
+        async with self.platform.conversations.look(conversation_id) as conversation:
             return conversation.copy()
 
     async def delete_conversation(self, conversation_id: str) -> None:
@@ -330,22 +239,23 @@ class AgentService(MediaService):
         part = None
         with suppress(ConversationNotFoundError, StoredStateError):
             part = (await self.conversation(conversation_id)).part
-        await self._conversations.delete(conversation_id)
+        await self.platform.conversations.delete(conversation_id)
         if part is not None:
-            await self._answering.give_up(part.run_id, self.context())
+            await self.platform.requests.give_up(part.run_id, self.context())
 
     async def insert_message(self, conversation_id: str, role: Role, content: str) -> str:
-        """Add a message to a conversation. An agent that is working in it sees it in its next turn.
+        """Add a message to a conversation, which it begins if there is none.
+
+        An agent that is working in it sees the message in its next turn.
 
         Returns:
             The id of the message, for `remove_message`.
 
         Raises:
-            ConversationNotFoundError: when there is none.
-            ValueError: when there is no such role.
+            ValueError: when there is no such role, or the id is no text of 1 to 200 characters.
         """
         message = create_message(role, content)
-        async with self._conversations.change(conversation_id) as conversation:
+        async with self.platform.conversations.change(conversation_id, creates=True) as conversation:
             return conversation.insert(message)
 
     async def remove_message(self, conversation_id: str, message_id: str) -> bool:
@@ -357,7 +267,7 @@ class AgentService(MediaService):
         Raises:
             ConversationNotFoundError: when there is no such conversation.
         """
-        async with self._conversations.change(conversation_id) as conversation:
+        async with self.platform.conversations.change(conversation_id) as conversation:
             return conversation.remove(message_id)
 
     async def truncate_conversation(self, conversation_id: str, keep_last: int) -> None:
@@ -366,18 +276,18 @@ class AgentService(MediaService):
         Raises:
             ConversationNotFoundError: when there is none.
         """
-        async with self._conversations.change(conversation_id) as conversation:
+        async with self.platform.conversations.change(conversation_id) as conversation:
             conversation.truncate(keep_last)
 
     async def _request(
         self, agent_id: str, message: Input, options: AgentOptions, context: RunContext
     ) -> RunResult[object]:
-        agent = self._registry.find(agent_id)
+        agent = self.platform.find_agent(agent_id)
         instructions = None
         if isinstance(agent, Agent) and variables_of(agent.instructions):
             variables = options.get("variables") or {}
             instructions = rendered(agent.instructions, variables, agent_id=agent_id)
         request = create_request(agent_id, message, options, instructions=instructions)
-        return await self._answering.answer(
+        return await self.platform.requests.answer(
             request, agent, context, budget=options.get("budget"), execute=options.get("execute")
         )

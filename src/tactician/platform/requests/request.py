@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,8 +11,8 @@ from typing_extensions import TypedDict, TypeVar
 from tactician.agents import Agent
 from tactician.errors import StoredStateError
 from tactician.llm import NO_OPTIONS, LlmOptions, Message
+from tactician.platform.requests.pictures import Picture, with_pictures
 from tactician.runs import Budget, Input, InputTypes, Runnable, RunStart, messages_of, restore_input
-from tactician.service.pictures import Picture, with_pictures
 from tactician.tools import DeclaredTool, Tool, ToolExecutor, ToolLike
 
 T = TypeVar("T", default=str)
@@ -35,37 +35,6 @@ class RequestOptions(TypedDict, total=False):
     images: Sequence[Picture]
     budget: Budget | None
     execute: ToolExecutor | None
-
-
-class AgentOptions(RequestOptions, total=False):
-    """Options of a request to an agent.
-
-    Attributes:
-        variables: the values of the `{{variables}}` in its instructions.
-    """
-
-    variables: Mapping[str, object]
-
-
-class ModelOptions(RequestOptions, total=False):
-    """Options of a request to a model.
-
-    Attributes:
-        instructions: what it has to know and do.
-        tools: what it may use.
-        web_search, code_interpreter: tools that the provider runs itself.
-        temperature, max_tokens, reasoning_effort, timeout, instances: see `LlmOptions`.
-    """
-
-    instructions: str
-    tools: Sequence[ToolLike]
-    web_search: bool
-    code_interpreter: bool
-    temperature: float | None
-    max_tokens: int | None
-    reasoning_effort: str | None
-    timeout: float | None
-    instances: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,20 +103,6 @@ def create_request(
         raise ValueError("A request has a conversation_id or a history: the conversation is the history.")
     messages = with_pictures(messages_of(message), options.get("images") or ())
     return Request(agent, messages, history, conversation, instructions, model, is_bound)
-
-
-def model_options(model: str, options: ModelOptions) -> LlmOptions:
-    """Return the options of the model itself."""
-    native = (("web_search", options.get("web_search")), ("code_interpreter", options.get("code_interpreter")))
-    return LlmOptions(
-        model=model,
-        temperature=options.get("temperature"),
-        max_tokens=options.get("max_tokens"),
-        reasoning_effort=options.get("reasoning_effort"),
-        timeout=options.get("timeout"),
-        native_tools=tuple(name for name, is_wanted in native if is_wanted),
-        instances=tuple(options.get("instances") or ()),
-    )
 
 
 def create_model_agent(

@@ -1,4 +1,4 @@
-"""Answers to requests: each is a run, alone or in a conversation, which any worker of a service can continue."""
+"""Answers to requests to agents and models."""
 
 from __future__ import annotations
 
@@ -8,16 +8,22 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from tactician.agents import Agent
+from typing_extensions import override
+
+from tactician.agents import Agent, BaseRunnable
 from tactician.conversation import Conversation
 from tactician.errors import AgentNotFoundError, RunNotFoundError, StoreError
 from tactician.llm import AssistantMessage, Text
-from tactician.process import renew_processes
+from tactician.platform.requests.conversations import Conversations
+from tactician.platform.requests.open_conversation import OpenConversation
+from tactician.platform.requests.preceding_run import PrecedingRun
+from tactician.platform.requests.request import REQUEST_TYPES, Request, create_model_agent, prepare_agent
 from tactician.runs import (
     DEFAULT_LEASE,
     Budget,
-    ForkOptions,
+    Fork,
     Input,
+    InputTypes,
     Response,
     RunContext,
     Runnable,
@@ -28,14 +34,9 @@ from tactician.runs import (
     continue_run,
     kill_run,
     messages_of,
-    prepare_fork,
     resume_run,
     start_run,
 )
-from tactician.service.conversations import Conversations
-from tactician.service.open_conversation import OpenConversation
-from tactician.service.preceding_run import PrecedingRun
-from tactician.service.requests import REQUEST_TYPES, Request, create_model_agent, prepare_agent
 from tactician.stores import Lease
 from tactician.tools import ToolExecutor, as_text
 
@@ -45,22 +46,30 @@ _KIND: Final = "request"
 _Answer: TypeAlias = Callable[[Input, RunContext], Awaitable[RunResult[object]]]
 
 
-class Answering:
-    """Runner of the agents of a service.
+class Requests(BaseRunnable[object]):
+    """Runner of requests: each is a run, alone or in a conversation, which any worker of the platform can continue.
 
     Args:
-        conversations: the conversations of the service.
+        conversations: the conversations of the platform.
         find: finds the agent of an id.
 
     Attributes:
-        active_requests: how many requests each agent is answering.
+        active: how many requests each agent is answering.
     """
+
+    name = RUN_NAME
+    description = "answers requests to agents and models"
 
     def __init__(self, conversations: Conversations, find: Callable[[str], Runnable]) -> None:
         self._conversations = conversations
         self._find = find
         self._bound: dict[str, Runnable] = {}
-        self.active_requests: Counter[str] = Counter()
+        self.active: Counter[str] = Counter()
+
+    @property
+    @override
+    def input_types(self) -> InputTypes:
+        return REQUEST_TYPES
 
     async def answer(
         self,
@@ -79,45 +88,52 @@ class Answering:
             self._bound[result.run_id] = agent
         return result
 
+    @override
     async def resume(
-        self, run_id: str, responses: Mapping[str, Response], context: RunContext, execute: ToolExecutor | None
+        self,
+        run_id: str,
+        responses: Mapping[str, Response],
+        *,
+        context: RunContext | None = None,
+        execute: ToolExecutor | None = None,
     ) -> RunResult[object]:
-        """Answer a request whose run waits."""
-        record = await RunStore(context.store).load(run_id)
+        outer = context or RunContext.current()
+        record = await RunStore(outer.store).load(run_id)
         if record is None or record.name != RUN_NAME or record.status is not RunStatus.WAITING:
-            return await resume_run(RUN_NAME, run_id, responses, context, _refuse)  # which says what is wrong
+            return await resume_run(RUN_NAME, run_id, responses, outer, _refuse)  # which says what is wrong
         request = _read_request(record)
         agent = self._find_agent(run_id, request)
-        async with self._hold(request, context, run_id) as opened:
+        async with self._hold(request, outer, run_id) as opened:
             answer = self._answer(agent, opened, execute)
-            result = await resume_run(RUN_NAME, run_id, responses, context, answer, input_types=REQUEST_TYPES)
+            result = await resume_run(RUN_NAME, run_id, responses, outer, answer, input_types=REQUEST_TYPES)
         if result.status is not RunStatus.WAITING:
             self._bound.pop(run_id, None)
         return result
 
+    @override
     async def continue_claimed(
-        self, record: RunRecord, lease: Lease, context: RunContext, seconds: float
+        self, record: RunRecord, lease: Lease, *, context: RunContext, seconds: float = DEFAULT_LEASE
     ) -> RunResult[object]:
-        """Answer a request whose run was claimed. The lease is released at the end."""
         async with self._prepare(record, lease, context) as answer:
             return await continue_run(record, lease, context, answer, seconds, input_types=REQUEST_TYPES)
 
-    async def fork(self, run_id: str, options: ForkOptions, context: RunContext) -> RunResult[object]:
-        """Answer a request once more, from a past step of its run, in a copy of its conversation."""
-        fork = await prepare_fork(run_id, options, context)
-        if fork.source.name != RUN_NAME:
-            raise RunNotFoundError(f"{run_id} is a run of {fork.source.name!r}, and answers no request.")
+    @override
+    async def prepare_fork(self, fork: Fork, input: Input, context: RunContext) -> None:
         request = Request.restore(fork.state.start)
         self._find_agent(fork.run_id, request)
-        renew_processes(fork.state.tree, fork.run_id)
         if request.conversation is not None:
-            copied = await self._conversations.copy(request.conversation, request.messages, run_id)
+            copied = await self._conversations.copy(request.conversation, request.messages, fork.source.run_id)
             request = replace(request, conversation=copied)
-        if options.input is not None:
-            request = replace(request, messages=tuple(messages_of(options.input)))
-        fork.replace_input(request, context, REQUEST_TYPES)
-        record, lease = await fork.save(context, f"service-{fork.run_id}")
-        return await self.continue_claimed(record, lease, context, DEFAULT_LEASE)
+        if input is not None:
+            request = replace(request, messages=tuple(messages_of(input)))
+        await super().prepare_fork(fork, request, context)
+
+    @override
+    async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
+        request = Request.of(input)
+        agent = self._find_agent(context.run_id, request)
+        async with self._hold(request, context, context.run_id) as opened:
+            return await self._answer(agent, opened, None)(input, context)
 
     async def give_up(self, run_id: str, context: RunContext) -> None:
         """End a run that waits, without an answer."""
@@ -156,7 +172,8 @@ class Answering:
             yield None
             return
         async with self._conversations.hold(request.conversation) as opened:
-            await PrecedingRun(context.store, await opened.load(is_to_change=True)).check_ended(run_id)
+            conversation = await opened.load(is_to_change=True, creates=run_id is None)
+            await PrecedingRun(context.store, conversation).check_ended(run_id)
             if not opened.is_stored:  # another program has to find it, if this one dies
                 await opened.save()
             yield opened
@@ -169,7 +186,7 @@ class Answering:
         if (agent := self._bound.get(run_id)) is None:
             raise AgentNotFoundError(
                 f"The run {run_id} is a request to the model {request.agent} with tools or an output type: only the "
-                "service that it was made to can continue it. Register an agent to continue it anywhere."
+                "program that it was made to can continue it. Register an agent to continue it anywhere."
             )
         return agent
 
@@ -189,13 +206,13 @@ class Answering:
 
     @contextmanager
     def _counted(self, agent_id: str) -> Iterator[None]:
-        self.active_requests[agent_id] += 1
+        self.active[agent_id] += 1
         try:
             yield
         finally:
-            self.active_requests[agent_id] -= 1
-            if not self.active_requests[agent_id]:
-                del self.active_requests[agent_id]
+            self.active[agent_id] -= 1
+            if not self.active[agent_id]:
+                del self.active[agent_id]
 
 
 async def _answer_in(

@@ -20,7 +20,7 @@ _KINDS = (
 )
 
 
-def as_image(picture: Picture) -> Image:
+def read_picture(picture: Picture) -> Image:
     """The picture as an image. What kind it is follows from how its bytes begin.
 
     Raises:
@@ -44,7 +44,7 @@ def with_pictures(messages: Sequence[Message], pictures: Iterable[Picture]) -> t
     Raises:
         ValueError: when a picture is none.
     """
-    images = tuple(map(as_image, pictures))
+    images = tuple(map(read_picture, pictures))
     if not images:
         return tuple(messages)
     for position in reversed(range(len(messages))):

@@ -18,8 +18,8 @@ from tactician.errors import (
     TacticianError,
 )
 from tactician.llm import ToolResult
+from tactician.platform.requests.preceding_run import PrecedingRun
 from tactician.runs import RunContext
-from tactician.service.preceding_run import PrecedingRun
 
 _ATTEMPTS: Final = 5
 _LOST: Final = "Not run: the run was lost."
@@ -31,7 +31,7 @@ class OpenConversation:
     Args:
         id: its id.
         store: where conversations are kept.
-        is_new: true when the store does not have it yet.
+        is_new: true when its id was given out here, and the store does not have it yet.
         idle: the conversation as it was left here; it is used again, if nobody else has changed it since.
 
     Attributes:
@@ -68,23 +68,24 @@ class OpenConversation:
         """The conversation, if it is as the store has it."""
         return self._conversation if self._is_saved else self._idle if self._conversation is None else None
 
-    async def load(self, *, is_to_change: bool = False) -> Conversation:
+    async def load(self, *, is_to_change: bool = False, creates: bool = False) -> Conversation:
         """Return the conversation itself, which all who use it share.
 
         Args:
             is_to_change: true when the caller is going to change and save it.
+            creates: true to begin the conversation when there is none.
 
         Raises:
             ConversationNotFoundError: when there is none.
         """
         async with self._storing:
             if self._conversation is None:
-                self._conversation = await self._load()
+                self._conversation = await self._load(creates=creates)
                 self._is_saved = not self._is_new
             self._is_saved = self._is_saved and not is_to_change
             return self._conversation
 
-    async def _load(self) -> Conversation:
+    async def _load(self, *, creates: bool) -> Conversation:
         idle, self._idle = self._idle, None
         if self._is_new:
             return Conversation(id=self._id)
@@ -92,9 +93,10 @@ class OpenConversation:
             return idle
         if (found := await self._store.load(self._id)) is not None:
             return found
-        raise ConversationNotFoundError(
-            f"There is no conversation {self._id!r}: create_conversation() gives the id of a new one"
-        )
+        if not creates:
+            raise ConversationNotFoundError(f"There is no conversation {self._id!r}: the first message begins one")
+        self._is_new = True
+        return Conversation(id=self._id)
 
     async def save(self) -> None:
         """Save the conversation, whatever is cancelled meanwhile.

@@ -10,18 +10,22 @@ from tactician.conversation import Conversation, ConversationStore
 from tactician.errors import RunConflictError
 from tactician.events import new_id
 from tactician.llm import AssistantMessage, Message, SystemMessage, Text, UserMessage
-from tactician.service.idle_conversations import IdleConversations
-from tactician.service.open_conversation import OpenConversation
+from tactician.platform.requests.idle_conversations import IdleConversations
+from tactician.platform.requests.open_conversation import OpenConversation
 
 Role: TypeAlias = Literal["user", "assistant", "system"]
 
 
+_LONGEST_ID: Final = 200
 _IDLE_MESSAGES: Final = 20_000
 """Number of messages in conversations that nobody uses, which are held in memory."""
 
 
 class Conversations:
-    """The conversations of a service. Those in use are held in memory, and the last ones that were.
+    """The conversations of a platform. Those in use are held in memory, and the last ones that were.
+
+    An id is any text of up to 200 characters. The first message begins the conversation, and from then on any program
+    with the same store finds it.
 
     Args:
         store: where they are kept.
@@ -34,7 +38,7 @@ class Conversations:
         self._new: set[str] = set()
 
     def create(self) -> str:
-        """Return the id of a new conversation. The store hears of it when something is said."""
+        """Return an id that no conversation has."""
         conversation_id = new_id()
         self._new.add(conversation_id)
         return conversation_id
@@ -50,19 +54,24 @@ class Conversations:
 
     @asynccontextmanager
     async def hold(self, conversation_id: str) -> AsyncIterator[OpenConversation]:
-        """Give a conversation to one request after the other."""
+        """Give a conversation to one request after the other.
+
+        Raises:
+            ValueError: when the id is no text of 1 to 200 characters.
+        """
         async with self._use(conversation_id) as opened, opened.turn:
             yield opened
 
     @asynccontextmanager
-    async def change(self, conversation_id: str) -> AsyncIterator[Conversation]:
+    async def change(self, conversation_id: str, *, creates: bool = False) -> AsyncIterator[Conversation]:
         """Give a conversation to one who changes it: at once, whatever is going on in it.
 
         Raises:
             ConversationNotFoundError: when there is none.
+            ValueError: when the id is no text of 1 to 200 characters.
         """
         async with self._use(conversation_id) as opened:
-            yield await opened.load(is_to_change=True)
+            yield await opened.load(is_to_change=True, creates=creates)
             if not opened.is_answering:  # else it is saved at the end of that, when no call is open
                 await opened.save()
 
@@ -98,6 +107,8 @@ class Conversations:
 
     @asynccontextmanager
     async def _use(self, conversation_id: str) -> AsyncIterator[OpenConversation]:
+        if not 0 < len(conversation_id) <= _LONGEST_ID:
+            raise ValueError(f"The id of a conversation has 1 to {_LONGEST_ID} characters, not {len(conversation_id)}")
         opened = self._open.get(conversation_id) or self._open_one(conversation_id)
         opened.users += 1
         try:
