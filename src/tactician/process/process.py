@@ -321,7 +321,8 @@ class AgentProcess(ProcessHandle):
             return
         async with self._turn:
             self._state.answer_overdue(self._context.clock.time())
-            if not self._can_continue or self._state.has_to_wait:
+            has_to_wait = self._state.has_to_wait and self._context.find_missed_deadline() is None
+            if not self._can_continue or has_to_wait:
                 if self.keeper is not None and self.keeper.is_held:  # whoever ran it may have died before it saved this
                     await self._driver.saver.save_status()
                 return

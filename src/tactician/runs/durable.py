@@ -152,12 +152,12 @@ class DurableRun:
             RunKilledError: when the run was killed in the store.
             StoreError: when the store does not answer.
         """
-        deadlines = [one.deadline for one in pending if one.deadline is not None and not one.is_answered]
         failure = None if failure is None else escape_invalid(failure)  # it may quote what cannot be stored
         header = replace(
             self.record.header, pending=pending, failure=failure, output=shorten(output), spent=self._spent()
         )
-        wakes_at = AT_ONCE if is_due else min(deadlines, default=None) if status is RunStatus.WAITING else None
+        wakes_at = header.find_wake_time(self._context.clock.time()) if status is RunStatus.WAITING else None
+        wakes_at = AT_ONCE if is_due else wakes_at
         await self._write(lambda: self._write_status(status, header, wakes_at))
 
     async def check_lease(self) -> None:

@@ -59,6 +59,20 @@ class RunHeader:
     forked_from: tuple[str, int] | None = None
     format: Format = field(default=1, repr=False)
 
+    def find_wake_time(self, now: float) -> float | None:
+        """Return when a run that waits goes on without an answer: at the first deadline, of a request or of the run.
+
+        The deadline of a request that has passed is of no use when not even the default was valid.
+        """
+        deadlines = [
+            one.deadline
+            for one in self.pending
+            if one.deadline is not None and not one.is_answered and (one.problem is None or one.deadline > now)
+        ]
+        if self.deadline is not None:
+            deadlines.append(self.deadline)
+        return min(deadlines, default=None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
@@ -102,6 +116,12 @@ class RunRecord:
     def has_ended(self) -> bool:
         """True when the run cannot continue."""
         return self.status.is_terminal
+
+    @property
+    def can_resume(self) -> bool:
+        """True for a run that waits or is paused, or of which a part waits for somebody while others go on."""
+        asks = self.status is RunStatus.RUNNING and bool(self.header.pending)
+        return asks or self.status in (RunStatus.WAITING, RunStatus.PAUSED)
 
     @property
     def snapshot(self) -> Snapshot | None:

@@ -75,7 +75,7 @@ class Answering:
         async with self._hold(request, context) as opened:
             answer = self._answer(agent, opened, execute)
             result = await start_run(RUN_NAME, request, context, budget, answer, kind=_KIND, input_types=REQUEST_TYPES)
-        if result.status is RunStatus.WAITING and request.is_bound:
+        if not result.status.is_terminal and request.is_bound:
             self._bound[result.run_id] = agent
         return result
 
@@ -84,14 +84,14 @@ class Answering:
     ) -> RunResult[object]:
         """Answer a request whose run waits."""
         record = await RunStore(context.store).load(run_id)
-        if record is None or record.name != RUN_NAME or record.status is not RunStatus.WAITING:
+        if record is None or record.name != RUN_NAME or not record.can_resume:
             return await resume_run(RUN_NAME, run_id, responses, context, _refuse)  # which says what is wrong
         request = _read_request(record)
         agent = self._find_agent(run_id, request)
         async with self._hold(request, context, run_id) as opened:
             answer = self._answer(agent, opened, execute)
             result = await resume_run(RUN_NAME, run_id, responses, context, answer, input_types=REQUEST_TYPES)
-        if result.status is not RunStatus.WAITING:
+        if result.status.is_terminal:
             self._bound.pop(run_id, None)
         return result
 
@@ -123,7 +123,7 @@ class Answering:
         """End a run that waits, without an answer."""
         self._bound.pop(run_id, None)
         record = await RunStore(context.store).load_readable(run_id)
-        if record is None or record.status is not RunStatus.WAITING:
+        if record is None or record.status not in (RunStatus.WAITING, RunStatus.PAUSED):
             return
         if context.is_durable:
             with suppress(RunNotFoundError):
