@@ -195,11 +195,11 @@ async def _continue(
             raise await terminate_run(run, context, missed)
         if restored.has_to_wait:
             return create_resting_result(context, RunStatus.WAITING, run.record.header.pending)
-        input = restore_input(restored.start["input"], input_types)
+        given = restore_input(restored.start["input"], input_types)
         record_responses(restored.tree, responses)
         await run.begin(", ".join(responses))
         await run.save_status(RunStatus.RUNNING)
-        return await _work(run, input, context, work, pending)
+        return await _work(run, given, context, work, pending)
 
 
 async def _run_inside(input: Input, child: RunContext, work: Work[T]) -> RunResult[T]:
