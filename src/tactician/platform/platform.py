@@ -438,8 +438,11 @@ class Platform:
         return await self._runner.step_claimed(record, lease, seconds)
 
     async def waiting(self, limit: int = 1000) -> list[RunRecord]:
-        """Return the runs in the store that wait for somebody, oldest first."""
-        return await RunStore(self.services.store).find(statuses=(RunStatus.WAITING.value,), limit=limit)
+        """Return the runs in the store that wait for somebody, or of which a part does while others go on.
+
+        The oldest run is the first.
+        """
+        return await RunStore(self.services.store).find_waiting(limit=limit)
 
     async def prune(self, age: timedelta | None = None) -> int:
         """Delete the runs that ended longer ago than an age, with their steps, and return how many.

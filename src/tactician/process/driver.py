@@ -192,6 +192,7 @@ class Driver:
         if running:
             with self._doing("saving failed:"):
                 await self.saver.save_step()
+                await self.saver.show_pending()
             return
         self._rest()
         await self._save()

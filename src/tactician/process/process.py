@@ -272,7 +272,8 @@ class AgentProcess(ProcessHandle):
         """
         if self.status.is_terminal:
             raise ResponseError(f"The process {self.id} has ended, and is {self.status}: it waits for nothing.")
-        known = [request.id for request in self.pending]
+        shown = () if self.keeper is None else self.keeper.record.header.pending  # of one inside, whose worker has died
+        known = list(dict.fromkeys(request.id for request in (*self.pending, *shown)))
         if request_id not in known:
             raise ResponseError(f"{self.name} does not wait for {request_id!r}; it waits for {known}")
         if self._driver.saver.is_active:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
 from functools import cache
@@ -27,7 +27,7 @@ from tactician.runs.budget import Budget, BudgetMeter
 from tactician.runs.checkpoint import Checkpoint
 from tactician.runs.pace import Pace
 from tactician.runs.store import default_store
-from tactician.runs.suspension import Response
+from tactician.runs.suspension import PendingRequest, Response
 from tactician.stores import DocumentStore
 
 P = ParamSpec("P")
@@ -289,6 +289,20 @@ class RunContext:
         """
         if self.checkpoint is not None and self.checkpoint.journal is not None:
             await self.checkpoint.journal.save(self.checkpoint, kind, name, detail)
+
+    async def show_pending(self, asked: Iterable[PendingRequest], answered: Collection[str] = ()) -> None:
+        """Show in the record of the run what a part of it waits for while others go on, with a durable store.
+
+        Args:
+            asked: requests without an answer.
+            answered: ids of requests that were shown and have an answer, or are of no use any more.
+
+        Raises:
+            LeaseLostError: when another worker has claimed the run.
+            StoreError: when the store does not answer.
+        """
+        if self.checkpoint is not None and self.checkpoint.journal is not None:
+            await self.checkpoint.journal.show_pending(asked, answered)
 
     async def begin_step(self) -> None:
         """Make sure that the run is still this worker's, before a step begins.

@@ -101,7 +101,7 @@ async def resume_run(
     claimed = await RunStore(outer.store).claim(OWNER, DEFAULT_LEASE, run_id=run_id)
     if claimed is None:
         raise RunConflictError(
-            f"The run {run_id} of {name} is being continued by somebody else: answer it again once it waits."
+            f"The run {run_id} of {name} is being continued by somebody else: answer again once it waits."
         )
     record, lease = claimed
     restored = await restore_claimed(record, lease, outer, DEFAULT_LEASE, responses)
@@ -151,14 +151,14 @@ async def keep_responses(
     """
     restored = await restore_claimed(record, lease, context)
     async with restored.run.hold():
-        known = [request.id for request in record.header.pending if record.status is RunStatus.WAITING]
+        known = [request.id for request in record.header.pending]
         if unknown := responses.keys() - set(known):
             names = ", ".join(map(repr, sorted(unknown)))
             raise ResponseError(f"{record.name} does not wait for {names}; it waits for {known}")
         record_responses(restored.tree, responses)
         await restored.run.save_all("response", detail=", ".join(responses))
         answered = mark_answered(record.header.pending, responses)
-        await restored.run.save_status(RunStatus.WAITING, pending=answered, is_due=True)
+        await restored.run.save_status(record.status, pending=answered, is_due=True)
 
 
 async def pending_of(name: str, run_id: str, context: RunContext | None) -> tuple[PendingRequest, ...]:
@@ -198,7 +198,7 @@ async def _continue(
         given = restore_input(restored.start["input"], input_types)
         record_responses(restored.tree, responses)
         await run.begin(", ".join(responses))
-        await run.save_status(RunStatus.RUNNING)
+        await run.save_status(RunStatus.RUNNING, pending=restored.open_requests)
         return await _work(run, given, context, work, pending)
 
 

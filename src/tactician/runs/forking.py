@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -19,7 +19,7 @@ from tactician.runs.runnable import Input
 from tactician.runs.status import RunStatus
 from tactician.runs.steps import NOTHING_SPENT, RunState, RunStep, Snapshot
 from tactician.runs.store import RunHeader, RunRecord, RunStore
-from tactician.runs.suspension import Response
+from tactician.runs.suspension import PendingRequest, Response
 from tactician.stores import AT_ONCE, Lease
 
 
@@ -236,6 +236,9 @@ class _Changes:
 
     async def save(self, checkpoint: Checkpoint, kind: str, name: str = "", detail: str = "") -> None:
         """Do nothing: a fork is saved as a whole."""
+
+    async def show_pending(self, asked: Iterable[PendingRequest], answered: Collection[str]) -> None:
+        """Do nothing: a fork that is not in the store asks nobody."""
 
     async def check_lease(self) -> None:
         """Do nothing: a fork that is not in the store has no lease."""

@@ -36,7 +36,7 @@ class RunHeader:
     """Part of a record that is read without the state of the run, and written whenever the status changes.
 
     Attributes:
-        pending: requests that the run waits for.
+        pending: requests that the run waits for, or a part of a running one while others go on.
         failure: why the run failed, is stuck or was ended.
         output: beginning of the result, as text.
         started_at: seconds since the epoch.
@@ -277,6 +277,13 @@ class RunStore:
             with_bodies=False,
         )
         return [_record_or_problem(document) for document in found]
+
+    async def find_waiting(self, *, limit: int = 1000) -> list[RunRecord]:
+        """Return the runs that wait for somebody, or of which a part does while others go on, oldest first."""
+        waiting = await self.find(statuses=(RunStatus.WAITING.value,), limit=limit)
+        running = await self.find(statuses=(RunStatus.RUNNING.value,), limit=limit)
+        found = [*waiting, *(record for record in running if record.header.pending)]
+        return sorted(found, key=lambda record: record.header.started_at or 0.0)[:limit]
 
     async def claim(
         self,
