@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from tactician import (
@@ -24,6 +24,7 @@ from tactician.agents.planned.evaluation import evaluate_expression
 from tactician.agents.planned.expressions import DEEPEST, LONGEST, ExpressionError, parse_expression
 from tactician.testing import FakeContext
 from tests.agents.running import started, steps
+from tests.support.effort import examples
 
 
 @dataclass(frozen=True)
@@ -248,7 +249,7 @@ TOKENS = [
 ]
 
 
-@settings(max_examples=1000, deadline=None)
+@examples(1000)
 @given(st.one_of(st.text(max_size=40), st.lists(st.sampled_from(TOKENS), max_size=14).map("".join)))
 @example("spy.__class__.__mro__")
 @example("any(spy.__class__ for x in spy.plain)")
@@ -288,7 +289,7 @@ class A:
         self.size, self.name, self.items = 3, "x", [1, 2]
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(EXPRESSIONS)
 def test_it_comes_to_what_python_says(text: str) -> None:
     """For what both can do: texts and lists are not multiplied here, and what fails is false."""

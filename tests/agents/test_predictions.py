@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tactician import OperationContext, PlannedAgent, Planner, SomeOf, achieves_goal, action, planned_agent, state
 from tactician.process import ActionSpec, AgentProcess
 from tactician.runs import RunContext
 from tactician.testing import ScriptedModel
+from tests.support.effort import examples
 
 
 class Thing:
@@ -168,7 +169,7 @@ def compare(world: Mapping[str, object], done: ActionSpec) -> None:
             assert world[name], (done.name, name)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @example([Act([Room], [Thing], Thing), Act([], [Hall], Hall), Act([], [Thing], Thing, trigger=Thing)], Planner.GOAP, [])
 @example(
     [

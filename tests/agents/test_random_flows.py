@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tactician import ProcessStatus, UserInput, achieves_goal, action, planned_agent
 from tests.agents.running import started, steps
+from tests.support.effort import examples
 
 Graph: TypeAlias = Mapping[int, frozenset[int]]
 """For each node, those that it needs: all of them have a smaller number."""
@@ -45,7 +46,7 @@ def needed(graph: Graph, goal: int) -> set[int]:
     return {goal}.union(*(needed(graph, need) for need in graph[goal]))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.data(), graphs())
 def test_a_graph_of_actions_is_done_completely_and_in_order(data: st.DataObject, graph: Graph) -> None:
     goal = max(graph)
@@ -61,7 +62,7 @@ def test_a_graph_of_actions_is_done_completely_and_in_order(data: st.DataObject,
     assert all(order.index(need) < order.index(node) for node in order for need in graph[node])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.data(), graphs())
 def test_what_is_there_already_is_not_made_again(data: st.DataObject, graph: Graph) -> None:
     goal = max(graph)
@@ -74,7 +75,7 @@ def test_what_is_there_already_is_not_made_again(data: st.DataObject, graph: Gra
     assert not there.intersection(order)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(graphs())
 def test_without_the_input_nothing_runs_and_the_input_is_named(graph: Graph) -> None:
     types = {node: type(f"T{node}", (), {}) for node in graph}

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 
 from tactician import Blueprint
 from tactician.blueprint import (
@@ -19,6 +19,7 @@ from tactician.blueprint import (
 )
 from tests.blueprint.constellations import AnyRunnable, constellations
 from tests.blueprint.test_examples import HIERARCHY, NETWORK, PARALLEL, ROUTER, SUPERVISOR, SUPPORT, agent
+from tests.support.effort import examples
 
 
 def between(before: Mapping[str, object], after: Mapping[str, object]) -> list[Difference]:
@@ -230,7 +231,7 @@ class TestTexts:
         assert other.lines == ()
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(15, *HealthCheck)
 @given(constellations(depth=6), constellations(depth=6))
 def test_equal_blueprints_and_only_those_do_not_differ(one: AnyRunnable, other: AnyRunnable) -> None:
     first, second = export_blueprint(one, strict=True), export_blueprint(other, strict=True)

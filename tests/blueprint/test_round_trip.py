@@ -4,7 +4,7 @@ import json
 from contextlib import suppress
 from typing import TypeAlias
 
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from tactician import Blueprint
@@ -12,6 +12,7 @@ from tactician.blueprint import Limits, export_blueprint
 from tactician.errors import BlueprintError
 from tests.blueprint.constellations import ALLOW, KEYS, AnyRunnable, constellations
 from tests.blueprint.test_examples import EXAMPLES
+from tests.support.effort import examples
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 LIMITS = Limits(size=20_000, values=2_000, nodes=50)
@@ -21,7 +22,7 @@ def built(blueprint: Blueprint) -> AnyRunnable:
     return blueprint.build(allow=ALLOW, environment=KEYS)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(20, *HealthCheck)
 @given(constellations())
 def test_a_constellation_built_again_has_the_same_blueprint(runnable: AnyRunnable) -> None:
     blueprint = runnable.to_blueprint(strict=True)
@@ -74,7 +75,7 @@ def changed(draw: st.DrawFn, data: Json) -> Json:
     return draw(values)
 
 
-@settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(600, *HealthCheck)
 @given(mutated())
 @example([])
 def test_what_is_wrong_is_told_and_nothing_else(data: Json) -> None:
@@ -84,7 +85,7 @@ def test_what_is_wrong_is_told_and_nothing_else(data: Json) -> None:
         assert built(export_blueprint(made)).to_blueprint() == made.to_blueprint()
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(st.sampled_from([Blueprint.from_data(one).to_yaml() for one in EXAMPLES.values()]), st.data())
 def test_yaml_that_is_changed_anywhere(text: str, data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 3))):

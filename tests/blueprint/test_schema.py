@@ -8,7 +8,7 @@ from typing import Any, Literal
 import jsonschema
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 
 from tactician import Blueprint
 from tactician.blueprint import Node, blueprint_type, json_schema
@@ -18,6 +18,7 @@ from tests.blueprint.constellations import AnyRunnable, constellations
 from tests.blueprint.test_examples import EXAMPLES, ROUTER, YAML, agent
 from tests.blueprint.test_round_trip import LIMITS, Json, mutated
 from tests.cli.support import tactician
+from tests.support.effort import examples
 
 PUBLISHED = Path(__file__).parent.parent.parent / "docs" / "blueprint.schema.json"
 SCHEMA: Mapping[str, Any] = json.loads(PUBLISHED.read_text("utf-8"))
@@ -124,13 +125,13 @@ def test_every_definition_is_described_and_used() -> None:
     assert [name for name in definitions if f'"#/$defs/{name}"' not in text] == []
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(15, *HealthCheck)
 @given(constellations())
 def test_the_blueprint_of_any_constellation_is_valid(runnable: AnyRunnable) -> None:
     VALIDATOR.validate(runnable.to_blueprint(strict=True).to_data())
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(400, *HealthCheck)
 @given(mutated())
 def test_it_says_the_same_as_the_reader(data: Json) -> None:
     """What is read is valid; what is valid is read, but for the texts that the schema does not look into."""

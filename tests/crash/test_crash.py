@@ -1,14 +1,13 @@
 """Workers that die or freeze at any moment: every run ends right, and only the steps in flight are run again.
 
-`make soak` kills 200 times in each kind of run, and freezes 100 times; here it is a few times.
+`make soak` kills 200 times in each kind of run, and freezes 100 times; `make test` does it a few times.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import random
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -20,12 +19,11 @@ from tests.crash.kinds import ASSEMBLY, BOSS, CLERK, DESK, ENQUEUED, KINDS, SURV
 from tests.crash.ledger import Entry, LedgerReader
 from tests.crash.site import Site
 from tests.stores import postgres
+from tests.support.effort import FREEZES, KILLS, SEED
 
-KILLS = int(os.environ.get("TACTICIAN_KILLS", "4"))
-FREEZES = int(os.environ.get("TACTICIAN_FREEZES", "4"))
 RESTARTS = max(1, KILLS // 20)
-SEED = int(os.environ.get("TACTICIAN_SEED", "7"))
 WORKERS = 3
+pytestmark = pytest.mark.soak
 EACH_KIND = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 
 
@@ -64,10 +62,18 @@ def chance() -> random.Random:
     return random.Random(SEED)
 
 
+def show_progress(kinds: Iterable[Kind], number: int, what: str) -> Iterator[Kind]:
+    """Yield so many kinds of runs, and print how far that is: `make soak` shows it."""
+    for done, kind in enumerate(islice(cycle(kinds), number), start=1):
+        yield kind
+        if done % 10 == 0 or done == number:
+            print(f"  {what} {done} of {number} times", flush=True)
+
+
 @EACH_KIND
 async def test_workers_that_are_killed(site: Site, kind: Kind, chance: random.Random) -> None:
     site.fleet.resize(WORKERS)
-    for _ in range(KILLS):
+    for _ in show_progress([kind], KILLS, "killed"):
         reader = site.ledger.follow()
         await site.enqueue(kind)
         victim = (await reader.wait_for_effects(chance.randint(1, len(kind.effects)))).worker
@@ -81,7 +87,7 @@ async def test_workers_that_are_killed(site: Site, kind: Kind, chance: random.Ra
 
 async def test_workers_that_are_killed_whatever_they_do(site: Site, chance: random.Random) -> None:
     site.fleet.resize(WORKERS)
-    for kind in islice(cycle(ENQUEUED), KILLS):
+    for kind in show_progress(ENQUEUED, KILLS, "killed"):
         await site.enqueue(kind)
         await asyncio.sleep(chance.uniform(0, 0.2))
         site.fleet.kill(chance.choice(site.fleet.workers))
@@ -92,7 +98,8 @@ async def test_workers_that_are_killed_whatever_they_do(site: Site, chance: rand
 
 async def test_workers_that_freeze_and_thaw_begin_nothing_more(site: Site, chance: random.Random) -> None:
     site.fleet.resize(WORKERS)
-    for kind in islice(cycle(KINDS), FREEZES):
+    number = FREEZES * len(KINDS)
+    for kind in show_progress(KINDS, number, "frozen"):
         reader = site.ledger.follow()
         await site.enqueue(kind)
         victim = await reader.wait_for_effects(chance.randint(1, len(kind.effects) // 2))
@@ -106,7 +113,7 @@ async def test_workers_that_freeze_and_thaw_begin_nothing_more(site: Site, chanc
         await site.wait_for_end()
         site.fleet.resize(WORKERS)
     assert await site.find_problems() == []
-    assert site.fleet.log.count(LOST) > FREEZES // 2
+    assert site.fleet.log.count(LOST) > number // 2
 
 
 async def is_taken_over(reader: LedgerReader, victim: Entry) -> bool:

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tactician.flow import ErrorPolicy, FlowStep, Scheduler, StepCompleted, StepFailed, StepSkipped, StepSuspended
 from tactician.runs import PendingRequest, Suspended
+from tests.support.effort import examples
 
 End = Literal["completed", "failed", "suspended"]
 
@@ -182,19 +183,19 @@ async def check(
     assert sorted(seen) == sorted(model.ended), "each outcome is seen once"
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.data(), plans(["completed"]))
 def test_each_step_runs_once_as_soon_as_it_can_within_the_limit(data: st.DataObject, plan: Plan) -> None:
     asyncio.run(follow(data, plan, "fail_fast"))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.data(), plans(["completed", "completed", "completed", "failed", "suspended"]))
 def test_with_continue_only_dependents_of_what_failed_are_skipped(data: st.DataObject, plan: Plan) -> None:
     asyncio.run(follow(data, plan, "continue"))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.data(), plans(["completed", "completed", "completed", "failed", "suspended"]))
 def test_with_fail_fast_the_first_failure_cancels_the_others(data: st.DataObject, plan: Plan) -> None:
     asyncio.run(follow(data, plan, "fail_fast"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tactician.planning import (
     NIRVANA,
@@ -23,6 +23,7 @@ from tactician.planning import (
     WorldState,
 )
 from tests.planning.random_problems import Choice, Truth, secrets, told
+from tests.support.effort import examples
 
 PLANNERS: list[PlanningAlgorithm] = [AStarPlanner(), UtilityPlanner(), HybridPlanner()]
 
@@ -74,7 +75,7 @@ def wanted_one_way(choice: Choice) -> Choice:
 
 
 @each_planner()
-@settings(max_examples=1000, deadline=None)
+@examples(1000)
 @given(secrets())
 def test_choice_is_that_of_a_world_in_which_everything_is_known(
     planner: PlanningAlgorithm, secret: tuple[Choice, Truth]
@@ -90,7 +91,7 @@ def test_choice_is_that_of_a_world_in_which_everything_is_known(
 
 
 @each_planner()
-@settings(max_examples=700, deadline=None)
+@examples(700)
 @given(secrets())
 def test_no_question_is_asked_once_the_answers_cannot_matter(
     planner: PlanningAlgorithm, secret: tuple[Choice, Truth]

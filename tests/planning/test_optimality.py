@@ -7,11 +7,12 @@ import os
 import subprocess
 import sys
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tactician.planning import Action, AStarPlanner, Goal, Plan, WorldState
 from tests.planning.random_problems import NAMES, Choice, PlanningProblem, brute_force, choices, problems, tenths, told
+from tests.support.effort import examples
 
 
 def summary(plan: Plan | None) -> tuple[int, int] | None:
@@ -27,7 +28,7 @@ def assert_executable(plan: Plan | None, world: WorldState) -> None:
 
 
 @given(problems())
-@settings(max_examples=2000, deadline=None)
+@examples(2000)
 def test_plan_has_least_cost_then_fewest_steps(problem: PlanningProblem) -> None:
     world, actions, goal = problem
 
@@ -39,7 +40,7 @@ def test_plan_has_least_cost_then_fewest_steps(problem: PlanningProblem) -> None
 
 
 @given(problems(), st.data())
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_determined_plan_is_optimal_in_the_determined_world(problem: PlanningProblem, data: st.DataObject) -> None:
     world, actions, goal = problem
     unknown = [name for name in NAMES if not isinstance(world.get(name), bool)]
@@ -58,7 +59,7 @@ def test_determined_plan_is_optimal_in_the_determined_world(problem: PlanningPro
 
 
 @given(problems())
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_every_plan_of_a_reused_planner_is_that_of_a_fresh_one(problem: PlanningProblem) -> None:
     world, actions, goal = problem
     planner = AStarPlanner()
@@ -74,7 +75,7 @@ def test_every_plan_of_a_reused_planner_is_that_of_a_fresh_one(problem: Planning
 
 
 @given(problems())
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_no_step_can_be_exchanged_for_a_preferred_one(problem: PlanningProblem) -> None:
     world, actions, goal = problem
     plan = AStarPlanner().plan(world, actions, goal)
@@ -101,7 +102,7 @@ def works(actions: list[Action], world: WorldState, goal: Goal) -> bool:
 
 
 @given(problems())
-@settings(max_examples=500, deadline=None)
+@examples(500)
 def test_no_step_can_be_left_out(problem: PlanningProblem) -> None:
     """So passes that remove idle steps from a plan have nothing to do."""
     world, actions, goal = problem
@@ -113,7 +114,7 @@ def test_no_step_can_be_left_out(problem: PlanningProblem) -> None:
 
 
 @given(choices())
-@settings(max_examples=500, deadline=None)
+@examples(500)
 def test_best_is_the_first_of_the_plans_for_all_goals(choice: Choice) -> None:
     world, actions, goals = choice
 

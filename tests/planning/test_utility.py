@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tactician.planning import (
     NIRVANA,
@@ -17,6 +17,7 @@ from tactician.planning import (
     WorldState,
 )
 from tests.planning.random_problems import Choice, brute_force, choices
+from tests.support.effort import examples
 
 HERE = WorldState({"hungry": True, "rich": False})
 COOK = Action("cook", {"hungry": True}, {"fed": True}, cost=0.5, value=0.75)
@@ -187,7 +188,7 @@ def hybrid_oracle(world: WorldState, actions: list[Action], goals: list[Goal]) -
 
 
 @given(choices())
-@settings(max_examples=1000, deadline=None)
+@examples(1000)
 def test_utility_planner_chooses_like_a_simple_oracle(choice: Choice) -> None:
     plan = UtilityPlanner().best(*choice)
 
@@ -197,7 +198,7 @@ def test_utility_planner_chooses_like_a_simple_oracle(choice: Choice) -> None:
 
 
 @given(choices())
-@settings(max_examples=700, deadline=None)
+@examples(700)
 def test_hybrid_planner_chooses_like_a_simple_oracle(choice: Choice) -> None:
     world, actions, goals = choice
     worthless = [Action(a.name, a.pre, a.effects, a.cost) for a in actions]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, SecretStr
 from typing_extensions import override
@@ -26,6 +26,7 @@ from tactician.runs import Input, InputTypes, Runnable, RunStore
 from tactician.stores import DocumentStore, MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel
 from tests.runs.kinds import KINDS, Kind, draw_portrait
+from tests.support.effort import examples
 from tests.support.stored import JsonStore
 
 
@@ -261,7 +262,7 @@ async def test_an_input_whose_type_is_no_longer_declared_is_refused() -> None:
         await platform_of(store, Custom()).resume(run_id)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@examples(150, HealthCheck.too_slow, HealthCheck.data_too_large)
 @given(KINDS, st.data())
 def test_any_input_is_the_same_elsewhere_or_is_refused(kind: Kind, data: st.DataObject) -> None:
     value = data.draw(kind.values)

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from zlib import crc32
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tactician import (
@@ -36,6 +36,7 @@ from tactician.process import AgentProcess, OperationContext
 from tactician.runs import PendingRequest, Response, RunError, RunResult, RunStore
 from tactician.stores import DocumentStore, MemoryStore, SqliteStore
 from tests.support.deciding_model import DecidingModel
+from tests.support.effort import examples
 from tests.support.stored import JsonStore
 
 Outcome: TypeAlias = AgentProcess | RunResult[object] | RunError
@@ -233,7 +234,7 @@ KINDS: Mapping[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(seed=st.integers(0, 10_000), keeps_objects=st.booleans())
 def test_a_fork_at_any_step_ends_as_the_run_did(kind: str, seed: int, keeps_objects: bool) -> None:
     def choose(steps: int) -> Iterable[int]:
@@ -243,7 +244,7 @@ def test_a_fork_at_any_step_ends_as_the_run_did(kind: str, seed: int, keeps_obje
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=2, deadline=None)
+@examples(2)
 @given(seed=st.integers(0, 10_000))
 def test_so_does_one_in_a_database(kind: str, seed: int) -> None:
     async def check() -> None:

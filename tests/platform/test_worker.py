@@ -190,7 +190,7 @@ async def test_a_run_whose_deadline_has_passed_is_terminated() -> None:
 
     (run,) = await platform.runs()
     assert (run.status, model.calls) == ("terminated", [])
-    assert run.failure == "BudgetError: Writer: the deadline of the run has passed"
+    assert run.failure == "the deadline of the run has passed"
 
 
 async def test_without_a_store_nothing_can_be_enqueued() -> None:

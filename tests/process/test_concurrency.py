@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tactician import (
@@ -28,6 +28,7 @@ from tactician.runs import RunStore, Snapshot
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 from tests.agents.running import started, steps
+from tests.support.effort import examples
 from tests.support.stored import JsonStore, load_record, respond
 
 
@@ -112,7 +113,7 @@ def known(process: AgentProcess) -> list[str]:
     return [str(value) for value in process.blackboard.all(Made)]
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.data(), graphs(), st.integers(2, 5), st.sampled_from([50, 1, 3]))
 def test_the_blackboard_and_the_result_are_those_of_one_after_the_other(
     data: st.DataObject, nodes: list[Node], most: int, budget: int
@@ -134,7 +135,7 @@ def test_a_plan_that_changes_while_actions_run_is_followed_once_they_have_ended(
     assert known(several) == known(one)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.data(), graphs(asks=True), st.integers(2, 5))
 def test_also_when_people_are_asked(data: st.DataObject, nodes: list[Node], most: int) -> None:
     async def run(parallel: int) -> AgentProcess:

@@ -530,9 +530,9 @@ class TestPauses:
 
     async def test_by_itself_a_paused_process_is_a_run_that_can_be_resumed(self) -> None:
         agent, context = PlannedAgent(Pauser()), Platform(ScriptedModel(), store=MemoryStore()).context()
-        waiting = await agent.run("frogs", context=context)
-        assert (waiting.status.value, waiting.pending) == ("waiting", ())
-        assert (await agent.resume(waiting.run_id, {}, context=context)).output == Draft("frogs")
+        paused = await agent.run("frogs", context=context)
+        assert (paused.status.value, paused.pending) == ("paused", ())
+        assert (await agent.resume(paused.run_id, {}, context=context)).output == Draft("frogs")
 
     async def test_actions_before_a_pause_are_counted_once(self) -> None:
         store, options = MemoryStore(), ProcessOptions(budget=Budget(actions=3))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import pytest
@@ -15,6 +16,7 @@ from tactician.runs import (
     Data,
     Live,
     Operation,
+    PendingRequest,
     RunStart,
     RunStep,
     Snapshot,
@@ -43,6 +45,9 @@ class Log:
 
     async def save(self, checkpoint: Checkpoint, kind: str, name: str = "", detail: str = "") -> None:
         self.operations.extend(checkpoint.take_changes())
+
+    async def show_pending(self, asked: Iterable[PendingRequest], answered: Collection[str]) -> None:
+        pass
 
     async def check_lease(self) -> None:
         pass

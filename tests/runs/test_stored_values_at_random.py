@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 from pydantic_core import from_json, to_json
@@ -10,9 +10,10 @@ from pydantic_core import from_json, to_json
 from tactician.errors import StoredStateError
 from tactician.runs import decode_value, encode_value
 from tests.runs.kinds import KINDS, Kind, draw_portrait
+from tests.support.effort import examples
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@examples(300, HealthCheck.too_slow, HealthCheck.data_too_large)
 @given(KINDS, st.data())
 def test_what_is_stored_reads_back_equal_or_is_refused(kind: Kind, data: st.DataObject) -> None:
     value = data.draw(kind.values)

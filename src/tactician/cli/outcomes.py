@@ -18,12 +18,12 @@ from tactician.cli.words import moment
 from tactician.errors import ResponseError
 from tactician.platform import Platform
 from tactician.process import AgentProcess
-from tactician.runs import PendingKind, PendingRequest, Response, Runnable, RunResult
+from tactician.runs import PendingKind, PendingRequest, Response, Runnable, RunResult, RunStatus
 from tactician.tools import as_text
 
 Outcome: TypeAlias = AgentProcess | RunResult[object]
 WAITING: Final = 3
-"""The exit code of a run that waits for somebody."""
+"""The exit code of a run that waits for somebody, or is paused."""
 _EXAMPLES: Mapping[PendingKind, str] = {
     "approval": "--approve",
     "confirmation": "yes",
@@ -41,8 +41,7 @@ async def begun(platform: Platform, agent: Runnable, input: str) -> Outcome:
 
 async def responded(platform: Platform, outcome: Outcome, request: PendingRequest, response: Response) -> Outcome:
     """What comes of answering one of the requests."""
-    run_id = outcome.id if isinstance(outcome, AgentProcess) else outcome.run_id
-    return await platform.respond(run_id, request.id, response)
+    return await platform.respond(_id_of(outcome), request.id, response)
 
 
 async def answered(platform: Platform, outcome: Outcome, asker: Asker | None) -> Outcome:
@@ -63,12 +62,16 @@ def conclude(outcome: Outcome, again: str | None) -> None:
     """Prints the result, or what the run waits for and how to answer; `again` are the arguments that name it again.
 
     Raises:
-        Exit: with code 3, when it waits.
+        Exit: with code 3, when it waits or is paused.
         ProcessError: when it has ended without reaching its goal.
     """
     if outcome.pending:
         print_pending(err, outcome.pending)
         say(_how_to_answer(outcome, again))
+        raise typer.Exit(WAITING)
+    if outcome.status is RunStatus.PAUSED:
+        how = "" if again is None else f" Resume with: tactician resume {_id_of(outcome)} {again}"
+        say(f"It is paused.{how}")
         raise typer.Exit(WAITING)
     if isinstance(outcome, AgentProcess):
         raise_unless_completed(outcome)
@@ -105,10 +108,13 @@ def _field_line(field: Field) -> str:
     return f"  {escape(field.name)}  [dim]{escape('  '.join(filter(None, facts)))}[/dim]"
 
 
+def _id_of(outcome: Outcome) -> str:
+    return outcome.id if isinstance(outcome, AgentProcess) else outcome.run_id
+
+
 def _how_to_answer(outcome: Outcome, again: str | None) -> str:
     if again is None:
         return "It waits, and is not kept. Run it in a terminal to answer there, or with --store FILE to answer later."
-    run_id = outcome.id if isinstance(outcome, AgentProcess) else outcome.run_id
     first = outcome.pending[0]
     request = f" {shlex.quote(first.id)}" if len(outcome.pending) > 1 else ""
-    return f"Answer with: tactician respond {run_id}{request} {_EXAMPLES[first.kind]} {again}"
+    return f"Answer with: tactician respond {_id_of(outcome)}{request} {_EXAMPLES[first.kind]} {again}"

@@ -53,6 +53,11 @@ class StepGraph(Generic[T]):
             self._steps.append(step)
         return [skipped for step in steps for skipped in self._link(step)]
 
+    @property
+    def has_ready(self) -> bool:
+        """True when a step can start."""
+        return bool(self._ready)
+
     def pop_ready(self) -> FlowStep[T] | None:
         """Remove and return the step that starts next: of those that are ready, the one that was added first."""
         return self._steps[heappop(self._ready)] if self._ready else None

@@ -17,7 +17,7 @@ from tactician.flow.graph import StepGraph
 from tactician.flow.retry import run_with_retries
 from tactician.flow.steps import FlowStep, StepCompleted, StepFailed, StepOutcome, StepSuspended
 from tactician.flow.timeout import run_with_timeout
-from tactician.runs import Suspended, find_suspension
+from tactician.runs import RunContext, Suspended, find_suspension
 
 T = TypeVar("T")
 ErrorPolicy: TypeAlias = Literal["fail_fast", "continue"]
@@ -37,9 +37,10 @@ class Scheduler(Generic[T]):
     Of steps that could start, the one that was added first does. Steps may be added until the iteration has ended.
 
     A step that raises `Suspended` lets all steps that do not depend on it run to their end; then the iteration raises
-    one `Suspended` with the requests of all. An exception of a step is raised by the iteration, after the outcomes of
-    steps that have ended before it, and all other steps are cancelled; with `on_error="continue"`, it is an outcome,
-    the steps that depend on the failed one are skipped, and all others go on. Only an `Exception` is continued after.
+    one `Suspended` with the requests of all. Meanwhile the record of the run shows them. An exception of a step is
+    raised by the iteration, after the outcomes of steps that have ended before it, and all other steps are cancelled;
+    with `on_error="continue"`, it is an outcome, the steps that depend on the failed one are skipped, and all others go
+    on. Only an `Exception` is continued after.
 
     Leaving the `async with` block cancels the steps that run, and waits for their end.
 
@@ -121,9 +122,18 @@ class Scheduler(Generic[T]):
             else:
                 raise StopAsyncIteration
         if self._ended:
-            return self._ended.popleft()
+            outcome = self._ended.popleft()
+            if isinstance(outcome, StepSuspended):
+                await self._show_pending(outcome)
+            return outcome
         assert self._failure is not None
         raise self._failure
+
+    async def _show_pending(self, suspended: StepSuspended) -> None:
+        """Show in the record of the run what a step waits for while others go on."""
+        context = RunContext.find_current()
+        if context is not None and (self._tasks or self._graph.has_ready):
+            await context.show_pending(suspended.pending)
 
     def _start_ready(self) -> None:
         """Start the steps that are ready, as far as there is room."""

@@ -20,6 +20,7 @@ from tactician.runs import (
     RunResult,
     RunStatus,
     RunStore,
+    end_overdue,
     keep_responses,
     kill_run,
     read_output,
@@ -85,7 +86,8 @@ class Stepper:
 
         Args:
             run_id: id of the run.
-            now: time of the engine; requests whose deadline has passed then get their default answers.
+            now: time of the engine; requests whose deadline has passed then get their default answers, and a run that
+                waits and whose own deadline has passed ends.
 
         Raises:
             RunNotFoundError: when there is no such run.
@@ -96,6 +98,9 @@ class Stepper:
         record = await self.load(run_id)
         if record.status.is_terminal:
             return _standing_of(record, now)
+        if record.status is RunStatus.WAITING and record.header.deadline is not None and record.header.deadline <= now:
+            await end_overdue(*await self._claim(run_id), self._platform.context())
+            return _standing_of(await self.load(run_id), now)
         await self._answer_overdue(record, now)
         try:
             outcome = await self._platform.step_claimed(*await self._claim(run_id), seconds=self._lease)
@@ -196,19 +201,15 @@ def _name_of(agent: object) -> str:
 
 
 def _standing_of(record: RunRecord, now: float, delay: float = 0.0) -> Standing:
-    waits_for = record.header.pending if record.status is RunStatus.WAITING else ()
-    pending = [request for request in waits_for if not request.is_answered]
-    # A deadline that has passed is of no use when not even the default was valid.
-    deadlines = [
-        one.deadline for one in pending if one.deadline is not None and (one.deadline > now or one.problem is None)
-    ]
+    is_waiting = record.status is RunStatus.WAITING
+    pending = [one for one in record.header.pending if not one.is_answered] if is_waiting else []
     status = RunStatus.RUNNING if record.status is RunStatus.PAUSED else record.status
     return Standing(
         status.value,
         has_ended=status.is_terminal or status is RunStatus.STUCK,
         pending=[request.id for request in pending],
         refused=[request.id for request in pending if request.problem is not None],
-        wakes_at=min(deadlines, default=None),
+        wakes_at=record.header.find_wake_time(now) if is_waiting else None,
         delay=delay,
     )
 

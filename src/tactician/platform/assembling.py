@@ -1,10 +1,11 @@
-"""Agents that are assembled of the actions of all others, to reach one goal."""
+"""Agents that are assembled of the actions of all others: to reach a goal, or to do whatever is worth most."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Final
 
 from tactician.agents import PlannedAgent, Planner, combined_spec, planned_specs
 from tactician.errors import DeclarationError
@@ -12,55 +13,84 @@ from tactician.planning import Action
 from tactician.process import GoalSpec, PlannedAgentSpec
 from tactician.runs import Runnable
 
-_PREFIX = "towards "
+_PREFIX: Final = "towards "
+_EVERYTHING: Final = "Platform"
 _logger = logging.getLogger(__name__)
 
 
-def all_of(agents: Mapping[str, Runnable]) -> PlannedAgentSpec | None:
-    """The actions and goals of all planned agents as one; `None` when there is none.
+def combine_all(agents: Mapping[str, Runnable], planner: Planner = Planner.GOAP) -> PlannedAgentSpec | None:
+    """Combine the actions and goals of all planned agents and components in one spec; `None` when there are none.
 
     Raises:
         DeclarationError: when they do not go together.
     """
     instances = [spec.instance for spec in planned_specs(agents.values())]
-    return combined_spec(instances, planner=Planner.GOAP) if instances else None
+    return combined_spec(instances, name=_EVERYTHING, planner=planner) if instances else None
 
 
-def assembled_for(goal: str, agents: Mapping[str, Runnable]) -> PlannedAgent | None:
-    """An agent for this goal, made of whatever actions of all agents may help; `None` when there is no such goal."""
-    spec = all_of(agents)
+def assemble_everything(agents: Mapping[str, Runnable]) -> PlannedAgent:
+    """Assemble an agent of all actions, which does whatever is worth most.
+
+    Raises:
+        DeclarationError: when there are no actions, or they do not go together.
+    """
+    if (spec := combine_all(agents, Planner.UTILITY)) is None:
+        raise DeclarationError(_EVERYTHING, ["no planned agent or component is registered"])
+    return PlannedAgent.of(spec)
+
+
+def assemble_for(goal: str, agents: Mapping[str, Runnable]) -> PlannedAgent | None:
+    """Assemble an agent for a goal, of whatever actions may help; `None` when there is no such goal.
+
+    Raises:
+        DeclarationError: when the actions do not go together.
+    """
+    spec = combine_all(agents)
     found = None if spec is None else next((one for one in spec.goals if one.name == goal), None)
-    if spec is None or found is None:
-        return None
-    actions = _relevant(spec.plannable, found)
-    kept = tuple(action for action in spec.actions if action.plan in actions)
-    return PlannedAgent.of(
-        replace(spec, name=_PREFIX + goal, description=found.description, actions=kept, goals=(found,))
-    )
+    return None if spec is None or found is None else PlannedAgent.of(_aim(spec, found))
+
+
+def assemble_towards(wanted: type, agents: Mapping[str, Runnable]) -> list[PlannedAgentSpec]:
+    """Assemble an agent for each goal that gives an object of a type; none, when the actions do not go together."""
+    try:
+        spec = combine_all(agents)
+    except DeclarationError as error:
+        _logger.info("no agents for a %s: %s", wanted.__name__, error)
+        return []
+    aimed = None if spec is None else spec.towards(wanted)
+    return [] if spec is None or aimed is None else [_aim(spec, goal) for goal in aimed.goals]
 
 
 def is_assembled(name: str) -> bool:
-    """Whether a name is that of an assembled agent."""
-    return name.startswith(_PREFIX)
+    """Return whether a name is that of an assembled agent."""
+    return name.startswith(_PREFIX) or name == _EVERYTHING
 
 
-def assembled(name: str, agents: Mapping[str, Runnable]) -> PlannedAgent | None:
-    """The assembled agent of this name: a process of it can go on wherever the same agents are."""
-    return assembled_for(name.removeprefix(_PREFIX), agents) if is_assembled(name) else None
+def assemble(name: str, agents: Mapping[str, Runnable]) -> PlannedAgent | None:
+    """Assemble the agent of a name, so that its processes continue wherever the same agents are."""
+    if name == _EVERYTHING:
+        return assemble_everything(agents)
+    return assemble_for(name.removeprefix(_PREFIX), agents) if is_assembled(name) else None
 
 
-def assembled_names(agents: Mapping[str, Runnable]) -> list[str]:
-    """The names of all agents that can be assembled of these; none, when their actions do not go together."""
+def list_assembled(agents: Mapping[str, Runnable]) -> list[str]:
+    """List the names of all agents that can be assembled; none, when the actions do not go together."""
     try:
-        spec = all_of(agents)
+        spec = combine_all(agents)
     except DeclarationError as error:
         _logger.info("no agents for goals: %s", error)
         return []
-    return [] if spec is None else [_PREFIX + goal.name for goal in spec.goals]
+    return [] if spec is None else [_EVERYTHING, *(_PREFIX + goal.name for goal in spec.goals)]
+
+
+def _aim(spec: PlannedAgentSpec, goal: GoalSpec) -> PlannedAgentSpec:
+    actions = _relevant(spec.plannable, goal)
+    kept = tuple(action for action in spec.actions if action.plan in actions)
+    return replace(spec, name=_PREFIX + goal.name, description=goal.description, actions=kept, goals=(goal,))
 
 
 def _relevant(actions: Iterable[Action], goal: GoalSpec) -> list[Action]:
-    """The actions that give something that the goal needs, or that another one of them needs."""
+    """Return the actions that give something that the goal needs, or that another one of them needs."""
     left, kept = list(actions), list[Action]()
     needed = set(goal.plan.conditions.items())
     while found := [action for action in left if not needed.isdisjoint(action.effects.items())]:

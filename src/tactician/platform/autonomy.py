@@ -11,7 +11,7 @@ from tactician.amounts import need_amount
 from tactician.config import load_settings
 from tactician.errors import ConfigurationError, NoAgentFitsError, Ranked
 from tactician.llm import LanguageModel, LlmOptions
-from tactician.platform.assembling import all_of, assembled_for
+from tactician.platform.assembling import assemble_for, combine_all
 from tactician.platform.platform import Platform
 from tactician.platform.ranking import ranked
 from tactician.process import ProcessOptions, ProcessStatus
@@ -82,7 +82,7 @@ class Autonomy:
         ranking = await self._ranking(request, mode, context)
         name = self._chosen(ranking, mode)
         agent: Runnable | None = self._platform.agents[name] if mode == "closed" else None
-        agent = agent or assembled_for(name, self._platform.agents)
+        agent = agent or assemble_for(name, self._platform.agents)
         assert agent is not None
         context.emit(RouteChosen, target=name, description=agent.description)
         result = await self._done_by(agent, request, options, context)
@@ -120,7 +120,7 @@ class Autonomy:
         return {name: agent.description for name, agent in self._platform.agents.items()}
 
     def _goals(self) -> Mapping[str, str]:
-        spec = all_of(self._platform.agents)
+        spec = combine_all(self._platform.agents)
         return {} if spec is None else {goal.name: goal.description for goal in spec.goals}
 
     def _chosen(self, ranking: Sequence[Ranked], mode: Mode) -> str:

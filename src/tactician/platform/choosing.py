@@ -1,9 +1,9 @@
-"""Which of several agents that could give what is wanted has a plan from what there is."""
+"""Choice of an agent that has a plan from what there is, of several that could give what is wanted."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tactician.process import AgentProcess, PlannedAgentSpec, ProcessOptions, ProcessStatus, ProcessStuckError
 from tactician.runs import RunContext
@@ -11,15 +11,14 @@ from tactician.runs import RunContext
 _logger = logging.getLogger(__name__)
 
 
-async def able(
-    agents: Sequence[PlannedAgentSpec], objects: tuple[object, ...], options: ProcessOptions | None, context: RunContext
-) -> PlannedAgentSpec:
-    """The first agent that has a plan from the objects; the first of all, when none has."""
-    if len(agents) > 1:
-        for agent in agents:
-            if await _has_plan(agent, objects, options, context):
-                return agent
-    return agents[0]
+async def find_able(
+    agents: Iterable[PlannedAgentSpec], objects: tuple[object, ...], options: ProcessOptions | None, context: RunContext
+) -> PlannedAgentSpec | None:
+    """Return the first agent that has a plan from the objects; `None` when none has."""
+    for agent in agents:
+        if await _has_plan(agent, objects, options, context):
+            return agent
+    return None
 
 
 async def raise_if_none_can(
@@ -29,7 +28,7 @@ async def raise_if_none_can(
     options: ProcessOptions | None,
     context: RunContext,
 ) -> None:
-    """Nothing, unless there are several agents, and none of them has a plan: the process of the first is stuck at once.
+    """Raise if there are several agents, and none of them has a plan: the process of the first is stuck at once.
 
     Raises:
         ProcessStuckError: with what each of them lacks.

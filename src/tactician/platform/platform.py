@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import cache
-from types import MappingProxyType
-from typing import TypeVar
+from types import MappingProxyType, TracebackType
+from typing import Self, TypeVar
 
-from tactician.agents import raise_unless_completed
+from tactician.agents import PlannedAgent, raise_unless_completed
 from tactician.clock import SYSTEM_CLOCK
 from tactician.conversation import ConversationStore
 from tactician.errors import ConfigurationError
 from tactician.events import EventBus, EventListener
 from tactician.llm import LanguageModel, ModelSource, default_models, source_of
-from tactician.platform.choosing import able, raise_if_none_can
+from tactician.platform.choosing import find_able, raise_if_none_can
 from tactician.platform.forking import Forker
 from tactician.platform.publishing import goal_tools, local_goals
 from tactician.platform.read_model import RunReader
@@ -52,7 +52,9 @@ _NOTHING: Mapping[str, Response] = MappingProxyType({})
 
 
 class Platform:
-    """Holds the models, the registered agents, the listeners and the processes of a program.
+    """The front door of a program: its models, agents, tools, runs and conversations, and the store of these.
+
+    `async with Platform(...) as platform:` closes all of it at the end.
 
     Args:
         models: a source of models, or one model for everything; those of the environment by default.
@@ -104,6 +106,24 @@ class Platform:
         """The platform of this process, with the models of `tactician.toml` and the environment. What is run without
         a platform has its tool groups."""
         return _default()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Interrupt the processes that were spawned here and still run, and close the store.
+
+        With a store, a process that was interrupted can be resumed, here too: the store opens again when it is used.
+        """
+        try:
+            await self._runner.aclose()
+        finally:
+            await self.services.store.aclose()
 
     @property
     def agents(self) -> Mapping[str, Runnable]:
@@ -158,6 +178,16 @@ class Platform:
                 of a type that has no JSON form.
         """
         return goal_tools(self.agents, self.context, remote=remote)
+
+    def as_agent(self) -> PlannedAgent:
+        """Return an agent with the actions of all registered planned agents and components.
+
+        It does whatever is worth most, step by step, as in `await platform.start(platform.as_agent(), issue)`.
+
+        Raises:
+            DeclarationError: when nothing is registered that has actions, or they do not go together.
+        """
+        return self._registry.assemble_everything()
 
     def context(self) -> RunContext:
         """A context for a run on this platform: `await agent.run(..., context=platform.context())`."""
@@ -269,18 +299,23 @@ class Platform:
     async def invoke(
         self, wanted: type[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None
     ) -> T:
-        """An object of the wanted type, from the registered agent that has a goal and a plan for it.
+        """Return an object of the wanted type, from the registered agent that has a goal and a plan for it.
+
+        When no agent has a plan by itself, the actions of all of them are planned together, as those of components.
 
         Raises:
             AgentNotFoundError: when no registered agent yields the type.
-            ProcessStuckError: when no agent that does has a plan from these objects.
+            ProcessStuckError: when neither an agent nor all of them together have a plan from these objects.
             ProcessWaitingError: when it waits for somebody; it goes on with `respond`.
             ProcessFailedError: when an action raises, a budget is used up, or a goal that may give one of several
                 types gives another one.
         """
         objects = with_named(objects, named)
         agents, context = self._registry.yielding(wanted), self.context()
-        process = await self._runner.start(await able(agents, objects, options, context), objects, options)
+        together = self._registry.assemble_towards(wanted)
+        is_only = len(agents) + len(together) == 1
+        chosen = None if is_only else await find_able((*agents, *together), objects, options, context)
+        process = await self._runner.start(chosen or agents[0], objects, options)
         await raise_if_none_can(agents, process, objects, options, context)
         raise_unless_completed(process)
         if isinstance(result := process.result, wanted):
@@ -476,8 +511,11 @@ class Platform:
         return await self._runner.step_claimed(record, lease, seconds)
 
     async def waiting(self, limit: int = 1000) -> list[RunRecord]:
-        """Return the runs in the store that wait for somebody, oldest first."""
-        return await RunStore(self.services.store).find(statuses=(RunStatus.WAITING.value,), limit=limit)
+        """Return the runs in the store that wait for somebody, or of which a part does while others go on.
+
+        The oldest run is the first.
+        """
+        return await RunStore(self.services.store).find_waiting(limit=limit)
 
     async def prune(self, age: timedelta | None = None) -> int:
         """Delete the runs that ended longer ago than an age, with their steps, and return how many.

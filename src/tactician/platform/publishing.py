@@ -93,6 +93,8 @@ class GoalTool(Tool):
         if result.status is RunStatus.WAITING:
             asked = "; ".join(request.prompt for request in result.pending)
             raise ToolError(f"{self._agent.name} waits, as the run {result.run_id}, for an answer: {asked}")
+        if result.status is RunStatus.PAUSED:
+            raise ToolError(f"{self._agent.name} is paused, as the run {result.run_id}.")
         return as_text(result.output)
 
 

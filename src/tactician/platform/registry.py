@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tactician.agents import (
+    PlannedAgent,
     as_runnable,
     component_agent,
     is_component,
@@ -15,7 +16,7 @@ from tactician.agents import (
 )
 from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, DeclarationError
-from tactician.platform.assembling import assembled, assembled_names, is_assembled
+from tactician.platform.assembling import assemble, assemble_everything, assemble_towards, is_assembled, list_assembled
 from tactician.platform.leading import is_led, led_again, led_names
 from tactician.process import PlannedAgentSpec
 from tactician.runs import Runnable, RunRecord
@@ -34,6 +35,7 @@ class Registry:
         self._agents: dict[str, Runnable] = {}
         self._ids: dict[str, Runnable] = {}
         self._met: dict[str, PlannedAgentSpec] = {}
+        self._assembled: dict[type, list[PlannedAgentSpec]] = {}
         self._run_names: tuple[str, ...] | None = None
 
     @property
@@ -85,6 +87,7 @@ class Registry:
         names = Counter(one.name for one in agents)
         self._agents = {one.name if names[one.name] == 1 else agent_id(one): one for one in agents}
         self._ids = {agent_id(one): one for one in agents}
+        self._assembled = {}
         self._run_names = None
 
     def found(self, name: str) -> Runnable:
@@ -93,7 +96,7 @@ class Registry:
         Raises:
             AgentNotFoundError: when there is none.
         """
-        found = self.find(name) or self._internal.get(name) or assembled(name, self._agents)
+        found = self.find(name) or self._internal.get(name) or assemble(name, self._agents)
         if found is None:
             raise self.not_found(name)
         return found
@@ -170,13 +173,31 @@ class Registry:
             f"No registered agent yields a {wanted.__name__}. The registered goals yield: {known}."
         )
 
+    def assemble_towards(self, wanted: type) -> list[PlannedAgentSpec]:
+        """Assemble an agent for each goal that gives an object of the type, of the actions of all agents.
+
+        There is none when a single planned agent is registered, or the actions do not go together.
+        """
+        if (found := self._assembled.get(wanted)) is None:
+            is_alone = len(planned_specs(self._agents.values())) < 2
+            found = self._assembled[wanted] = [] if is_alone else assemble_towards(wanted, self._agents)
+        return found
+
+    def assemble_everything(self) -> PlannedAgent:
+        """Assemble an agent of all actions, which does whatever is worth most.
+
+        Raises:
+            DeclarationError: when there are no actions, or they do not go together.
+        """
+        return assemble_everything(self._agents)
+
     @property
     def run_names(self) -> tuple[str, ...]:
         """The names of all runs that can be continued here: of what is registered, and what can be made of it."""
         if self._run_names is None:
             named = dict.fromkeys((*self._met, *self._agents, *(spec.name for spec in self._specs())))
             led = led_names(planned_specs(self._agents.values()))
-            self._run_names = (*named, *assembled_names(self._agents), *led, *self._internal)
+            self._run_names = (*named, *list_assembled(self._agents), *led, *self._internal)
         return self._run_names
 
     def _specs(self) -> list[PlannedAgentSpec]:

@@ -21,7 +21,7 @@ from tactician.process import (
     read_origin,
     read_state,
 )
-from tactician.runs import Checkpoint, Live, PendingRequest, RunRecord, RunState, RunStatus
+from tactician.runs import Checkpoint, Live, PendingRequest, RunRecord, RunState
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class RunView:
         seconds: how long it has run, without the time in which it waited.
         tally: what its model calls used.
         history: the actions that it ran, oldest first.
-        pending: what it waits for.
+        pending: what it waits for, or a part of it while others go on.
         goal: name of the goal that it reached.
         failure: why it failed, is stuck or was ended.
         output: beginning of its result, as text.
@@ -130,7 +130,7 @@ def view_record(record: RunRecord) -> RunView:
         started_at=header.started_at,
         seconds=header.spent["seconds"],
         tally=UsageTally.of(header.spent["usage"]),
-        pending=header.pending if record.status is RunStatus.WAITING else (),
+        pending=header.pending,
         failure=header.failure,
         output=header.output,
         steps=record.steps,

@@ -97,6 +97,13 @@ class Runner:
         task.add_done_callback(self._spawned.discard)
         return process
 
+    async def aclose(self) -> None:
+        """Interrupt the processes that were spawned and still run."""
+        spawned = tuple(self._spawned)
+        for task in spawned:
+            task.cancel()
+        await asyncio.gather(*spawned, return_exceptions=True)
+
     async def enqueue(self, agent: object, objects: Objects, options: ProcessOptions | None, urgency: Urgency) -> str:
         """Save a new run for a worker to start, and return its id; that of the first run with the idempotency key.
 
@@ -133,18 +140,26 @@ class Runner:
         return found[0].run_id if found else None
 
     async def respond(self, run_id: str, responses: Mapping[str, Response]) -> AgentProcess | RunResult[object]:
-        """Answer requests of a run that waits, and continue it as far as it can go."""
+        """Answer requests of a run that waits, and continue it as far as it can go.
+
+        A process that runs here, since parts of it do not depend on the answer, takes it as soon as one of them ends.
+        """
+        here = self.processes.find(run_id)
+        if here is not None and self._takes_answers(here, responses):
+            for request_id, response in responses.items():
+                await here.respond(request_id, response)
+            return here
         if not await self._is_process(run_id):
             return await self.find_runnable(await self.record(run_id)).resume(
                 run_id, responses, context=self._context()
             )
         try:
             process = await self._take(run_id)
-        except RunConflictError:
+        except RunConflictError as error:
             if (kept := await self.process(run_id)).status.is_terminal:
                 for request_id, response in responses.items():
                     kept.answer(request_id, response)  # which says that it has ended
-            raise
+            raise RunConflictError(f"{error} Answer again once it waits.") from None
         async with self._continuing(process):
             for request_id, response in responses.items():
                 await process.respond(request_id, response)
@@ -272,6 +287,12 @@ class Runner:
     def _runs_here(self, process: AgentProcess) -> bool:
         keeper = process.keeper
         return process.status is ProcessStatus.RUNNING and not (keeper is not None and keeper.was_interrupted)
+
+    def _takes_answers(self, process: AgentProcess, responses: Mapping[str, Response]) -> bool:
+        """Return whether a process runs here, and asks all that is answered itself, and not what runs inside it."""
+        is_held = process.keeper is not None and process.keeper.is_held
+        asked = {request.id for request in process.pending}
+        return is_held and self._runs_here(process) and responses.keys() <= asked
 
     async def record(self, run_id: str) -> RunRecord:
         """Return the record of a run.

@@ -9,10 +9,10 @@ from contextlib import suppress
 from time import monotonic
 from typing import Final
 
-from tactician.errors import LeaseLostError, StoreError, TacticianError
+from tactician.errors import LeaseLostError, StoredStateError, StoreError, TacticianError
 from tactician.events import new_id
 from tactician.platform.platform import Platform
-from tactician.runs import DEFAULT_LEASE, RunRecord, RunStore
+from tactician.runs import DEFAULT_LEASE, RunRecord, RunStatus, RunStore
 from tactician.stores import Lease
 
 _logger = logging.getLogger(__name__)
@@ -25,8 +25,9 @@ _PRUNE_INTERVAL: Final = 600.0
 class Worker:
     """Worker that claims runs of what is registered on a platform, and continues them.
 
-    A worker claims a run that was enqueued, whose worker has died, or that waits for a person and whose deadline has
-    passed. What runs is registered, or was composed by `Autonomy` or `SupervisorInvocation` of what is registered.
+    A worker claims a run that was enqueued, whose worker has died, or that waits for a person and whose deadline, or
+    that of the question, has passed. What runs is registered, or was composed by `Autonomy` or `SupervisorInvocation`
+    of what is registered.
 
     A run that the worker cannot continue, because a tool group is missing, say, is left to others for some polls.
 
@@ -112,9 +113,21 @@ class Worker:
         except (CancelledError, KeyboardInterrupt, GeneratorExit):
             raise
         except BaseException as error:
-            self._excluded[record.run_id] = monotonic() + _POLLS * self._poll
+            self._exclude(record.run_id)
             says_all = isinstance(error, TacticianError) and not _logger.isEnabledFor(logging.DEBUG)
             what = "%s: the run %s cannot continue here: %s"
             _logger.warning(what, self.name, record.run_id, error, exc_info=not says_all)
         else:
             _logger.info("%s: %r", self.name, outcome)
+            if record.status is RunStatus.WAITING:
+                await self._leave_unchanged(record)
+
+    async def _leave_unchanged(self, record: RunRecord) -> None:
+        """Leave a run to others for some polls if it stands as before: by the clock of this program it is not due."""
+        with suppress(StoreError, StoredStateError):
+            now = await RunStore(self._platform.store).load(record.run_id, with_body=False)
+            if now is not None and (now.version, now.steps) == (record.version, record.steps):
+                self._exclude(record.run_id)
+
+    def _exclude(self, run_id: str) -> None:
+        self._excluded[run_id] = monotonic() + _POLLS * self._poll

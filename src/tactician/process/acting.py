@@ -67,8 +67,13 @@ class Actor:
         self._state = execution.state
 
     def suspend(self) -> None:
-        """End the run of a process whose actions wait: for answers, or for a paused process inside."""
+        """End the run of a process whose actions wait: for answers, or for a paused process inside.
+
+        The process itself ends when its deadline has passed meanwhile.
+        """
         state = self._state
+        if (missed := self._execution.context.find_missed_deadline()) is not None:
+            state.end(ProcessStatus.TERMINATED, missed)
         if state.status is ProcessStatus.RUNNING:
             state.end(ProcessStatus.WAITING if state.pending else ProcessStatus.PAUSED)
             if state.pending:

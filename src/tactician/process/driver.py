@@ -107,6 +107,9 @@ class Driver:
     async def _choose(self) -> tuple[ActionSpec, ...]:
         """Choose the actions that start now, while none runs. Without any, the process has ended or waits."""
         state, selector = self._state, self._selector
+        if (missed := self._find_missed_deadline()) is not None:
+            state.end(ProcessStatus.TERMINATED, missed)
+            return ()
         if state.waiting:
             actions = selector.follow_selection(await selector.select_beside())
             if not actions:
@@ -127,6 +130,12 @@ class Driver:
             return ()
         selector.follow(plan)
         return selector.select(plan, world)
+
+    def _find_missed_deadline(self) -> str | None:
+        """Return why a process that has not begun, or waits, ends. What has acted may have reached its goal already."""
+        state = self._state
+        may_have_completed = bool(state.history) and not state.waiting
+        return None if may_have_completed else self._execution.context.find_missed_deadline()
 
     async def _act(self, actions: Sequence[ActionSpec], *, keeps_starting: bool) -> None:
         """Run actions: a single one in this task."""
@@ -183,6 +192,7 @@ class Driver:
         if running:
             with self._doing("saving failed:"):
                 await self.saver.save_step()
+                await self.saver.show_pending()
             return
         self._rest()
         await self._save()

@@ -272,7 +272,8 @@ class AgentProcess(ProcessHandle):
         """
         if self.status.is_terminal:
             raise ResponseError(f"The process {self.id} has ended, and is {self.status}: it waits for nothing.")
-        known = [request.id for request in self.pending]
+        shown = () if self.keeper is None else self.keeper.record.header.pending  # of one inside, whose worker has died
+        known = list(dict.fromkeys(request.id for request in (*self.pending, *shown)))
         if request_id not in known:
             raise ResponseError(f"{self.name} does not wait for {request_id!r}; it waits for {known}")
         if self._driver.saver.is_active:
@@ -321,7 +322,8 @@ class AgentProcess(ProcessHandle):
             return
         async with self._turn:
             self._state.answer_overdue(self._context.clock.time())
-            if not self._can_continue or self._state.has_to_wait:
+            has_to_wait = self._state.has_to_wait and self._context.find_missed_deadline() is None
+            if not self._can_continue or has_to_wait:
                 if self.keeper is not None and self.keeper.is_held:  # whoever ran it may have died before it saved this
                     await self._driver.saver.save_status()
                 return

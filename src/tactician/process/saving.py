@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 
 from tactician.process.acting import Execution
 from tactician.process.state import ProcessStatus
-from tactician.runs import DurableRun, format_output, list_prompts
+from tactician.runs import DurableRun, PendingRequest, format_output, list_prompts
 
 
 class ProcessSaver:
@@ -17,13 +17,14 @@ class ProcessSaver:
         run: keeper of a process that is inside no other run; others are steps of the run around them.
     """
 
-    __slots__ = ("_execution", "_run", "_saved_runs", "_state")
+    __slots__ = ("_execution", "_run", "_saved_runs", "_shown", "_state")
 
     def __init__(self, execution: Execution, run: DurableRun | None) -> None:
         self._execution = execution
         self._state = execution.state
         self._run = run
         self._saved_runs = len(execution.state.history)
+        self._shown: set[str] = set()
 
     @property
     def is_active(self) -> bool:
@@ -42,20 +43,34 @@ class ProcessSaver:
     async def begin(self) -> None:
         """Save that the process begins or continues."""
         if self._run is not None and self.is_active:
+            self._shown = {request.id for request in self._run.record.header.pending}
             await self._run.begin()
             await self.save_status()
+            await self.show_pending()
 
     async def save(self) -> None:
         """Save the process as it is now: as a step, and a change of its status too."""
         await self.save_step()
         await self.save_status()
+        await self.show_pending()
 
     async def save_status(self) -> None:
         """Save the status of the process, if the store has another one."""
         state = self._state
         if self._run is not None and self.is_active and self._run.record.status is not state.status:
-            pending = state.pending if state.status is ProcessStatus.WAITING else ()
-            await self._run.save_status(state.status, pending=pending, failure=state.failure, output=self._result_text)
+            await self._run.save_status(
+                state.status, pending=self._pending, failure=state.failure, output=self._result_text
+            )
+
+    async def show_pending(self) -> None:
+        """Show in the record of the run what somebody is asked while the process goes on, until that is answered."""
+        if self._state.status is not ProcessStatus.RUNNING or not self.is_active:
+            return
+        asked = self._pending
+        ids = {request.id for request in asked}
+        if ids != self._shown:
+            await self._execution.context.show_pending(asked, self._shown - ids)
+            self._shown = ids
 
     async def save_step(self) -> None:
         """Save what has just happened as a step: actions that ended, questions to somebody, or the end.
@@ -79,6 +94,17 @@ class ProcessSaver:
             await context.save_step("progress")
         elif not new:
             await context.save_step(state.status.value, detail=state.failure or self._result_text)
+
+    @property
+    def _pending(self) -> tuple[PendingRequest, ...]:
+        """The requests that the record shows: of a process that goes on, those without an answer."""
+        match self._state.status:
+            case ProcessStatus.WAITING:
+                return self._state.pending
+            case ProcessStatus.RUNNING:
+                return tuple(one for one in self._state.pending if one.id not in self._state.responses)
+            case _:
+                return ()
 
     @property
     def _result_text(self) -> str:

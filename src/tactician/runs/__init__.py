@@ -3,6 +3,7 @@
 from tactician.runs.budget import Budget, BudgetMeter
 from tactician.runs.checkpoint import Changes, Checkpoint, Data, Live, Operation, Progress, SavedCheckpoint, revive
 from tactician.runs.context import RunContext, Services
+from tactician.runs.creation import create_durable_run, create_record, enqueue_run
 from tactician.runs.durable import DEFAULT_LEASE, DurableRun, kill_run
 from tactician.runs.errors import (
     BudgetError,
@@ -18,9 +19,7 @@ from tactician.runs.errors import (
 from tactician.runs.events import RunCompleted, RunSuspended
 from tactician.runs.execution import (
     continue_run,
-    create_durable_run,
-    create_record,
-    enqueue_run,
+    end_overdue,
     keep_responses,
     pending_of,
     resume_run,
@@ -106,6 +105,7 @@ __all__ = [
     "start_run",
     "resume_run",
     "continue_run",
+    "end_overdue",
     "keep_responses",
     "save_response",
     "restore_response",

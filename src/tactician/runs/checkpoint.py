@@ -8,7 +8,7 @@ in the same order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 from pydantic import ValidationError
@@ -16,6 +16,7 @@ from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict
 
 from tactician.errors import StoredStateError
+from tactician.runs.suspension import PendingRequest
 
 T = TypeVar("T")
 Keys: TypeAlias = tuple[str, ...]
@@ -107,6 +108,10 @@ class Journal(Protocol):
 
     async def save(self, checkpoint: Checkpoint, kind: str, name: str = "", detail: str = "") -> None:
         """Append a step with the changes noted so far, and those of a checkpoint."""
+        ...
+
+    async def show_pending(self, asked: Iterable[PendingRequest], answered: Collection[str]) -> None:
+        """Show requests in the record of the run while it goes on, and no longer those with some ids."""
         ...
 
     async def check_lease(self) -> None:

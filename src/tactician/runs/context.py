@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
 from functools import cache
-from typing import ParamSpec, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.errors import ConfigurationError
@@ -27,11 +27,12 @@ from tactician.runs.budget import Budget, BudgetMeter
 from tactician.runs.checkpoint import Checkpoint
 from tactician.runs.pace import Pace
 from tactician.runs.store import default_store
-from tactician.runs.suspension import Response
+from tactician.runs.suspension import PendingRequest, Response
 from tactician.stores import DocumentStore
 
 P = ParamSpec("P")
 T = TypeVar("T")
+MISSED_DEADLINE: Final = "the deadline of the run has passed"
 
 
 class Services:
@@ -289,6 +290,20 @@ class RunContext:
         if self.checkpoint is not None and self.checkpoint.journal is not None:
             await self.checkpoint.journal.save(self.checkpoint, kind, name, detail)
 
+    async def show_pending(self, asked: Iterable[PendingRequest], answered: Collection[str] = ()) -> None:
+        """Show in the record of the run what a part of it waits for while others go on, with a durable store.
+
+        Args:
+            asked: requests without an answer.
+            answered: ids of requests that were shown and have an answer, or are of no use any more.
+
+        Raises:
+            LeaseLostError: when another worker has claimed the run.
+            StoreError: when the store does not answer.
+        """
+        if self.checkpoint is not None and self.checkpoint.journal is not None:
+            await self.checkpoint.journal.show_pending(asked, answered)
+
     async def begin_step(self) -> None:
         """Make sure that the run is still this worker's, before a step begins.
 
@@ -316,7 +331,7 @@ class RunContext:
         """Return the same context for a run that has to end before a moment, in seconds since the epoch.
 
         The earlier deadline counts, where there is one already. Like a budget it is checked before each call of a model
-        and each action: what has begun is finished.
+        and each action: what has begun is finished. A run that waits then ends, too.
         """
         return self._copy(deadline=deadline if self.deadline is None else min(deadline, self.deadline))
 
@@ -326,9 +341,14 @@ class RunContext:
         Args:
             acting: whether an action is about to run; then the actions that have begun count too.
         """
-        if self.deadline is not None and self.clock.time() >= self.deadline:
-            return "the deadline of the run has passed"
-        return None if self.meter is None else self.meter.exceeded(acting=acting)
+        if (missed := self.find_missed_deadline()) is not None or self.meter is None:
+            return missed
+        return self.meter.exceeded(acting=acting)
+
+    def find_missed_deadline(self) -> str | None:
+        """Return that the deadline of the run has passed, in words; `None` while it has not."""
+        has_passed = self.deadline is not None and self.clock.time() >= self.deadline
+        return MISSED_DEADLINE if has_passed else None
 
     def find_model(
         self, wanted: ModelLike | None = None, source: ModelSource | None = None

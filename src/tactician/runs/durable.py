@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Final
@@ -152,13 +152,24 @@ class DurableRun:
             RunKilledError: when the run was killed in the store.
             StoreError: when the store does not answer.
         """
-        deadlines = [one.deadline for one in pending if one.deadline is not None and not one.is_answered]
         failure = None if failure is None else escape_invalid(failure)  # it may quote what cannot be stored
         header = replace(
             self.record.header, pending=pending, failure=failure, output=shorten(output), spent=self._spent()
         )
-        wakes_at = AT_ONCE if is_due else min(deadlines, default=None) if status is RunStatus.WAITING else None
+        wakes_at = header.find_wake_time(self._context.clock.time()) if status is RunStatus.WAITING else None
+        wakes_at = AT_ONCE if is_due else wakes_at
         await self._write(lambda: self._write_status(status, header, wakes_at))
+
+    async def show_pending(self, asked: Iterable[PendingRequest], answered: Collection[str] = ()) -> None:
+        """Show requests in the record while other parts of the run go on, and no longer those with some ids.
+
+        Raises:
+            LeaseLostError: when another worker has claimed the run.
+            RunKilledError: when the run was killed in the store.
+            StoreError: when the store does not answer.
+        """
+        asked = tuple(asked)
+        await self._write(lambda: self._write_pending(asked, answered))
 
     async def check_lease(self) -> None:
         """Make sure that the run is still this worker's, before a step begins: it may have been frozen meanwhile.
@@ -269,6 +280,14 @@ class DurableRun:
         # There may be no lease for steps, of a run that is killed.
         is_whole = not self._is_durable or status is RunStatus.KILLED or not record.version
         await self._write_record(replace(record, body=self._take_snapshot()) if is_whole else record)
+
+    async def _write_pending(self, asked: Iterable[PendingRequest], answered: Collection[str]) -> None:
+        self._check()
+        header = self.record.header
+        open_requests = {one.id: one for one in (*header.pending, *asked) if one.id not in answered}
+        pending = tuple(open_requests.values())
+        if self.record.status is RunStatus.RUNNING and pending != header.pending:
+            await self._write_record(replace(self.record, header=replace(header, pending=pending, spent=self._spent())))
 
     async def _fold(self) -> None:
         """Save a snapshot of all steps so far."""

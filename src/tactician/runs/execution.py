@@ -3,40 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import fields, replace
 from types import MappingProxyType
-from typing import Final, TypeAlias, TypeVar, cast
+from typing import TypeAlias, TypeVar
 
 from tactician.errors import (
     LeaseLostError,
     ResponseError,
     RunConflictError,
     RunNotFoundError,
-    StoredStateError,
     StoreError,
 )
-from tactician.events import new_id
 from tactician.runs.budget import Budget
-from tactician.runs.context import RunContext
+from tactician.runs.context import MISSED_DEADLINE, RunContext
+from tactician.runs.creation import OWNER, create_durable_run
 from tactician.runs.durable import DEFAULT_LEASE, DurableRun
-from tactician.runs.errors import RunError, RunKilledError
-from tactician.runs.events import RunSuspended
-from tactician.runs.inputs import NO_TYPES, InputTypes, restore_input, save_input
-from tactician.runs.output import format_output, record_output
+from tactician.runs.endings import complete_run, create_resting_result, fail_run, suspend_run, terminate_run
+from tactician.runs.errors import RunKilledError
+from tactician.runs.inputs import NO_TYPES, InputTypes, restore_input
 from tactician.runs.responses import mark_answered, record_responses
 from tactician.runs.restoration import RestoredRun, restore_claimed
 from tactician.runs.result import RunResult
 from tactician.runs.runnable import Input
 from tactician.runs.status import RunStatus
-from tactician.runs.steps import NOTHING_SPENT, RunStart, Snapshot
-from tactician.runs.store import RunHeader, RunRecord, RunStore
-from tactician.runs.suspension import PendingRequest, Response, Suspended, find_suspension, list_prompts
+from tactician.runs.store import RunRecord, RunStore
+from tactician.runs.suspension import PendingRequest, Response, find_suspension
 from tactician.stores import Lease
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[Input, RunContext], Awaitable[RunResult[T]]]
-_LIMITS: Final = tuple(limit.name for limit in fields(Budget))
-_OWNER: Final = f"program-{new_id()}"
 
 
 async def start_run(
@@ -93,7 +87,7 @@ async def resume_run(
     *,
     input_types: InputTypes = NO_TYPES,
 ) -> RunResult[T]:
-    """Resume a run that waits, with answers to some or all of its requests.
+    """Resume a run that waits, with answers to some or all of its requests; or one that is paused.
 
     If the work fails, the run waits again, with the answers that it was given.
 
@@ -104,9 +98,11 @@ async def resume_run(
     """
     outer = context or RunContext.current()
     _check_responses(responses, await _find_waiting(name, run_id, outer))
-    claimed = await RunStore(outer.store).claim(_OWNER, DEFAULT_LEASE, run_id=run_id)
+    claimed = await RunStore(outer.store).claim(OWNER, DEFAULT_LEASE, run_id=run_id)
     if claimed is None:
-        raise RunConflictError(f"The run {run_id} of {name} is being continued by somebody else.")
+        raise RunConflictError(
+            f"The run {run_id} of {name} is being continued by somebody else: answer again once it waits."
+        )
     record, lease = claimed
     restored = await restore_claimed(record, lease, outer, DEFAULT_LEASE, responses)
     return await _continue(restored, work, input_types, responses, mark_answered(record.header.pending, responses))
@@ -131,6 +127,17 @@ async def continue_run(
     return await _continue(await restore_claimed(record, lease, context, seconds), work, input_types)
 
 
+async def end_overdue(record: RunRecord, lease: Lease, context: RunContext) -> None:
+    """End a run that was claimed, and whose deadline has passed by the clock of whoever decides when it continues.
+
+    Raises:
+        StoredStateError: when its state cannot be read.
+    """
+    restored = await restore_claimed(record, lease, context)
+    async with restored.run.hold():
+        await terminate_run(restored.run, restored.context, MISSED_DEADLINE)
+
+
 async def keep_responses(
     record: RunRecord, lease: Lease, context: RunContext, responses: Mapping[str, Response]
 ) -> None:
@@ -144,30 +151,14 @@ async def keep_responses(
     """
     restored = await restore_claimed(record, lease, context)
     async with restored.run.hold():
-        known = [request.id for request in record.header.pending if record.status is RunStatus.WAITING]
+        known = [request.id for request in record.header.pending]
         if unknown := responses.keys() - set(known):
             names = ", ".join(map(repr, sorted(unknown)))
             raise ResponseError(f"{record.name} does not wait for {names}; it waits for {known}")
         record_responses(restored.tree, responses)
         await restored.run.save_all("response", detail=", ".join(responses))
         answered = mark_answered(record.header.pending, responses)
-        await restored.run.save_status(RunStatus.WAITING, pending=answered, is_due=True)
-
-
-async def enqueue_run(
-    record: RunRecord, input: Input, context: RunContext, *, input_types: InputTypes = NO_TYPES
-) -> RunRecord:
-    """Save a new run for a worker to start.
-
-    Raises:
-        RunConflictError: when there is a run with its idempotency key.
-        StoredStateError: when its input would not be read back equal.
-    """
-    assert context.checkpoint is not None
-    runs = RunStore(context.store)
-    start, tree = create_start(record.name, input, context, input_types), context.checkpoint.to_saved()
-    body = runs.encode(Snapshot(start=start, spent=NOTHING_SPENT, tree=tree))
-    return await runs.save(replace(record, status=RunStatus.NOT_STARTED, body=body))
+        await restored.run.save_status(record.status, pending=answered, is_due=True)
 
 
 async def pending_of(name: str, run_id: str, context: RunContext | None) -> tuple[PendingRequest, ...]:
@@ -180,42 +171,6 @@ async def pending_of(name: str, run_id: str, context: RunContext | None) -> tupl
     return (await _find_waiting(name, run_id, context or RunContext.current())).header.pending
 
 
-def create_durable_run(
-    name: str, input: Input, context: RunContext, *, kind: str = "run", input_types: InputTypes = NO_TYPES
-) -> DurableRun:
-    """Return the keeper of a new run, which is not in the store yet.
-
-    Raises:
-        StoredStateError: when the run is saved, and its input would not be read back equal.
-    """
-    start = create_start(name, input, context, input_types)
-    return DurableRun(context, create_record(name, context, kind), _OWNER, start=start)
-
-
-def create_record(name: str, context: RunContext, kind: str) -> RunRecord:
-    """Return the record of a new run, without its state. A context that is no run, as a platform's, is no parent."""
-    header = RunHeader(started_at=context.clock.time(), deadline=context.deadline, trace_parent=context.trace_parent)
-    return RunRecord(
-        run_id=context.run_id,
-        name=name,
-        status=RunStatus.RUNNING,
-        kind=kind,
-        parent_id=context.parent_id if len(context.path) > 1 else None,
-        header=header,
-    )
-
-
-def create_start(name: str, input: Input, context: RunContext, input_types: InputTypes) -> RunStart:
-    """Return the beginning of a run.
-
-    Raises:
-        StoredStateError: when the run is saved, and its input would not be read back equal.
-    """
-    meter = context.meter
-    limits = {} if meter is None else {limit: getattr(meter.budget, limit) for limit in _LIMITS}
-    return RunStart(input=save_input(input, name, input_types, is_saved=context.is_durable), limits=limits)
-
-
 async def _continue(
     restored: RestoredRun,
     work: Work[T],
@@ -224,6 +179,8 @@ async def _continue(
     pending: tuple[PendingRequest, ...] = (),
 ) -> RunResult[T]:
     """Continue a run as far as it can go. One that waits and has no answer stays as it is.
+
+    One whose deadline has passed ends, whatever it waited for.
 
     Args:
         restored: the run.
@@ -234,13 +191,15 @@ async def _continue(
     """
     run, context = restored.run, restored.context
     async with run.hold():
+        if (missed := context.find_missed_deadline()) is not None:
+            raise await terminate_run(run, context, missed)
         if restored.has_to_wait:
-            return _waiting_result(context, run.record.header.pending)
-        input = restore_input(restored.start["input"], input_types)
+            return create_resting_result(context, RunStatus.WAITING, run.record.header.pending)
+        given = restore_input(restored.start["input"], input_types)
         record_responses(restored.tree, responses)
         await run.begin(", ".join(responses))
-        await run.save_status(RunStatus.RUNNING)
-        return await _work(run, input, context, work, pending)
+        await run.save_status(RunStatus.RUNNING, pending=restored.open_requests)
+        return await _work(run, given, context, work, pending)
 
 
 async def _run_inside(input: Input, child: RunContext, work: Work[T]) -> RunResult[T]:
@@ -263,7 +222,7 @@ async def _run_in_memory(
         if (suspended := find_suspension(error)) is None:
             raise
         run = create_durable_run(child.path[-1], input, child, kind=kind, input_types=input_types)
-        return await _suspend(run, child, suspended)
+        return await suspend_run(run, child, suspended)
 
 
 async def _work(
@@ -281,44 +240,17 @@ async def _work(
         raise
     except BaseException as error:
         if (suspended := find_suspension(error)) is not None:
-            return await _suspend(run, child, suspended)
+            return await suspend_run(run, child, suspended)
         if isinstance(error, Exception):  # else it is interrupted, and any worker may continue it
-            await _fail(run, error, pending)
+            await fail_run(run, error, () if child.find_missed_deadline() else pending)
         raise
-    if child.checkpoint is not None:
-        record_output(child.checkpoint, result.output)
-    text = format_output(result.output)
-    await run.save_all("completed", detail=text)
-    await run.save_status(RunStatus.COMPLETED, output=text)
+    await complete_run(run, child, result)
     return result
-
-
-async def _suspend(run: DurableRun, child: RunContext, suspended: Suspended) -> RunResult[T]:
-    pending = suspended.pending
-    await run.save_all("suspended", detail=list_prompts(pending), pending=pending)
-    await run.save_status(RunStatus.WAITING, pending=pending)
-    child.emit(RunSuspended, pending=pending)
-    return _waiting_result(child, pending)
-
-
-def _waiting_result(context: RunContext, pending: tuple[PendingRequest, ...]) -> RunResult[T]:
-    result = RunResult(None, RunStatus.WAITING, tally=context.tally, run_id=context.run_id, pending=pending)
-    return cast("RunResult[T]", result)  # it has no output yet
-
-
-async def _fail(run: DurableRun, error: Exception, pending: tuple[PendingRequest, ...]) -> None:
-    failure = f"{type(error).__name__}: {error}"
-    if not isinstance(error, StoredStateError):  # what cannot be saved is left out
-        await run.save_all("failed", detail=failure)
-    if pending:
-        await run.save_status(RunStatus.WAITING, pending=pending, failure=failure)
-    else:
-        await run.save_status(error.status if isinstance(error, RunError) else RunStatus.FAILED, failure=failure)
 
 
 async def _find_waiting(name: str, run_id: str, context: RunContext) -> RunRecord:
     record = await RunStore(context.store).load(run_id, with_body=False)
-    if record is not None and record.name == name and record.status is RunStatus.WAITING:
+    if record is not None and record.name == name and record.can_resume:
         return record
     stands = "there is none" if record is None else f"it is a run of {record.name!r}, and {record.status}"
     raise RunNotFoundError(f"{name}: no run waits with the id {run_id!r}: {stands}")

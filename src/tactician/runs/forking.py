@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -10,8 +10,8 @@ from tactician.errors import ConfigurationError, ResponseError, RunNotFoundError
 from tactician.events import new_id
 from tactician.runs.checkpoint import Checkpoint, Operation
 from tactician.runs.context import RunContext
+from tactician.runs.creation import create_start
 from tactician.runs.durable import DEFAULT_LEASE
-from tactician.runs.execution import create_start
 from tactician.runs.inputs import InputTypes
 from tactician.runs.output import forget_output
 from tactician.runs.responses import mark_answered, record_responses
@@ -19,7 +19,7 @@ from tactician.runs.runnable import Input
 from tactician.runs.status import RunStatus
 from tactician.runs.steps import NOTHING_SPENT, RunState, RunStep, Snapshot
 from tactician.runs.store import RunHeader, RunRecord, RunStore
-from tactician.runs.suspension import Response
+from tactician.runs.suspension import PendingRequest, Response
 from tactician.stores import AT_ONCE, Lease
 
 
@@ -87,7 +87,7 @@ class Fork:
         try:
             await runs.copy_steps(self.source.run_id, lease, until=self.at)
             await runs.append(lease, self.at + 1, self._create_step(now))
-            released = self._release(record, runs)
+            released = self._release(record, runs, now)
             saved = await runs.save(released, lease)
         except BaseException:
             with suppress(StoreError):
@@ -145,16 +145,15 @@ class Fork:
             parts.append(f"an answer to {', '.join(options.responses)}")
         return ", ".join(parts)
 
-    def _release(self, record: RunRecord, runs: RunStore) -> RunRecord:
+    def _release(self, record: RunRecord, runs: RunStore, now: float) -> RunRecord:
         """Return the record of the fork that any worker may continue, unless the fork waits for somebody."""
         state, pending = self.state, self._pending
         tree = state.tree.to_saved()
         body = runs.encode(Snapshot(step=self.at + 1, start=state.start, spent=state.spent, tree=tree))
         if not pending:
             return replace(record, status=RunStatus.NOT_STARTED, body=body)
-        deadlines = [request.deadline for request in pending if request.deadline is not None]
-        wakes_at = AT_ONCE if self._options.responses else min(deadlines, default=None)
         header = replace(record.header, pending=pending)
+        wakes_at = AT_ONCE if self._options.responses else header.find_wake_time(now)
         return replace(record, status=RunStatus.WAITING, header=header, wakes_at=wakes_at, body=body)
 
 
@@ -237,6 +236,9 @@ class _Changes:
 
     async def save(self, checkpoint: Checkpoint, kind: str, name: str = "", detail: str = "") -> None:
         """Do nothing: a fork is saved as a whole."""
+
+    async def show_pending(self, asked: Iterable[PendingRequest], answered: Collection[str]) -> None:
+        """Do nothing: a fork that is not in the store asks nobody."""
 
     async def check_lease(self) -> None:
         """Do nothing: a fork that is not in the store has no lease."""

@@ -17,7 +17,7 @@ from tactician.runs.responses import collect_responses
 from tactician.runs.status import RunStatus
 from tactician.runs.steps import RunStart, RunState
 from tactician.runs.store import RunRecord, RunStore
-from tactician.runs.suspension import Response
+from tactician.runs.suspension import PendingRequest, Response
 from tactician.stores import Lease
 
 
@@ -42,11 +42,17 @@ class RestoredRun:
         return self.context.checkpoint
 
     @property
+    def open_requests(self) -> tuple[PendingRequest, ...]:
+        """The requests that the run waits for, without those that have an answer."""
+        pending = self.run.record.header.pending
+        return tuple(request for request in pending if request.id not in self.context.responses)
+
+    @property
     def has_to_wait(self) -> bool:
         """True when none of the requests that the run waits for has an answer."""
         record = self.run.record
         waits = record.status is RunStatus.WAITING and bool(record.header.pending)
-        return waits and not any(request.id in self.context.responses for request in record.header.pending)
+        return waits and self.open_requests == record.header.pending
 
 
 async def restore_claimed(

@@ -36,7 +36,7 @@ class RunHeader:
     """Part of a record that is read without the state of the run, and written whenever the status changes.
 
     Attributes:
-        pending: requests that the run waits for.
+        pending: requests that the run waits for, or a part of a running one while others go on.
         failure: why the run failed, is stuck or was ended.
         output: beginning of the result, as text.
         started_at: seconds since the epoch.
@@ -58,6 +58,20 @@ class RunHeader:
     model: str | None = None
     forked_from: tuple[str, int] | None = None
     format: Format = field(default=1, repr=False)
+
+    def find_wake_time(self, now: float) -> float | None:
+        """Return when a run that waits goes on without an answer: at the first deadline, of a request or of the run.
+
+        The deadline of a request that has passed is of no use when not even the default was valid.
+        """
+        deadlines = [
+            one.deadline
+            for one in self.pending
+            if one.deadline is not None and not one.is_answered and (one.problem is None or one.deadline > now)
+        ]
+        if self.deadline is not None:
+            deadlines.append(self.deadline)
+        return min(deadlines, default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +116,12 @@ class RunRecord:
     def has_ended(self) -> bool:
         """True when the run cannot continue."""
         return self.status.is_terminal
+
+    @property
+    def can_resume(self) -> bool:
+        """True for a run that waits or is paused, or of which a part waits for somebody while others go on."""
+        asks = self.status is RunStatus.RUNNING and bool(self.header.pending)
+        return asks or self.status in (RunStatus.WAITING, RunStatus.PAUSED)
 
     @property
     def snapshot(self) -> Snapshot | None:
@@ -257,6 +277,13 @@ class RunStore:
             with_bodies=False,
         )
         return [_record_or_problem(document) for document in found]
+
+    async def find_waiting(self, *, limit: int = 1000) -> list[RunRecord]:
+        """Return the runs that wait for somebody, or of which a part does while others go on, oldest first."""
+        waiting = await self.find(statuses=(RunStatus.WAITING.value,), limit=limit)
+        running = await self.find(statuses=(RunStatus.RUNNING.value,), limit=limit)
+        found = [*waiting, *(record for record in running if record.header.pending)]
+        return sorted(found, key=lambda record: record.header.started_at or 0.0)[:limit]
 
     async def claim(
         self,

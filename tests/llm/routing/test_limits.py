@@ -5,7 +5,7 @@ import math
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tactician.errors import ConfigurationError, ModelServerError, RateLimitError
@@ -14,6 +14,7 @@ from tactician.llm.routing import Deployment, ModelRetryPolicy, ModelRouter, Res
 from tactician.llm.routing import pool as pools
 from tactician.llm.routing.lane import Lane
 from tests.llm.routing.support import FakeClock, FakeModel, answer, ask, deployed, settled, together, virtual
+from tests.support.effort import examples
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def tokens_of(request: ModelRequest) -> int:
     return int(request.prompt.split()[1])
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(ARRIVALS, LIMITS, st.sampled_from([0, 1, 3, 10]), st.sampled_from(["round_robin", "least_loaded"]))
 @example([Arrival(0, 1, 0), Arrival(0, 1, None), Arrival(0, 1, None)], [Limits(2.0, None, 1)], 0, "round_robin")
 def test_limits_hold_and_order_is_kept_however_calls_come_and_are_cancelled(

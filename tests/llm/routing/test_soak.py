@@ -1,9 +1,8 @@
-"""10,000 calls through 3 instances, of which one fails half of the time."""
+"""Thousands of calls through 3 instances, of which one fails half of the time."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 from collections import Counter
 from collections.abc import Sequence
@@ -15,8 +14,9 @@ from tactician.events import Event
 from tactician.llm import InstanceRecovered, InstanceRested, ModelRequest, ModelResponse, RequestRouted
 from tactician.llm.routing import Deployment, ModelRouter, PolicyName, RestPolicy
 from tests.llm.routing.support import FakeClock, FakeModel, answer, ask
+from tests.support.effort import CALLS
 
-CALLS = int(os.environ.get("TACTICIAN_SOAK_CALLS", "10000"))
+pytestmark = pytest.mark.soak
 RATE, CONCURRENCY = 100.0, 25
 ERRORS: Sequence[ModelError] = (
     ModelServerError("down", status=503),

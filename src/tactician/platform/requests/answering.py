@@ -84,7 +84,7 @@ class Requests(BaseRunnable[object]):
         async with self._hold(request, context) as opened:
             answer = self._answer(agent, opened, execute)
             result = await start_run(RUN_NAME, request, context, budget, answer, kind=_KIND, input_types=REQUEST_TYPES)
-        if result.status is RunStatus.WAITING and request.is_bound:
+        if not result.status.is_terminal and request.is_bound:
             self._bound[result.run_id] = agent
         return result
 
@@ -99,14 +99,14 @@ class Requests(BaseRunnable[object]):
     ) -> RunResult[object]:
         outer = context or RunContext.current()
         record = await RunStore(outer.store).load(run_id)
-        if record is None or record.name != RUN_NAME or record.status is not RunStatus.WAITING:
+        if record is None or record.name != RUN_NAME or not record.can_resume:
             return await resume_run(RUN_NAME, run_id, responses, outer, _refuse)  # which says what is wrong
         request = _read_request(record)
         agent = self._find_agent(run_id, request)
         async with self._hold(request, outer, run_id) as opened:
             answer = self._answer(agent, opened, execute)
             result = await resume_run(RUN_NAME, run_id, responses, outer, answer, input_types=REQUEST_TYPES)
-        if result.status is not RunStatus.WAITING:
+        if result.status.is_terminal:
             self._bound.pop(run_id, None)
         return result
 
@@ -139,7 +139,7 @@ class Requests(BaseRunnable[object]):
         """End a run that waits, without an answer."""
         self._bound.pop(run_id, None)
         record = await RunStore(context.store).load_readable(run_id)
-        if record is None or record.status is not RunStatus.WAITING:
+        if record is None or record.status not in (RunStatus.WAITING, RunStatus.PAUSED):
             return
         if context.is_durable:
             with suppress(RunNotFoundError):

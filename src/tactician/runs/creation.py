@@ -1,0 +1,72 @@
+"""Creation of runs that are inside no other: their records, and what they begin with."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Final
+
+from tactician.events import new_id
+from tactician.runs.budget import Budget
+from tactician.runs.context import RunContext
+from tactician.runs.durable import DurableRun
+from tactician.runs.inputs import NO_TYPES, InputTypes, save_input
+from tactician.runs.runnable import Input
+from tactician.runs.status import RunStatus
+from tactician.runs.steps import NOTHING_SPENT, RunStart, Snapshot
+from tactician.runs.store import RunHeader, RunRecord, RunStore
+
+OWNER: Final = f"program-{new_id()}"
+"""Name of the owner of leases of runs that begin or are resumed in this program."""
+_LIMITS: Final = tuple(limit.name for limit in fields(Budget))
+
+
+def create_durable_run(
+    name: str, input: Input, context: RunContext, *, kind: str = "run", input_types: InputTypes = NO_TYPES
+) -> DurableRun:
+    """Return the keeper of a new run, which is not in the store yet.
+
+    Raises:
+        StoredStateError: when the run is saved, and its input would not be read back equal.
+    """
+    start = create_start(name, input, context, input_types)
+    return DurableRun(context, create_record(name, context, kind), OWNER, start=start)
+
+
+def create_record(name: str, context: RunContext, kind: str) -> RunRecord:
+    """Return the record of a new run, without its state. A context that is no run, as a platform's, is no parent."""
+    header = RunHeader(started_at=context.clock.time(), deadline=context.deadline, trace_parent=context.trace_parent)
+    return RunRecord(
+        run_id=context.run_id,
+        name=name,
+        status=RunStatus.RUNNING,
+        kind=kind,
+        parent_id=context.parent_id if len(context.path) > 1 else None,
+        header=header,
+    )
+
+
+def create_start(name: str, input: Input, context: RunContext, input_types: InputTypes) -> RunStart:
+    """Return the beginning of a run.
+
+    Raises:
+        StoredStateError: when the run is saved, and its input would not be read back equal.
+    """
+    meter = context.meter
+    limits = {} if meter is None else {limit: getattr(meter.budget, limit) for limit in _LIMITS}
+    return RunStart(input=save_input(input, name, input_types, is_saved=context.is_durable), limits=limits)
+
+
+async def enqueue_run(
+    record: RunRecord, input: Input, context: RunContext, *, input_types: InputTypes = NO_TYPES
+) -> RunRecord:
+    """Save a new run for a worker to start.
+
+    Raises:
+        RunConflictError: when there is a run with its idempotency key.
+        StoredStateError: when its input would not be read back equal.
+    """
+    assert context.checkpoint is not None
+    runs = RunStore(context.store)
+    start, tree = create_start(record.name, input, context, input_types), context.checkpoint.to_saved()
+    body = runs.encode(Snapshot(start=start, spent=NOTHING_SPENT, tree=tree))
+    return await runs.save(replace(record, status=RunStatus.NOT_STARTED, body=body))
