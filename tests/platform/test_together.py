@@ -163,15 +163,15 @@ class TestRegistration:
 class TestClosing:
     async def test_the_store_is_closed_at_the_end(self) -> None:
         class Store(MemoryStore):
-            closed = 0
+            closed: int = 0
 
             async def aclose(self) -> None:
                 self.closed += 1
 
         async with Platform(ScriptedModel("Hi"), store=(store := Store())) as platform:
             await Agent("a").run("Hello", context=platform.context())
-            assert not store.closed
-        assert store.closed == 1
+            before = store.closed
+        assert (before, store.closed) == (0, 1)
 
     async def test_what_was_spawned_is_interrupted_and_can_be_resumed(self) -> None:
         begun, held = asyncio.Event(), [True]

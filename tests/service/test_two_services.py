@@ -25,7 +25,7 @@ class Echo(ScriptedModel):
     async def generate(self, request: ModelRequest) -> ModelResponse:
         await asyncio.sleep(0)
         texts = [message.content for message in request.messages if isinstance(message, UserMessage)]
-        return ModelResponse(AssistantMessage((Text(" ".join(texts)),)))
+        return ModelResponse(AssistantMessage((Text(" ".join(map(str, texts))),)))
 
 
 def _serve(path: Path) -> AgentService:

@@ -51,14 +51,18 @@ def assemble_for(goal: str, agents: Mapping[str, Runnable]) -> PlannedAgent | No
 
 
 def assemble_towards(wanted: type, agents: Mapping[str, Runnable]) -> list[PlannedAgentSpec]:
-    """Assemble an agent for each goal that gives an object of a type; none, when the actions do not go together."""
+    """Assemble an agent for each goal that gives an object of a type, where that takes actions of several agents.
+
+    There is none when the actions do not go together.
+    """
     try:
         spec = combine_all(agents)
     except DeclarationError as error:
         _logger.info("no agents for a %s: %s", wanted.__name__, error)
         return []
     aimed = None if spec is None else spec.towards(wanted)
-    return [] if spec is None or aimed is None else [_aim(spec, goal) for goal in aimed.goals]
+    assembled = [] if spec is None or aimed is None else [_aim(spec, goal) for goal in aimed.goals]
+    return [agent for agent in assembled if len({action.name.rpartition(".")[0] for action in agent.actions}) > 1]
 
 
 def is_assembled(name: str) -> bool:

@@ -176,11 +176,10 @@ class Registry:
     def assemble_towards(self, wanted: type) -> list[PlannedAgentSpec]:
         """Assemble an agent for each goal that gives an object of the type, of the actions of all agents.
 
-        There is none when a single planned agent is registered, or the actions do not go together.
+        There is none where a single agent has all that helps, or the actions do not go together.
         """
         if (found := self._assembled.get(wanted)) is None:
-            is_alone = len(planned_specs(self._agents.values())) < 2
-            found = self._assembled[wanted] = [] if is_alone else assemble_towards(wanted, self._agents)
+            found = self._assembled[wanted] = assemble_towards(wanted, self._agents)
         return found
 
     def assemble_everything(self) -> PlannedAgent:
