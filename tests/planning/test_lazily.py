@@ -75,7 +75,7 @@ def wanted_one_way(choice: Choice) -> Choice:
 
 
 @each_planner()
-@examples(1000)
+@examples(300)
 @given(secrets())
 def test_choice_is_that_of_a_world_in_which_everything_is_known(
     planner: PlanningAlgorithm, secret: tuple[Choice, Truth]
@@ -91,7 +91,7 @@ def test_choice_is_that_of_a_world_in_which_everything_is_known(
 
 
 @each_planner()
-@examples(700)
+@examples(300)
 @given(secrets())
 def test_no_question_is_asked_once_the_answers_cannot_matter(
     planner: PlanningAlgorithm, secret: tuple[Choice, Truth]

@@ -28,7 +28,7 @@ def assert_executable(plan: Plan | None, world: WorldState) -> None:
 
 
 @given(problems())
-@examples(2000)
+@examples(500)
 def test_plan_has_least_cost_then_fewest_steps(problem: PlanningProblem) -> None:
     world, actions, goal = problem
 

@@ -188,7 +188,7 @@ def hybrid_oracle(world: WorldState, actions: list[Action], goals: list[Goal]) -
 
 
 @given(choices())
-@examples(1000)
+@examples(300)
 def test_utility_planner_chooses_like_a_simple_oracle(choice: Choice) -> None:
     plan = UtilityPlanner().best(*choice)
 
@@ -198,7 +198,7 @@ def test_utility_planner_chooses_like_a_simple_oracle(choice: Choice) -> None:
 
 
 @given(choices())
-@examples(700)
+@examples(300)
 def test_hybrid_planner_chooses_like_a_simple_oracle(choice: Choice) -> None:
     world, actions, goals = choice
     worthless = [Action(a.name, a.pre, a.effects, a.cost) for a in actions]

@@ -187,8 +187,12 @@ class TestSaving:
         process = await platform.process(await platform.enqueue("Branches", "go", options=TWO))
         running = asyncio.create_task(process.run())
         reader = Platform(ScriptedModel(), store=store).register(Branches())
-        await eventually(lambda: ran == ["other", "one", "two"] and len(process.history) == 2)
-        assert steps(await reader.process(process.id)) == ["one", "two"]
+
+        async def are_saved() -> bool:
+            return steps(await reader.process(process.id)) == ["one", "two"]
+
+        await eventually(are_saved)
+        assert ran == ["other", "one", "two"]
 
         running.cancel()  # as when the machine dies: the store has what was saved before
         await asyncio.gather(running, return_exceptions=True)

@@ -20,15 +20,13 @@ KILLS: Final = _read_number("KILLS", 4)
 """How often a worker is killed in runs of each kind, and in runs of all kinds."""
 FREEZES: Final = _read_number("FREEZES", 1)
 """How often a worker is frozen in runs of each kind."""
-CALLS: Final = _read_number("CALLS", 2_000)
-"""How many calls go through a router."""
 SEED: Final = _read_number("SEED", 7)
 """What the moments at which workers are killed depend on."""
-_EFFORT: Final = _read_number("EFFORT", 1)
-"""How many times as many examples as usual are tried of what is tried with random examples."""
+EFFORT: Final = _read_number("EFFORT", 1)
+"""How many times as many examples as usual are tried, and how many times as long what grows is."""
 
 
 def examples(usual: int, *suppressed: HealthCheck) -> Callable[[F], F]:
     """Declare a test with so many random examples, and with more of them in its long form."""
-    chosen = settings(max_examples=usual * _EFFORT, deadline=None, suppress_health_check=suppressed)
+    chosen = settings(max_examples=usual * EFFORT, deadline=None, suppress_health_check=suppressed)
     return lambda test: pytest.mark.soak(chosen(test))

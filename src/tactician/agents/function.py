@@ -51,8 +51,8 @@ class FunctionRunnable(BaseRunnable[T_co]):
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
         wanted = self._hints.get("return")
-        if (kept := find_output(context)) is not None:
-            output = cast("T_co", _as(wanted, kept.value))
+        if (kept := find_output(context, wanted)) is not None:
+            output = cast("T_co", kept.value)
         else:
             await context.begin_step()
             output = await self.__wrapped__(*self._arguments(input, context))

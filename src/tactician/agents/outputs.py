@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from typing import cast
 
-from pydantic_core import PydanticSerializationError, to_jsonable_python
+from pydantic import JsonValue
 
-from tactician.runs import Live, RunContext, encode_value
+from tactician.runs import Live, RunContext, decode_value, encode_value, revive
 from tactician.tools import as_text
 
 _KEY = "output"
@@ -14,11 +16,7 @@ _KEY = "output"
 
 @dataclass(frozen=True, slots=True)
 class KeptOutput:
-    """Output of a function that has run before the run was suspended or interrupted.
-
-    Attributes:
-        value: the object itself, or its JSON form when it comes from a store.
-    """
+    """Output of a function that has run before the run was suspended or interrupted."""
 
     value: object
 
@@ -29,28 +27,27 @@ async def keep_output(context: RunContext, output: object, wanted: object) -> No
     Args:
         context: context of the function.
         output: the output.
-        wanted: its declared type. Where that is not known, an output is stored only if it equals its JSON form.
+        wanted: its declared type; `None` for one that declares none, whose output has to be JSON in a run that is
+            saved.
+
+    Raises:
+        StoredStateError: when the run is saved, and the output would not be read back equal.
     """
-
-    def encode(value: object) -> object:
-        if wanted is not None:
-            return {"value": encode_value(value, wanted)}
-        try:
-            plain = to_jsonable_python(value)
-        except (PydanticSerializationError, ValueError, TypeError, RecursionError):
-            return {}
-        return {"value": plain} if plain == value else {}
-
     assert context.checkpoint is not None
-    context.checkpoint.set(**{_KEY: Live(output, encode)})
+    encode = partial(encode_value, kind=object if wanted is None else wanted)
+    context.checkpoint.set(**{_KEY: Live.create(output, encode, is_saved=context.is_saved)})
     if context.is_saved:
         await context.save_step("function", context.path[-1], as_text(output))
 
 
-def find_output(context: RunContext) -> KeptOutput | None:
-    """Return the output that was kept, or `None` when the function has to run."""
+def find_output(context: RunContext, wanted: object) -> KeptOutput | None:
+    """Return the output that was kept, or `None` when the function has to run.
+
+    Raises:
+        StoredStateError: when it cannot be read as the declared type.
+    """
     assert context.checkpoint is not None
-    saved = context.checkpoint.data.get(_KEY)
-    if isinstance(saved, Live):
-        return KeptOutput(saved.value)
-    return KeptOutput(saved["value"]) if isinstance(saved, dict) and "value" in saved else None
+    if _KEY not in context.checkpoint.data:
+        return None
+    saved, kind = context.checkpoint.data[_KEY], object if wanted is None else wanted
+    return KeptOutput(revive(saved, lambda value: decode_value(cast("JsonValue", value), kind)))

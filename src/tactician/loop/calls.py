@@ -22,6 +22,7 @@ from tactician.runs import (
     PendingRequest,
     ReportedError,
     RunContext,
+    StoredAnswer,
     Suspended,
     find_suspension,
 )
@@ -118,7 +119,8 @@ class ToolRunner:
             reported = isinstance(response, ReportedError)
             text = str(response) if reported else f"{type(response).__name__}: {response}"
             return ToolResult(call.id, call.name, text, is_error=True)
-        return ToolResult(call.id, call.name, as_text(response))
+        text = response.text if isinstance(response, StoredAnswer) else as_text(response)
+        return ToolResult(call.id, call.name, text)
 
     async def _called(self, call: ToolCall, found: Tool | None, tools: Toolbox) -> ToolResult:
         self._context.emit(ToolCalled, call=call)

@@ -7,14 +7,14 @@ from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final, TypeVar, cast
 from zlib import crc32
 
 from pydantic import JsonValue, TypeAdapter
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
-from tactician.errors import ConfigurationError, Rejected
+from tactician.errors import ConfigurationError, Rejected, StoredStateError
 from tactician.llm import JsonSchema
 from tactician.loop import InvalidOutput, OutputType, output_type
 from tactician.runs import (
@@ -24,8 +24,11 @@ from tactician.runs import (
     PendingKind,
     PendingRequest,
     RunContext,
+    StoredAnswer,
     Suspended,
-    reject,
+    decode_value,
+    encode_value,
+    find_difference,
     revive,
 )
 
@@ -242,14 +245,13 @@ async def _ask(
         _check_default(wanted, prompt, default)
     run, asked = asking.run, asking.checkpoint(kind, prompt)
     problem = None
-    if asked.path in run.responses:
-        try:
+    try:
+        if asked.path in run.responses:
             return _accept_answer(asked, kind, wanted, prompt, run.responses[asked.path])
-        except InvalidOutput as error:
-            problem = str(error)
-    elif (saved := asked.data).keys() & {"answer", "rejected"}:
-        response = reject(str(saved["rejected"])) if "rejected" in saved else revive(saved["answer"], _same)
-        return _accept_answer(asked, kind, wanted, prompt, response)
+        if (kept := _find_kept(asked, wanted, prompt)) is not None:
+            return kept[0]
+    except (InvalidOutput, StoredStateError) as error:
+        problem = str(error)
     request = _create_request(asked, kind, run, prompt, schema, deadline, default, problem)
     asking.open.append(request)
     raise Suspended(request)
@@ -261,6 +263,7 @@ def _accept_answer(asked: Checkpoint, kind: PendingKind, wanted: type[T], prompt
     Raises:
         Rejected: when the response is a rejection.
         InvalidOutput: when the response is not a valid answer.
+        StoredStateError: when the process is saved, and the answer would not be read back equal.
     """
     decision = _parse_decision(response)
     if decision is not None and kind == "confirmation":
@@ -270,9 +273,35 @@ def _accept_answer(asked: Checkpoint, kind: PendingKind, wanted: type[T], prompt
     elif decision is not None:
         asked.set(rejected=decision.reason)
         raise Rejected(prompt, decision.reason)
-    answer = parse_answer(wanted, response)
-    asked.set(answer=Live(answer))
+    answer = _parse(wanted, response)
+    asked.set(answer=Live.create(answer, partial(encode_value, kind=wanted), is_saved=asked.journal is not None))
     return answer
+
+
+def _parse(wanted: type[T], response: object) -> T:
+    """Return the object that an answer means, also when it was stored as an object.
+
+    Raises:
+        InvalidOutput: when the answer is not valid.
+        StoredStateError: when another object was stored.
+    """
+    if isinstance(response, StoredAnswer):
+        return cast("T", response.restore(wanted))
+    return parse_answer(wanted, response)
+
+
+def _find_kept(asked: Checkpoint, wanted: type[T], prompt: str) -> tuple[T] | None:
+    """Return the answer that the action got before it was run again, or `None`.
+
+    Raises:
+        Rejected: when it was a rejection.
+        StoredStateError: when it is not of the type that is asked for now.
+    """
+    if (reason := asked.data.get("rejected")) is not None:
+        raise Rejected(prompt, str(reason))
+    if (saved := asked.data.get("answer")) is None:
+        return None
+    return (cast("T", revive(saved, lambda value: decode_value(cast("JsonValue", value), wanted))),)
 
 
 def _parse_decision(response: object) -> Approval | None:
@@ -295,9 +324,15 @@ def _check_deadline(prompt: str, deadline: object, default: object) -> None:
 
 def _check_default(wanted: type[T], prompt: str, default: object) -> None:
     try:
-        parse_answer(wanted, default)
-    except InvalidOutput as error:
+        answer = parse_answer(wanted, default)
+        read = parse_answer(wanted, to_jsonable_python(default))
+    except (InvalidOutput, PydanticSerializationError) as error:
         raise ConfigurationError(f"{prompt!r}: the default is no valid answer: {error}") from error
+    if (difference := find_difference(answer, read)) is not None:
+        raise ConfigurationError(
+            f"{prompt!r}: the default is kept as JSON, and `{type(default).__name__}{difference.path}` would not be "
+            "read back equal: write the default as JSON, in the shape of the form"
+        )
 
 
 def _create_request(
@@ -323,7 +358,3 @@ def _format_subject(subject: object) -> str:
     if isinstance(subject, str):
         return subject
     return str(to_jsonable_python(subject, fallback=str))
-
-
-def _same(value: object) -> object:
-    return value

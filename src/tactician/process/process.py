@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from time import perf_counter
 
-from pydantic_core import to_json
 from typing_extensions import override
 
 from tactician.errors import LeaseLostError, ResponseError, RunConflictError, StoredStateError
@@ -27,8 +26,7 @@ from tactician.process.progress import ProcessProgress, restore_process
 from tactician.process.spec import PlannedAgentSpec, add_inputs, check_tool_groups
 from tactician.process.state import ActionRun, ProcessState, ProcessStatus
 from tactician.process.stored_objects import encode_object
-from tactician.runs import BudgetMeter, DurableRun, Response, RunContext, RunKilledError
-from tactician.stores import translate_json_errors
+from tactician.runs import BudgetMeter, DurableRun, Response, RunContext, RunKilledError, check_response
 
 
 class AgentProcess(ProcessHandle):
@@ -268,17 +266,16 @@ class AgentProcess(ProcessHandle):
 
         Raises:
             ResponseError: when there is no such request, or the process has ended.
-            StoredStateError: when the process is saved, and the answer has no JSON form.
+            StoredStateError: when the process is saved, and the answer would not be read back equal.
         """
         if self.status.is_terminal:
             raise ResponseError(f"The process {self.id} has ended, and is {self.status}: it waits for nothing.")
         shown = () if self.keeper is None else self.keeper.record.header.pending  # of one inside, whose worker has died
-        known = list(dict.fromkeys(request.id for request in (*self.pending, *shown)))
-        if request_id not in known:
-            raise ResponseError(f"{self.name} does not wait for {request_id!r}; it waits for {known}")
+        known = {request.id: request for request in (*shown, *self.pending)}
+        if (request := known.get(request_id)) is None:
+            raise ResponseError(f"{self.name} does not wait for {request_id!r}; it waits for {list(known)}")
         if self._driver.saver.is_active:
-            with translate_json_errors(f"The answer to {request_id!r}"):
-                to_json(response)
+            check_response(request, response)
         self._state.responses[request_id] = response
 
     @override

@@ -1,9 +1,11 @@
 """What is common to everything that runs: the contract, its context, its result, its budget, and the durable run."""
 
+from tactician.runs.answers import StoredAnswer, check_response, restore_response, save_response
 from tactician.runs.budget import Budget, BudgetMeter
 from tactician.runs.checkpoint import Changes, Checkpoint, Data, Live, Operation, Progress, SavedCheckpoint, revive
 from tactician.runs.context import RunContext, Services
 from tactician.runs.creation import create_durable_run, create_record, enqueue_run
+from tactician.runs.differences import find_difference
 from tactician.runs.durable import DEFAULT_LEASE, DurableRun, kill_run
 from tactician.runs.errors import (
     BudgetError,
@@ -30,7 +32,6 @@ from tactician.runs.inputs import READS_MESSAGES, InputTypes, restore_input
 from tactician.runs.output import format_output, read_output
 from tactician.runs.pace import Pace
 from tactician.runs.parameters import RunParameter, find_run_parameter
-from tactician.runs.responses import restore_response, save_response
 from tactician.runs.restoration import restore_context
 from tactician.runs.result import RunResult
 from tactician.runs.runnable import Input, Runnable, is_conversation, messages_of, stream_events
@@ -93,6 +94,7 @@ __all__ = [
     "Progress",
     "encode_value",
     "decode_value",
+    "find_difference",
     "Changes",
     "Data",
     "Live",
@@ -107,6 +109,8 @@ __all__ = [
     "continue_run",
     "end_overdue",
     "keep_responses",
+    "StoredAnswer",
+    "check_response",
     "save_response",
     "restore_response",
     "create_durable_run",

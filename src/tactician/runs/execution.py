@@ -94,7 +94,7 @@ async def resume_run(
     Raises:
         RunNotFoundError: when no run of this name waits with the id.
         RunConflictError: when somebody else has resumed it.
-        StoredStateError: when its record cannot be read.
+        StoredStateError: when its record cannot be read, or an answer would not be read back equal.
     """
     outer = context or RunContext.current()
     _check_responses(responses, await _find_waiting(name, run_id, outer))
@@ -147,17 +147,18 @@ async def keep_responses(
 
     Raises:
         ResponseError: when the run does not wait for that.
-        StoredStateError: when its state cannot be read, or an answer has no JSON form.
+        StoredStateError: when its state cannot be read, or an answer would not be read back equal.
     """
     restored = await restore_claimed(record, lease, context)
     async with restored.run.hold():
-        known = [request.id for request in record.header.pending]
+        pending = record.header.pending
+        known = [request.id for request in pending]
         if unknown := responses.keys() - set(known):
             names = ", ".join(map(repr, sorted(unknown)))
             raise ResponseError(f"{record.name} does not wait for {names}; it waits for {known}")
-        record_responses(restored.tree, responses)
+        record_responses(restored.tree, responses, pending)
         await restored.run.save_all("response", detail=", ".join(responses))
-        answered = mark_answered(record.header.pending, responses)
+        answered = mark_answered(pending, responses)
         await restored.run.save_status(record.status, pending=answered, is_due=True)
 
 
@@ -196,7 +197,7 @@ async def _continue(
         if restored.has_to_wait:
             return create_resting_result(context, RunStatus.WAITING, run.record.header.pending)
         given = restore_input(restored.start["input"], input_types)
-        record_responses(restored.tree, responses)
+        record_responses(restored.tree, responses, run.record.header.pending)
         await run.begin(", ".join(responses))
         await run.save_status(RunStatus.RUNNING, pending=restored.open_requests)
         return await _work(run, given, context, work, pending)

@@ -44,6 +44,9 @@ class ForkOptions:
 class Fork:
     """Fork that is not in the store yet. What is changed in its state becomes its first step of its own.
 
+    Raises:
+        StoredStateError: when an answer would not be read back equal.
+
     Attributes:
         run_id: id of the fork.
         source: record of the run that is forked.
@@ -62,7 +65,7 @@ class Fork:
         self._pending = () if step is None else mark_answered(step.pending, options.responses)
         self._changes = _Changes()
         state.tree.connect(self._changes)
-        record_responses(state.tree, options.responses)
+        record_responses(state.tree, options.responses, self._pending)
         forget_output(state.tree)
 
     def replace_input(self, input: Input, context: RunContext, input_types: InputTypes) -> None:

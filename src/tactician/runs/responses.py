@@ -5,17 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from pydantic_core import to_jsonable_python
-
-from tactician.runs.checkpoint import Checkpoint, Live, revive
-from tactician.runs.suspension import PendingRequest, ReportedError, Response
+from tactician.runs.answers import check_response, restore_response, save_response
+from tactician.runs.checkpoint import Checkpoint
+from tactician.runs.suspension import PendingRequest, Response
 
 _KEY: Final = "@responses"
 """Key of the checkpoint inside the outermost one; the answers are there by the ids of their requests."""
 
 
-def record_responses(tree: Checkpoint, responses: Mapping[str, Response]) -> None:
-    """Set answers in the checkpoint of a run; the next step that is saved has them."""
+def record_responses(tree: Checkpoint, responses: Mapping[str, Response], pending: Iterable[PendingRequest]) -> None:
+    """Set answers in the checkpoint of a run; the next step that is saved has them.
+
+    Args:
+        tree: checkpoint of the outermost run.
+        responses: the answers, by the ids of their requests.
+        pending: the requests that the run waits for.
+
+    Raises:
+        StoredStateError: when the run is saved, and an answer would not be read back equal.
+    """
+    if tree.journal is not None:
+        for request in pending:
+            if request.id in responses:
+                check_response(request, responses[request.id])
     if responses:
         tree.at(_KEY).set(**{request_id: save_response(response) for request_id, response in responses.items()})
 
@@ -40,25 +52,3 @@ def collect_responses(tree: Checkpoint, pending: Iterable[PendingRequest], now: 
     overdue = {name: request.default for name, request in open_requests.items() if request.is_overdue(now)}
     kept = {name: saved for name, saved in tree.at(_KEY).data.items() if name not in open_requests}
     return overdue | {name: restore_response(saved) for name, saved in kept.items()}
-
-
-def save_response(response: Response) -> Live[Response]:
-    """Return an answer as a value of a checkpoint."""
-    return Live(response, _encode)
-
-
-def restore_response(saved: object) -> Response:
-    """Return the answer that `save_response` made a value of a checkpoint; an error as a `ReportedError`."""
-    return revive(saved, _decode)
-
-
-def _encode(response: Response) -> object:
-    if isinstance(response, Exception):
-        return {"error": f"{type(response).__name__}: {response}"}
-    return {"value": to_jsonable_python(response)}
-
-
-def _decode(saved: object) -> Response:
-    if isinstance(saved, dict) and "error" in saved:
-        return ReportedError(str(saved["error"]))
-    return saved.get("value") if isinstance(saved, dict) else saved

@@ -34,7 +34,7 @@ from tactician.agents.flows import (
     scatter_gather,
     simple_agent,
 )
-from tactician.errors import ConfigurationError, DeclarationError, InvalidArgumentsError
+from tactician.errors import ConfigurationError, DeclarationError, InvalidArgumentsError, StoredStateError
 from tactician.llm import UserMessage
 from tactician.loop import TurnStarted
 from tactician.runs import (
@@ -84,7 +84,10 @@ def gathered(checks: list[FactCheck]) -> FactChecks:
 
 
 def checker(claim: str, verdict: bool = True) -> Callable[[], FactCheck]:
-    return lambda: FactCheck(claim, verdict)
+    def check() -> FactCheck:
+        return FactCheck(claim, verdict)
+
+    return check
 
 
 async def output_of(flow: BaseRunnable[T], given: object = "") -> T:
@@ -157,12 +160,16 @@ class TestSimpleAgent:
         assert (await simple_agent(Joke, lambda: {"text": "a"}).run("", context=surroundings())).output == Joke("a")  # type: ignore[arg-type, return-value]
 
     async def test_types_without_a_json_form_go_through_and_are_checked(self) -> None:
-        one = Opaque()
-        assert (await simple_agent(Opaque, lambda: one).run("", context=surroundings())).output is one
+        one, context = Opaque(), RunContext.over(ScriptedModel())
+        assert (await simple_agent(Opaque, lambda: one).run("", context=context)).output is one
         with pytest.raises(OutputError, match="it is a int"):
-            await simple_agent(Opaque, lambda: 3).run("", context=surroundings())  # type: ignore[arg-type, return-value]
+            await simple_agent(Opaque, lambda: 3).run("", context=context)  # type: ignore[arg-type, return-value]
         several: type[list[Opaque]] = list[Opaque]
-        assert (await simple_agent(several, lambda: [one]).run("", context=surroundings())).output == [one]
+        assert (await simple_agent(several, lambda: [one]).run("", context=context)).output == [one]
+
+    async def test_types_without_a_json_form_are_refused_where_the_run_is_saved(self) -> None:
+        with pytest.raises(StoredStateError, match=r"`Opaque` cannot be stored: .* Make Opaque a dataclass"):
+            await simple_agent(Opaque, Opaque).run("", context=surroundings())
 
     async def test_the_step_may_be_any_runnable(self) -> None:
         agent = says("Joker", Joke("ha"))

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel, Field
 
-from tactician import Ai, RunContext, RunStatus, approve
+from tactician import Ai, RunContext, RunStatus, approve, runnable
 from tactician.agents import BaseRunnable
 from tactician.agents.flows import Feedback, repeat_until, repeat_until_acceptable, scatter_gather, simple_agent
+from tactician.errors import StoredStateError
 from tactician.process import ask_human
 from tactician.stores import MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel
@@ -122,27 +124,55 @@ async def test_a_model_is_not_asked_again() -> None:
     assert len(model.calls) == 1
 
 
-async def test_a_step_whose_type_nobody_knows_runs_again_elsewhere_unless_it_gave_plain_json(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_stored", [False, True])
+async def test_a_step_whose_type_nobody_knows_gives_plain_json_or_is_refused(is_stored: bool, tmp_path: Path) -> None:
     work, made = Work(), list[object]()
 
     def note(value: object) -> object:
         made.append(value)
         return value
 
-    def flow() -> BaseRunnable[Note]:
-        steps: list[Callable[..., object]] = [lambda: note(7), lambda: note(Note("made")), work.asks]
-        return scatter_gather(Note, steps, lambda some: Note(f"{some[0]} {some[1].text}"))
+    def flow(*steps: Callable[..., object]) -> BaseRunnable[Note]:
+        return scatter_gather(Note, [*steps, work.asks], lambda some: Note(f"{some[0]}"))
 
     async with SqliteStore(tmp_path / "runs.db") as store:
-        for context, expected in (
-            (surroundings(), [7, Note("made")]),
-            (RunContext.over(ScriptedModel(), store=store), [7, Note("made"), Note("made")]),
-        ):
-            made.clear()
-            waiting = await flow().run("go", context=context)
-            done = await flow().resume(waiting.run_id, {waiting.pending[0].id: "yes"}, context=context)
-            assert done.output == Note("7 made")
-            assert made == expected
+        context = RunContext.over(ScriptedModel(), store=store if is_stored else MemoryStore())
+        waiting = await flow(lambda: note(7)).run("go", context=context)
+        done = await flow(lambda: note(7)).resume(waiting.run_id, {waiting.pending[0].id: "yes"}, context=context)
+        assert (done.output, made) == (Note("7"), [7])
+        with pytest.raises(StoredStateError, match=r"`Note` cannot be stored: .* Declare it as `Note`"):
+            await flow(lambda: note(Note("made"))).run("go", context=context)
+
+
+async def test_without_a_store_the_result_of_any_step_is_kept_as_it_is() -> None:
+    work, opaque = Work(), object()
+    context = RunContext.over(ScriptedModel())
+    flow = scatter_gather(Note, [lambda: opaque, work.asks], lambda some: Note(str(some[0] is opaque)))
+    waiting = await flow.run("go", context=context)
+    done = await flow.resume(waiting.run_id, {waiting.pending[0].id: "yes"}, context=context)
+    assert done.output == Note("True")
+
+
+class Priced(BaseModel):
+    cents: int = Field(alias="priceInCents")
+    tags: dict[tuple[int, int], str] = {}
+
+
+async def test_an_output_is_read_as_the_declared_type(tmp_path: Path) -> None:
+    work, made = Work(), list[Priced]()
+
+    async def price(topic: str) -> Priced:
+        made.append(Priced(priceInCents=5))
+        return made[-1]
+
+    def flow() -> BaseRunnable[str]:
+        return scatter_gather(str, [price, runnable(price), work.asks], lambda some: f"{some[0]!r} {some[1]!r}")
+
+    async with SqliteStore(tmp_path / "runs.db") as store:
+        context = RunContext.over(ScriptedModel(), store=store)
+        waiting = await flow().run("go", context=context)
+        done = await flow().resume(waiting.run_id, {waiting.pending[0].id: "yes"}, context=context)
+    assert (done.output, len(made)) == (f"{made[0]!r} {made[0]!r}", 2)
 
 
 async def test_an_approval_inside_an_agent_of_a_flow() -> None:

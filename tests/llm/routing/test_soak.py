@@ -14,9 +14,10 @@ from tactician.events import Event
 from tactician.llm import InstanceRecovered, InstanceRested, ModelRequest, ModelResponse, RequestRouted
 from tactician.llm.routing import Deployment, ModelRouter, PolicyName, RestPolicy
 from tests.llm.routing.support import FakeClock, FakeModel, answer, ask
-from tests.support.effort import CALLS
+from tests.support.effort import EFFORT
 
 pytestmark = pytest.mark.soak
+CALLS = 2_000 * EFFORT
 RATE, CONCURRENCY = 100.0, 25
 ERRORS: Sequence[ModelError] = (
     ModelServerError("down", status=503),

@@ -101,7 +101,7 @@ class Given:
 
 
 class FunctionStep(BaseRunnable[T], Generic[T]):
-    """A function as a step. What it returned is kept when the run has to wait, if its type is known.
+    """A function as a step. What it returned is kept: as the type that it declares, or as JSON.
 
     Args:
         function: it.
@@ -137,8 +137,8 @@ class FunctionStep(BaseRunnable[T], Generic[T]):
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
         assert isinstance(input, Given)
-        if (kept := find_output(context)) is not None:
-            output = self._checked(kept.value, context)
+        if (kept := find_output(context, self._wanted)) is not None:
+            output = cast("T", kept.value)
         else:
             await context.begin_step()
             with allow_questions(context):
