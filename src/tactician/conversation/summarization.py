@@ -35,7 +35,7 @@ class Summarization(ContextStrategy):
     Attributes:
         max_tokens: how long what is shown may be.
         keep_recent: so many of the newest messages are never summed up, and calls are not parted from their results.
-        model: the name of the model that sums up; the default one, when `None`.
+        model: the name of the model that sums up, at the instances of the agent's own; the agent's own, when `None`.
         prompt: what that model is told to do.
         counter: counts tokens; that of the run's model by default.
 

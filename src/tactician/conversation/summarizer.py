@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tactician.conversation.events import ContextSummarized
 from tactician.conversation.transcript import transcript
 from tactician.errors import MalformedResponseError
-from tactician.llm import NO_OPTIONS, Message, ModelRequest, SystemMessage, UserMessage
+from tactician.llm import Message, ModelRequest, SystemMessage, UserMessage
 from tactician.runs import BudgetError, RunContext, RunResult
 
 DEFAULT_PROMPT = (
@@ -28,7 +28,7 @@ class Summarizer:
 
     Attributes:
         run: the run.
-        model: the name of the model that is asked; the default one, when `None`.
+        model: the name of the model that is asked; that of the run, when `None`.
         prompt: what it is told to do.
     """
 
@@ -53,11 +53,11 @@ class Summarizer:
             raise BudgetError(reason, RunResult(None, tally=run.tally, run_id=run.run_id))
         if run.meter is not None:
             run.meter.count_turn()
-        model, _ = run.find_model(self.model)
+        model, options = run.find_model(self.model)
         observer = run.emitter if run.is_observed else None
         messages = (SystemMessage(self.prompt), UserMessage(question))
-        options = NO_OPTIONS.within(run.trace)
-        response = await model.generate(ModelRequest(messages, options=options, observer=observer))
+        request = ModelRequest(messages, options=options.within(run.trace), observer=observer)
+        response = await model.generate(request)
         run.tally.add(response.usage.signed(model.name))
         if not (text := response.message.text.strip()):
             raise MalformedResponseError(f"{model.name}: it gave no summary", model=model.name)

@@ -91,6 +91,13 @@ class LlmOptions:
         """Return these options for another model, which no other takes the place of."""
         return replace(self, model=name, role=None, fallbacks=(), instances=())
 
+    @property
+    def pins(self) -> LlmOptions:
+        """Only what says where calls go, and not how: for all that is done on behalf of whoever has these options."""
+        if not (self.fallbacks or self.instances or self.session):
+            return NO_OPTIONS
+        return LlmOptions(fallbacks=self.fallbacks, instances=self.instances, session=self.session)
+
     def over(self, base: LlmOptions) -> LlmOptions:
         """Return these options with those of `base` where these have none."""
         if base is NO_OPTIONS or base == self:

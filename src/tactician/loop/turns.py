@@ -63,7 +63,7 @@ class TurnLoop(Generic[T]):
         autonomy = policy.autonomy
         self._model = model
         self._output = output
-        self._context = context
+        self._context = context = context.with_model(model, options)
         self._instructions = instructions
         self._system: tuple[SystemMessage, ...] = (SystemMessage(instructions),) if instructions else ()
         self._tools = tools

@@ -179,7 +179,8 @@ class Registry:
         There is none where a single agent has all that helps, or the actions do not go together.
         """
         if (found := self._assembled.get(wanted)) is None:
-            found = self._assembled[wanted] = assemble_towards(wanted, self._agents)
+            is_alone = sum(isinstance(one, PlannedAgent) for one in self._agents.values()) < 2
+            found = self._assembled[wanted] = [] if is_alone else assemble_towards(wanted, self._agents)
         return found
 
     def assemble_everything(self) -> PlannedAgent:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextvars import ContextVar, Token
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final, ParamSpec, TypeVar
 
@@ -86,6 +86,14 @@ class Services:
         assert isinstance(found, kind)
         return found
 
+    def with_models(self, models: ModelSource) -> Services:
+        """Return the same services with another source of models."""
+        if models is self.models:
+            return self
+        changed = self.with_bus(self.bus)
+        changed.models = models
+        return changed
+
     def with_bus(self, bus: EventBus) -> Services:
         """Return the same services with another bus."""
         changed = Services(self.models, self.store, self.clock, bus)
@@ -120,6 +128,8 @@ class RunContext:
         checkpoint: what the run has done so far; `None` outside of runs.
         responses: the answers to the requests of a run that is resumed, by the ids of these.
         model: name of the model that takes the place of all others, for the run and all runs inside it.
+        own_model: model of the agent or of the call to a model around the code that runs; what that causes uses it too.
+        pins: instances, fallbacks and session of that model's calls.
         surroundings: what surrounds the code of the run, such as an action of a process, by class: see `find`.
     """
 
@@ -139,6 +149,8 @@ class RunContext:
     checkpoint: Checkpoint | None = None
     responses: Mapping[str, Response] = field(default_factory=dict)
     model: str | None = None
+    own_model: LanguageModel | None = field(default=None, repr=False)
+    pins: LlmOptions = NO_OPTIONS
     surroundings: Mapping[type, object] = field(default_factory=dict, repr=False)
 
     @staticmethod
@@ -356,7 +368,8 @@ class RunContext:
         """Return the model that the run uses where one is wanted, and the options of its calls.
 
         Args:
-            wanted: the model; the default one, when `None`.
+            wanted: the model; that of the agent around the run by default, or else the default model. One that is
+                wanted by its name is called at the same instances as that of the agent.
             source: source of a model that is wanted by its name; that of the run by default.
 
         Raises:
@@ -366,9 +379,29 @@ class RunContext:
         if self.model is not None:
             options = options.with_model(self.model)
             return self.models.resolve(options), options
-        if isinstance(wanted, str | LlmOptions | None):
-            return (source or self.models).resolve(options), options
-        return wanted, options
+        if not isinstance(wanted, str | LlmOptions | None):
+            return wanted, options
+        if source is not None:
+            return source.resolve(options), options
+        if options.wanted is not None:
+            options = options if options.instances else replace(options, instances=self.pins.instances)
+            return self.models.resolve(options), options
+        options = options.over(self.pins)
+        return self.own_model or self.models.resolve(options), options
+
+    def with_model(self, model: LanguageModel, options: LlmOptions) -> RunContext:
+        """Return the same context for all that is done on behalf of a call to a model.
+
+        A model that is a source of models itself, as a router, is the source of all models then, as it has the keys.
+
+        Args:
+            model: the model of the call.
+            options: its options, of which only `pins` are inherited.
+        """
+        services = self.services
+        if hasattr(type(model), "resolve"):  # isinstance of a protocol takes as long as a turn
+            services = services.with_models(source_of(model))
+        return self._copy(own_model=model, pins=options.pins, services=services)
 
     def with_trace(self, trace: TraceMetadata) -> RunContext:
         """Return the same context for what belongs to this trace. What it belongs to already stays, where the trace
