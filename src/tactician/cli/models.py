@@ -118,8 +118,8 @@ def _find(catalog: ModelCatalog, entry: ModelEntry) -> LanguageModel | Embedding
 
 
 def _prices(entry: ModelEntry, model: LanguageModel | EmbeddingModel | ImageModel) -> str:
-    is_remote = isinstance(model, RemoteModel | RemoteEmbeddingModel | RemoteImageModel)
-    own = model.endpoint.price(model.model) if is_remote else None
+    remote = model if isinstance(model, RemoteModel | RemoteEmbeddingModel | RemoteImageModel) else None
+    own = remote.endpoint.price(remote.model) if remote is not None else None
     # Some prices rise with the length of a request: these are those of a short one.
     usages = Usage(_THOUSAND, 0), Usage(0, _THOUSAND)
     costs = [cost_of(entry.full_name, usage, own) for usage in usages]
