@@ -15,7 +15,11 @@ FILE_NAME = "tactician.toml"
 PATH_VARIABLE = "TACTICIAN_CONFIG"
 
 
+RoutingPolicy: TypeAlias = Literal["round_robin", "least_loaded", "sticky"]
 _Dollars: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_Above: TypeAlias = Annotated[float, Field(gt=0)]
+_Seconds: TypeAlias = Annotated[float, Field(ge=0)]
+_Factor: TypeAlias = Annotated[float, Field(ge=1)]
 
 
 class PriceSettings(DocumentModel):
@@ -30,6 +34,62 @@ class PriceSettings(DocumentModel):
     cache_write: _Dollars | None = None
 
 
+class RetryRuleSettings(DocumentModel):
+    """A line of `[models.router.retries]`: see `tactician.llm.RetryRule`. What is left out is as usual."""
+
+    attempts: int | None = Field(default=None, ge=1)
+    base: _Seconds | None = None
+    factor: _Factor | None = None
+    longest: _Seconds | None = None
+
+
+class RetryPolicySettings(DocumentModel):
+    """The `[models.router.retries]` table: see `tactician.llm.ModelRetryPolicy`."""
+
+    rate_limit: RetryRuleSettings | None = None
+    timeout: RetryRuleSettings | None = None
+    server: RetryRuleSettings | None = None
+    connection: RetryRuleSettings | None = None
+    content_filter: RetryRuleSettings | None = None
+    truncated: RetryRuleSettings | None = None
+    malformed: RetryRuleSettings | None = None
+    first_timeout: _Above | None = None
+    statuses: frozenset[int] | None = None
+
+
+class RestSettings(DocumentModel):
+    """The `[models.router.rests]` table: see `tactician.llm.RestPolicy`. What is left out is as usual."""
+
+    failures: int | None = Field(default=None, ge=0)
+    seconds: _Above | None = None
+    growth: _Factor | None = None
+    longest: _Above | None = None
+
+
+class RouterSettings(DocumentModel):
+    """The `[models.router]` table: how calls are spread, limited and tried again. What is left out is as usual.
+
+    Attributes:
+        policy: which instance takes a call.
+        requests_per_second: the limit of each model at each instance that has none of its own.
+        tokens_per_second: likewise, in tokens.
+        max_concurrency: likewise, how many calls may be under way at once.
+        max_retries: attempts after the first at calls that fail for reasons which pass.
+        deadline: seconds for all waiting and all attempts of a call.
+        retries: what is tried again, by what went wrong; it comes before `max_retries`.
+        rests: when and how long a failing deployment is left alone.
+    """
+
+    policy: RoutingPolicy = "round_robin"
+    requests_per_second: _Above | None = None
+    tokens_per_second: _Above | None = None
+    max_concurrency: int | None = Field(default=None, ge=1)
+    max_retries: int | None = Field(default=None, ge=0)
+    deadline: _Above | None = None
+    retries: RetryPolicySettings = Field(default_factory=RetryPolicySettings)
+    rests: RestSettings = Field(default_factory=RestSettings)
+
+
 class ModelSettings(DocumentModel):
     """The `[models]` table.
 
@@ -41,6 +101,8 @@ class ModelSettings(DocumentModel):
         fallbacks: the models to use, in order, when a model cannot answer.
         prices: prices of one's own, by the beginning of `model` or `instance:model`; the longest that fits wins.
         facts: profiles of models, before the built-in ones: see `tactician.llm.model_profiles`.
+        instances: endpoints, with the fields that an entry of `LLM_INSTANCES` has; that variable comes before them.
+        router: how calls are spread over the endpoints.
     """
 
     default: str | None = None
@@ -50,6 +112,8 @@ class ModelSettings(DocumentModel):
     fallbacks: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     prices: dict[str, PriceSettings] = Field(default_factory=dict)
     facts: tuple[dict[str, object], ...] = ()
+    instances: tuple[dict[str, object], ...] = Field(default=(), repr=False)
+    router: RouterSettings = Field(default_factory=RouterSettings)
 
     def named(self, name: str) -> str:
         """The name of a model: for `role:<role>`, that of the model which the role stands for.

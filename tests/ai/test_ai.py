@@ -15,15 +15,18 @@ from tactician.config import ModelSettings, Settings
 from tactician.conversation import Conversation
 from tactician.errors import ConfigurationError, DeclarationError, ModelServerError
 from tactician.llm import (
+    NO_ROUTING_OPTIONS,
     EmbeddingModel,
     EmbeddingOptions,
     Embeddings,
     Features,
     GeneratedImages,
     ImageModel,
+    ImageOptions,
     Message,
     ModelCatalog,
     OneModel,
+    RoutingOptions,
     SystemMessage,
     Text,
     ToolResult,
@@ -74,12 +77,27 @@ class Painter(ImageModel):
     def name(self) -> str:
         return self.called
 
-    async def generate(self, prompt: str, *, size: str = "", quality: str = "", n: int = 1) -> GeneratedImages:
+    async def generate(
+        self,
+        prompt: str,
+        *,
+        size: str = "",
+        quality: str = "",
+        n: int = 1,
+        options: ImageOptions = ImageOptions(),  # noqa: B008
+    ) -> GeneratedImages:
         return GeneratedImages(
             (Image(url=f"{self.name}: {prompt}"),), self.name, Usage(3, 5, requests=1, model=self.name)
         )
 
-    async def edit(self, image: Image, prompt: str, *, mask: Image | None = None) -> GeneratedImages:
+    async def edit(
+        self,
+        image: Image,
+        prompt: str,
+        *,
+        mask: Image | None = None,
+        options: ImageOptions = ImageOptions(),  # noqa: B008
+    ) -> GeneratedImages:
         return await self.generate(prompt)
 
 
@@ -89,10 +107,10 @@ class Artists(ModelCatalog):
     def __init__(self) -> None:
         super().__init__(Settings(), {})
 
-    def embedding_model(self, name: str | None = None) -> EmbeddingModel:
+    def embedding_model(self, name: str | None = None, options: RoutingOptions = NO_ROUTING_OPTIONS) -> EmbeddingModel:
         return Vectors(name or "vectors")
 
-    def image_model(self, name: str | None = None) -> ImageModel:
+    def image_model(self, name: str | None = None, options: RoutingOptions = NO_ROUTING_OPTIONS) -> ImageModel:
         return Painter(name or "painter")
 
 
@@ -351,7 +369,7 @@ class TestModels:
 
     async def test_language_models_alone_have_no_embeddings_and_no_images(self, scripted_model: ScriptedModel) -> None:
         for call in (scripted_model.ai().embed("a"), scripted_model.ai().image("a")):
-            with pytest.raises(ConfigurationError, match="OneModel has no embeddings and no images; use a Model"):
+            with pytest.raises(ConfigurationError, match="ScriptedModel alone makes no embeddings and no images"):
                 await call
 
     def test_without_an_event_loop(self, scripted_model: ScriptedModel) -> None:

@@ -12,12 +12,15 @@ from tactician.config import ModelSettings, PriceSettings, Settings
 from tactician.errors import ConfigurationError, ModelRequestError, UnknownModelError
 from tactician.llm import (
     EmbeddingModel,
+    Endpoint,
     ImageModel,
     LocalEmbeddingModel,
     MediaModelSource,
     ModelCatalog,
     RemoteEmbeddingModel,
     RemoteImageModel,
+    RoutedEmbeddingModel,
+    RoutedImageModel,
 )
 from tactician.llm.images import DEFAULT_IMAGE_MODEL
 from tests.support.chat_server import ChatServer, answers, fails
@@ -37,6 +40,21 @@ def instances(url: str = "https://eu.example", provider: str = "azure-openai") -
     models = "gpt-5.4,text-embedding-3-large,house-vectors,dall-e-3"
     one = {"id": "eu", "url": url, "models": models, "provider": provider, "key": KEY, "apiVersion": "2026-01-01"}
     return json.dumps([one, {**one, "id": "us"}])
+
+
+def served_by(model: EmbeddingModel | ImageModel) -> list[str]:
+    """The full names of what stands behind a model."""
+    return [one.name for one in _behind(model)]
+
+
+def endpoint_of(model: EmbeddingModel | ImageModel) -> Endpoint:
+    first = _behind(model)[0]
+    assert isinstance(first, RemoteEmbeddingModel | RemoteImageModel)
+    return first.endpoint
+
+
+def _behind(model: EmbeddingModel | ImageModel) -> tuple[EmbeddingModel | ImageModel, ...]:
+    return model.models if isinstance(model, RoutedEmbeddingModel | RoutedImageModel) else (model,)
 
 
 @pytest.fixture
@@ -62,7 +80,7 @@ class TestTheDefault:
         order = [
             ("TACTICIAN_EMBEDDING", "ollama:nomic"),
             ("", "eu:house-vectors"),
-            ("LLM_INSTANCES", "eu:text-embedding-3-large"),
+            ("LLM_INSTANCES", "text-embedding-3-large"),
             ("OPENAI_API_KEY", "openai:text-embedding-3-small"),
             ("MISTRAL_API_KEY", "mistral:mistral-embed"),
             ("GEMINI_API_KEY", "gemini:gemini-embedding-001"),
@@ -80,7 +98,7 @@ class TestTheDefault:
         order = [
             ("TACTICIAN_IMAGE", "us:dall-e-3"),
             ("", "openai:my-painter"),
-            ("LLM_INSTANCES", "eu:dall-e-3"),
+            ("LLM_INSTANCES", "dall-e-3"),
             ("OPENAI_API_KEY", f"openai:{DEFAULT_IMAGE_MODEL}"),
         ]
         settings = ModelSettings(default_image="openai:my-painter")
@@ -94,11 +112,9 @@ class TestTheDefault:
         source = catalog({"OPENAI_BASE_URL": "http://localhost:8000/v1"})
         embedder, painter = source.embedding_model(), source.image_model()
 
-        assert source.embedding_model("house-vectors").name == "openai:house-vectors"
-        assert isinstance(embedder, RemoteEmbeddingModel)
-        assert isinstance(painter, RemoteImageModel)
-        assert embedder.endpoint.url == "http://localhost:8000/v1/embeddings"
-        assert painter.endpoint.url == "http://localhost:8000/v1/images/generations"
+        assert served_by(source.embedding_model("house-vectors")) == ["openai:house-vectors"]
+        assert endpoint_of(embedder).url == "http://localhost:8000/v1/embeddings"
+        assert endpoint_of(painter).url == "http://localhost:8000/v1/images/generations"
 
     @pytest.mark.usefixtures("without_weights")
     def test_where_there_is_none_the_error_says_what_to_do(self) -> None:
@@ -116,44 +132,45 @@ class TestNames:
     @pytest.mark.parametrize(
         ("name", "found"),
         [
-            ("openai:text-embedding-3-small", "openai:text-embedding-3-small"),
-            ("text-embedding-3-small", "openai:text-embedding-3-small"),
-            ("codestral-embed", "mistral:codestral-embed"),
-            ("ollama:nomic-embed-text", "ollama:nomic-embed-text"),
-            ("text-embedding-3-large", "eu:text-embedding-3-large"),
-            ("us:text-embedding-3-large", "us:text-embedding-3-large"),
-            ("house-vectors", "eu:house-vectors"),
-            ("role:search", "us:house-vectors"),
-            ("local", "local"),
-            ("local:/models/x.gguf", "local:/models/x.gguf"),
+            ("openai:text-embedding-3-small", ["openai:text-embedding-3-small"]),
+            ("text-embedding-3-small", ["openai:text-embedding-3-small"]),
+            ("codestral-embed", ["mistral:codestral-embed"]),
+            ("ollama:nomic-embed-text", ["ollama:nomic-embed-text"]),
+            ("text-embedding-3-large", ["eu:text-embedding-3-large", "us:text-embedding-3-large"]),
+            ("us:text-embedding-3-large", ["us:text-embedding-3-large"]),
+            ("house-vectors", ["eu:house-vectors", "us:house-vectors"]),
+            ("role:search", ["us:house-vectors"]),
+            ("local", ["local"]),
+            ("local:/models/x.gguf", ["local:/models/x.gguf"]),
         ],
     )
-    def test_of_embedding_models(self, name: str, found: str) -> None:
+    def test_of_embedding_models(self, name: str, found: list[str]) -> None:
         source = catalog(self.ENVIRONMENT, ModelSettings(roles={"search": "us:house-vectors"}))
 
-        assert source.embedding_model(name).name == found
+        assert served_by(source.embedding_model(name)) == found
         assert source.embedding_model(name) is source.embedding_model(name)
+        assert source.embedding_model(name).name == name.replace("role:search", "us:house-vectors")
 
     @pytest.mark.parametrize(
         ("name", "found"),
         [
-            ("openai:dall-e-2", "openai:dall-e-2"),
-            ("gpt-image-1", "openai:gpt-image-1"),
-            ("dall-e-3", "eu:dall-e-3"),
-            ("us:dall-e-3", "us:dall-e-3"),
+            ("openai:dall-e-2", ["openai:dall-e-2"]),
+            ("gpt-image-1", ["openai:gpt-image-1"]),
+            ("dall-e-3", ["eu:dall-e-3", "us:dall-e-3"]),
+            ("us:dall-e-3", ["us:dall-e-3"]),
         ],
     )
-    def test_of_image_models(self, name: str, found: str) -> None:
-        assert catalog(self.ENVIRONMENT).image_model(name).name == found
+    def test_of_image_models(self, name: str, found: list[str]) -> None:
+        assert served_by(catalog(self.ENVIRONMENT).image_model(name)) == found
 
     def test_a_model_at_an_instance_is_where_the_instance_is(self) -> None:
         source = catalog(self.ENVIRONMENT)
         embedder = source.embedding_model("house-vectors")
+        endpoint = endpoint_of(embedder)
 
-        assert isinstance(embedder, RemoteEmbeddingModel)
-        assert embedder.endpoint.url.startswith("https://eu.example/openai/deployments/")
-        assert embedder.endpoint.headers == {"api-key": KEY}
-        assert KEY not in f"{source.instances!r} {embedder!r} {embedder.endpoint!r}"
+        assert endpoint.url.startswith("https://eu.example/openai/deployments/")
+        assert endpoint.headers == {"api-key": KEY}
+        assert KEY not in f"{source.instances!r} {embedder!r} {endpoint!r}"
 
     def test_what_they_stand_for_is_of_the_right_kind(self) -> None:
         source = catalog(self.ENVIRONMENT)
@@ -174,7 +191,7 @@ class TestNames:
             (
                 "text-embeding-3-large",
                 UnknownModelError,
-                "Did you mean 'text-embedding-3-large'. Known here: eu:text-embedding-3-large, us:text-",
+                r"Did you mean 'text-embedding-3-large'\? Known here: text-embedding-3-large(, local)?; or name",
             ),
         ],
     )

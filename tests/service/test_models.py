@@ -14,12 +14,15 @@ from tactician import AgentService, Image, ModelRouter, UserMessage, tool
 from tactician.config import Settings
 from tactician.errors import AgentNotFoundError, ConfigurationError, UnknownModelError
 from tactician.llm import (
+    NO_ROUTING_OPTIONS,
     EmbeddingModel,
     GeneratedImages,
     ImageModel,
+    ImageOptions,
     LanguageModel,
     LlmOptions,
     ModelCatalog,
+    RoutingOptions,
     default_models,
 )
 from tactician.testing import ScriptedModel
@@ -180,17 +183,32 @@ class Studio:
     def resolve(self, options: LlmOptions) -> LanguageModel:
         raise UnknownModelError("it only paints")
 
-    def embedding_model(self, name: str | None = None) -> EmbeddingModel:
+    def embedding_model(self, name: str | None = None, options: RoutingOptions = NO_ROUTING_OPTIONS) -> EmbeddingModel:
         raise ConfigurationError("it only paints")
 
-    def image_model(self, name: str | None = None) -> ImageModel:
+    def image_model(self, name: str | None = None, options: RoutingOptions = NO_ROUTING_OPTIONS) -> ImageModel:
         self.asked.append(name)
         return self
 
-    async def generate(self, prompt: str, *, size: str = "", quality: str = "", n: int = 1) -> GeneratedImages:
+    async def generate(
+        self,
+        prompt: str,
+        *,
+        size: str = "",
+        quality: str = "",
+        n: int = 1,
+        options: ImageOptions = ImageOptions(),  # noqa: B008
+    ) -> GeneratedImages:
         raise ConfigurationError("it only changes pictures")
 
-    async def edit(self, image: Image, prompt: str, *, mask: Image | None = None) -> GeneratedImages:
+    async def edit(
+        self,
+        image: Image,
+        prompt: str,
+        *,
+        mask: Image | None = None,
+        options: ImageOptions = ImageOptions(),  # noqa: B008
+    ) -> GeneratedImages:
         self.edited.append((image, prompt, mask))
         return GeneratedImages((Image(data="new"),), "studio")
 
@@ -208,16 +226,29 @@ async def test_a_picture_can_be_changed() -> None:
         await service.request_agent("nobody", "Hi")
 
 
-async def test_a_router_has_no_vectors_so_those_of_the_environment_are_used(
+async def test_embeddings_and_images_come_from_the_router_even_if_the_environment_has_another_key(
     monkeypatch: pytest.MonkeyPatch, server: ChatServer
 ) -> None:
-    server.will(answers(vectors([0.25])))
-    monkeypatch.setenv("LLM_INSTANCES", instances(server, "gpt-4o", "text-embedding-3-small"))
-    default_models.cache_clear()
-    try:
-        assert await AgentService(router(server, "gpt-4o")).embed("Hello") == (0.25,)
-    finally:
+    async with ChatServer(answers(vectors([9.0]))) as other:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-of-another-account")
+        monkeypatch.setenv("OPENAI_BASE_URL", other.url)
         default_models.cache_clear()
+        try:
+            server.will(answers(vectors([0.25])), answers({"data": [{"b64_json": PNG}]}))
+            service = AgentService(router(server, "gpt-4o", "text-embedding-3-small", "dall-e-3"))
+            assert await service.embed("Hello") == (0.25,)
+            assert await service.image("A cat") == Image(data=PNG)
+            with pytest.raises(UnknownModelError, match=r"'gpt-image-1'.* Served are: dall-e-3 \(at main\)"):
+                await service.image("A cat", model="gpt-image-1")
+            with pytest.raises(ConfigurationError, match="no instance with an embedding model is configured"):
+                await AgentService(router(server, "gpt-4o")).embed("Hello")
+            with pytest.raises(ConfigurationError, match="ScriptedModel alone makes no embeddings and no images"):
+                await AgentService(ScriptedModel("a")).image("A cat")
+            assert other.received == []
+        finally:
+            default_models.cache_clear()
+    assert {one.headers["authorization"] for one in server.received} == {f"Bearer {KEY}"}
+    assert [one.path for one in server.received] == ["/v1/embeddings", "/v1/images/generations"]
 
 
 async def test_a_service_without_models_uses_those_of_the_environment(

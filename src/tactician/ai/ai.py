@@ -10,18 +10,21 @@ from typing import Self, TypeVar, cast
 from tactician.ai.items import ItemReader
 from tactician.ai.telling import Example, generated_example, instructions, told, with_pictures
 from tactician.conversation import Conversation
-from tactician.errors import ConfigurationError
 from tactician.llm import (
     AssistantMessage,
+    EmbeddingOptions,
     Image,
+    ImageOptions,
     LanguageModel,
     LlmOptions,
     MediaModelSource,
     Message,
     ModelSource,
+    RoutingOptions,
     Text,
     Thinking,
     Vector,
+    media_source_of,
     source_of,
 )
 from tactician.loop import DEFAULT_POLICY, OutputType, TurnLoop, TurnPolicy, output_type
@@ -249,7 +252,8 @@ class Ai:
             ConfigurationError: when there is no such model.
             ModelError: when it cannot be called.
         """
-        found = await self._services.embedding_model(model).embed(texts)
+        options = EmbeddingOptions(timeout=self.options.timeout)
+        found = await self._media_models.embedding_model(model, self._routing).embed(texts, options)
         self.context.tally.add(found.usage)
         return found.vectors
 
@@ -260,18 +264,20 @@ class Ai:
             ConfigurationError: when there is no such model.
             ModelError: when it cannot be called.
         """
-        made = await self._services.image_model(model).generate(prompt)
+        image_model = self._media_models.image_model(model, self._routing)
+        made = await image_model.generate(prompt, options=ImageOptions(timeout=self.options.timeout))
         self.context.tally.add(made.usage)
         return made.images[0]
 
     @property
-    def _services(self) -> MediaModelSource:
-        if isinstance(models := self.context.models, MediaModelSource):
-            return models
-        raise ConfigurationError(
-            f"{type(models).__name__} has no embeddings and no images; use a ModelCatalog, or a source of models that "
-            "has `embedding_model` and `image_model`"
-        )
+    def _media_models(self) -> MediaModelSource:
+        return media_source_of(self.context.models)
+
+    @property
+    def _routing(self) -> RoutingOptions:
+        """The instances and the session of the options hold for embeddings and images too."""
+        options = self.options
+        return RoutingOptions(instances=options.instances, session=options.session, observer=self.context.emitter)
 
     async def _run(self, output: OutputType[T], prompt: Input) -> RunResult[T]:
         asked = prompt if self._template is None else await template_text(self._template, prompt)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 from time import perf_counter
+from typing import cast
 
 from rich.console import Console
 from rich.markup import escape
@@ -17,12 +18,19 @@ from tactician.llm import (
     LOCAL_INSTALL_HINT,
     MODEL_VARIABLE,
     DeploymentStatus,
+    EmbeddingModel,
+    EmbeddingOptions,
+    ImageModel,
     LanguageModel,
     LlmOptions,
     ModelCatalog,
     ModelEntry,
     ModelRequest,
+    RemoteEmbeddingModel,
+    RemoteImageModel,
     RemoteModel,
+    RoutedEmbeddingModel,
+    RoutedImageModel,
     RoutedModel,
     Usage,
     UserMessage,
@@ -31,6 +39,7 @@ from tactician.llm import (
 
 _THOUSAND = 1000
 _SECONDS = 60.0
+_MADE = {"embeddings": "embeddings", "images": "image generation"}
 _NOT_CALLED = "[dim]not called yet[/dim]"
 # What an endpoint calls what it can do, and what people call that.
 _ABILITIES = {
@@ -92,15 +101,25 @@ def _table(
 def _described(catalog: ModelCatalog, entry: ModelEntry) -> tuple[str, str]:
     """What it can do, and what it costs."""
     try:
-        model = catalog.resolve(LlmOptions(model=entry.full_name))
+        model = _find(catalog, entry)
     except TacticianError as error:
         return f"[red]{escape(str(error))}[/red]", ""
-    served = model.models[0] if isinstance(model, RoutedModel) else model
-    return escape(", ".join(_abilities(served))), _prices(entry, served)
+    served = model.models[0] if isinstance(model, RoutedModel | RoutedEmbeddingModel | RoutedImageModel) else model
+    abilities = [_MADE[entry.kind]] if entry.kind in _MADE else _abilities(cast("LanguageModel", served))
+    return escape(", ".join(abilities)), _prices(entry, served)
 
 
-def _prices(entry: ModelEntry, model: LanguageModel) -> str:
-    own = model.price if isinstance(model, RemoteModel) else None
+def _find(catalog: ModelCatalog, entry: ModelEntry) -> LanguageModel | EmbeddingModel | ImageModel:
+    if entry.kind == "embeddings":
+        return catalog.embedding_model(entry.full_name)
+    if entry.kind == "images":
+        return catalog.image_model(entry.full_name)
+    return catalog.resolve(LlmOptions(model=entry.full_name))
+
+
+def _prices(entry: ModelEntry, model: LanguageModel | EmbeddingModel | ImageModel) -> str:
+    remote = model if isinstance(model, RemoteModel | RemoteEmbeddingModel | RemoteImageModel) else None
+    own = remote.endpoint.price(remote.model) if remote is not None else None
     # Some prices rise with the length of a request: these are those of a short one.
     usages = Usage(_THOUSAND, 0), Usage(0, _THOUSAND)
     costs = [cost_of(entry.full_name, usage, own) for usage in usages]
@@ -136,7 +155,9 @@ def _health(status: DeploymentStatus | None, check: _Check | None) -> str:
 
 
 async def _check_all(catalog: ModelCatalog, entries: tuple[ModelEntry, ...]) -> dict[ModelEntry, _Check]:
-    return dict(zip(entries, await asyncio.gather(*(_check(catalog, entry) for entry in entries)), strict=True))
+    """Asks all of them at the same time, but for image models: an image is not cheap."""
+    asked = [entry for entry in entries if entry.kind != "images"]
+    return dict(zip(asked, await asyncio.gather(*(_check(catalog, entry) for entry in asked)), strict=True))
 
 
 async def _check(catalog: ModelCatalog, entry: ModelEntry) -> _Check:
@@ -144,8 +165,13 @@ async def _check(catalog: ModelCatalog, entry: ModelEntry) -> _Check:
     options = LlmOptions(model=entry.full_name, max_tokens=16, timeout=_SECONDS)
     request = ModelRequest((UserMessage("Say OK."),), options=options)
     try:
-        model = catalog.resolve(options)
-        await (model.probe(request) if isinstance(model, RoutedModel) else model.generate(request))
+        model = _find(catalog, entry)
+        if isinstance(model, RoutedEmbeddingModel):
+            await model.probe("OK", EmbeddingOptions(timeout=_SECONDS))
+        elif isinstance(model, RoutedModel):
+            await model.probe(request)
+        else:
+            await cast("LanguageModel", model).generate(request)
     except TacticianError as error:
         return _Check(perf_counter() - started, error)
     return _Check(perf_counter() - started)

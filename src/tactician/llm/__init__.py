@@ -7,6 +7,7 @@ from tactician.llm.catalog import (
     ModelSource,
     OneModel,
     default_models,
+    media_source_of,
     source_of,
 )
 from tactician.llm.embedded import INSTALL_HINT as LOCAL_INSTALL_HINT
@@ -21,8 +22,8 @@ from tactician.llm.embeddings import (
 )
 from tactician.llm.endpoint_resolver import MODEL_VARIABLE, ModelEntry
 from tactician.llm.http import session as http_session
-from tactician.llm.images import GeneratedImages, ImageModel, RemoteImageModel
-from tactician.llm.instance_entries import Instance
+from tactician.llm.images import GeneratedImages, ImageModel, ImageOptions, RemoteImageModel
+from tactician.llm.instance import Instance
 from tactician.llm.instances import parse_instances
 from tactician.llm.messages import (
     AssistantMessage,
@@ -60,7 +61,7 @@ from tactician.llm.model import (
     ToolSpec,
 )
 from tactician.llm.model_profiles import ModelProfile, ModelProfiles
-from tactician.llm.options import NO_OPTIONS, LlmOptions, TraceMetadata
+from tactician.llm.options import NO_OPTIONS, NO_ROUTING_OPTIONS, LlmOptions, RoutingOptions, TraceMetadata
 from tactician.llm.provider_access import ProviderAccess
 from tactician.llm.providers import PROVIDERS, Provider
 from tactician.llm.pydantic_ai_adapter import PydanticAiModel
@@ -80,6 +81,8 @@ from tactician.llm.routing import (
     RequestRouted,
     RestPolicy,
     RetryRule,
+    RoutedEmbeddingModel,
+    RoutedImageModel,
     RoutedModel,
     full_name,
 )
@@ -107,6 +110,8 @@ __all__ = [
     "text_of",
     "LlmOptions",
     "NO_OPTIONS",
+    "RoutingOptions",
+    "NO_ROUTING_OPTIONS",
     "TraceMetadata",
     "ModelRequest",
     "ModelResponse",
@@ -133,10 +138,13 @@ __all__ = [
     "ModelEntry",
     "OneModel",
     "source_of",
+    "media_source_of",
     "MODEL_VARIABLE",
     "http_session",
     "ModelRouter",
     "RoutedModel",
+    "RoutedEmbeddingModel",
+    "RoutedImageModel",
     "full_name",
     "Deployment",
     "DeploymentStatus",
@@ -158,6 +166,7 @@ __all__ = [
     "MediaModelSource",
     "Vector",
     "ImageModel",
+    "ImageOptions",
     "GeneratedImages",
     "RemoteImageModel",
     "Endpoint",

@@ -5,18 +5,28 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from tactician.config import ModelSettings, Settings, load_settings
+from tactician.config import Settings, load_settings
+from tactician.errors import ConfigurationError
 from tactician.llm.embeddings import EmbeddingModel
 from tactician.llm.endpoint_resolver import CHAT, EMBEDDINGS, IMAGES, EndpointResolver, ModelEntry, ModelKind, is_local
 from tactician.llm.images import ImageModel
 from tactician.llm.model import LanguageModel
-from tactician.llm.options import LlmOptions
-from tactician.llm.routing import Deployment, DeploymentStatus, ModelRouter, deployments_of
+from tactician.llm.options import NO_ROUTING_OPTIONS, LlmOptions, RoutingOptions
+from tactician.llm.router_settings import apply_environment
+from tactician.llm.routing import (
+    DeploymentStatus,
+    ModelRouter,
+    RoutedEmbeddingModel,
+    RoutedImageModel,
+    ServedModel,
+    deployments_of,
+    policies_of,
+)
 
-M = TypeVar("M")
+M = TypeVar("M", bound=ServedModel)
 
 
 @runtime_checkable
@@ -34,9 +44,12 @@ class ModelSource(Protocol):
 
 @runtime_checkable
 class MediaModelSource(Protocol):
-    """Source of embedding models and image models, by name; without one, the default."""
+    """Source of embedding models and image models, by name; without one, the default.
 
-    def embedding_model(self, name: str | None = None) -> EmbeddingModel:
+    The options are those of the caller; a source that knows no instances may pass them over.
+    """
+
+    def embedding_model(self, name: str | None = None, options: RoutingOptions = NO_ROUTING_OPTIONS) -> EmbeddingModel:
         """Return the embedding model of this name.
 
         Raises:
@@ -44,7 +57,7 @@ class MediaModelSource(Protocol):
         """
         ...
 
-    def image_model(self, name: str | None = None) -> ImageModel:
+    def image_model(self, name: str | None = None, options: RoutingOptions = NO_ROUTING_OPTIONS) -> ImageModel:
         """Return the image model of this name.
 
         Raises:
@@ -75,25 +88,42 @@ def source_of(models: ModelSource | LanguageModel) -> ModelSource:
     return OneModel(models)
 
 
-class ModelCatalog:
-    """The models of this machine: instances from the environment, single keys, Ollama, and the embedded model.
+def media_source_of(models: ModelSource) -> MediaModelSource:
+    """Return the source itself, if it has embeddings and images. No other one takes its place, nor another's key.
 
-    All chat models but the embedded one are called through one `ModelRouter`, which retries, fails over and falls back.
+    Raises:
+        ConfigurationError: when it has none.
+    """
+    if isinstance(models, MediaModelSource):
+        return models
+    what = f"{type(models.model).__name__} alone" if isinstance(models, OneModel) else type(models).__name__
+    raise ConfigurationError(
+        f"{what} makes no embeddings and no images. Give a ModelRouter with deployments that do, or a ModelCatalog."
+    )
+
+
+class ModelCatalog:
+    """The models of this machine: instances, single keys, Ollama, and the embedded model.
+
+    All models but the embedded one are called through one `ModelRouter`, which limits calls, retries them, fails over
+    and falls back: chat models, embedding models and image models alike.
 
     Attributes:
-        instances: the instances of `LLM_INSTANCES`.
+        instances: the instances of `LLM_INSTANCES`, else those of the settings.
     """
 
     def __init__(self, settings: Settings | None = None, environment: Mapping[str, str] | None = None) -> None:
         """Read settings (else `tactician.toml`) and an environment (else this process's).
 
         Raises:
-            ConfigurationError: when the settings or `LLM_INSTANCES` are not valid.
+            ConfigurationError: when the settings or the variables are not valid.
         """
-        self._settings: ModelSettings = (settings if settings is not None else load_settings()).models
-        self._resolver = EndpointResolver(self._settings, os.environ if environment is None else environment)
+        variables = os.environ if environment is None else environment
+        models = (settings if settings is not None else load_settings()).models
+        self._settings = apply_environment(models, variables)
+        self._resolver = EndpointResolver(self._settings, variables)
         self.instances = self._resolver.instances
-        self._router = ModelRouter(deployments_of(self.instances))
+        self._router = ModelRouter(deployments_of(self.instances), **policies_of(self._settings.router))
         self._chat_models: dict[str, LanguageModel] = {}
         self._embedding_models: dict[str, EmbeddingModel] = {}
         self._image_models: dict[str, ImageModel] = {}
@@ -107,10 +137,10 @@ class ModelCatalog:
         """
         model = self._find(CHAT, self._chat_models, options.wanted, self._chat_model)
         for fallback in options.fallbacks:
-            self._serve(fallback)
+            self._serve(CHAT, fallback)
         return model
 
-    def embedding_model(self, name: str | None = None) -> EmbeddingModel:
+    def embedding_model(self, name: str | None = None, options: RoutingOptions = NO_ROUTING_OPTIONS) -> EmbeddingModel:
         """Return the embedding model of this name, else the default; the same name gives the same object.
 
         The default: `TACTICIAN_EMBEDDING`, `default_embedding` in `tactician.toml`, what the instances list, what there
@@ -118,11 +148,15 @@ class ModelCatalog:
 
         Raises:
             UnknownModelError: when nothing serves the name.
-            ConfigurationError: when there is none, the role or the key is not set, or the provider has no embeddings.
+            ConfigurationError: when there is none, the role or the key is not set, the provider has no embeddings, or
+                `[models.fallbacks]` has some for it.
         """
-        return self._find(EMBEDDINGS, self._embedding_models, name, partial(self._media_model, EMBEDDINGS))
+        model = self._find(EMBEDDINGS, self._embedding_models, name, self._embedding_model)
+        if options == NO_ROUTING_OPTIONS or not isinstance(model, RoutedEmbeddingModel):
+            return model
+        return model.within(options)
 
-    def image_model(self, name: str | None = None) -> ImageModel:
+    def image_model(self, name: str | None = None, options: RoutingOptions = NO_ROUTING_OPTIONS) -> ImageModel:
         """Return the image model of this name, else the default; the same name gives the same object.
 
         The default: `TACTICIAN_IMAGE`, `default_image` in `tactician.toml`, what the instances list, what there is a
@@ -132,7 +166,8 @@ class ModelCatalog:
             UnknownModelError: when nothing serves the name.
             ConfigurationError: when there is none, the role or the key is not set, or the provider has no images.
         """
-        return self._find(IMAGES, self._image_models, name, partial(self._media_model, IMAGES))
+        model = self._find(IMAGES, self._image_models, name, self._image_model)
+        return model.within(options) if isinstance(model, RoutedImageModel) else model
 
     @property
     def default(self) -> tuple[str, str]:
@@ -148,8 +183,14 @@ class ModelCatalog:
         return self._resolver.entries()
 
     def health(self) -> Mapping[str, DeploymentStatus]:
-        """Return the status of each model that the router serves by now, by its full name, `instance:model`."""
-        return {status.name: status for status in self._router.status()}
+        """Return the status of each model that the router serves by now, by its full name, `instance:model`.
+
+        A model that is served as one of several kinds has the others, too, as `instance:model (images)`.
+        """
+        health: dict[str, DeploymentStatus] = {}
+        for status in self._router.status():
+            health[status.name if status.name not in health else f"{status.name} ({status.kind})"] = status
+        return health
 
     def _find(self, kind: ModelKind[M], models: dict[str, M], wanted: str | None, make: Callable[[str], M]) -> M:
         """Return the model that is wanted, which is made once; a role shares the model that it stands for."""
@@ -162,24 +203,30 @@ class ModelCatalog:
             models[wanted] = found
         return found
 
-    def _media_model(self, kind: ModelKind[M], name: str) -> M:
-        return self._resolver.resolve(kind, name)[1]
-
     def _chat_model(self, name: str) -> LanguageModel:
-        fallbacks = self._settings.fallbacks.get(name, ())
-        if is_local(name) and not fallbacks:
-            return self._resolver.resolve(CHAT, name)[1]
-        for served in (name, *fallbacks):
-            self._serve(served)
-        if fallbacks:
-            self._router.fall_back(name, *fallbacks)
+        if is_local(name) and not self._settings.fallbacks.get(name):
+            return self._resolver.build_local(CHAT, name)
+        self._serve(CHAT, name)
         return self._router.for_model(name)
 
-    def _serve(self, name: str) -> None:
-        """Make sure that the router serves the model: outside the instances, it is one deployment of its own."""
-        if not self._router.serves(name):
-            instance, model = self._resolver.resolve(CHAT, name)
-            self._router.add(Deployment(instance, name, model))
+    def _embedding_model(self, name: str) -> EmbeddingModel:
+        if is_local(name) and not self._settings.fallbacks.get(name):
+            return self._resolver.build_local(EMBEDDINGS, name)
+        self._serve(EMBEDDINGS, name)
+        return self._router.embedding_model(name)
+
+    def _image_model(self, name: str) -> ImageModel:
+        self._serve(IMAGES, name)
+        return self._router.image_model(name)
+
+    def _serve(self, kind: ModelKind[M], name: str) -> None:
+        """Make sure that the router serves the model and its fallbacks."""
+        fallbacks = self._settings.fallbacks.get(name, ())
+        for served in (name, *fallbacks):
+            if not self._router.serves(served, kind.name):
+                self._router.add(*self._resolver.deployments(kind, served))
+        if fallbacks:
+            self._router.fall_back(name, *fallbacks, kind=kind.name)
 
 
 @cache

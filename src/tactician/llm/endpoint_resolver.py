@@ -7,7 +7,7 @@ the colon, the provider that the beginning of the name tells, and the server of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 from tactician.config import ModelSettings
@@ -23,8 +23,9 @@ from tactician.llm.embeddings import (
     RemoteEmbeddingModel,
 )
 from tactician.llm.images import DEFAULT_IMAGE_MODEL, IMAGE_PROVIDERS, ImageModel, RemoteImageModel
-from tactician.llm.instances import parse_instances
+from tactician.llm.instances import find_instances, own_prices
 from tactician.llm.model import LanguageModel
+from tactician.llm.model_kinds import KindName
 from tactician.llm.model_profiles import ModelProfiles, parse_profiles
 from tactician.llm.provider_access import (
     INSTANCES_VARIABLE,
@@ -37,12 +38,12 @@ from tactician.llm.provider_access import (
 )
 from tactician.llm.providers import PROVIDERS
 from tactician.llm.remote import RemoteModel
-from tactician.llm.routing import ModelRetryPolicy, full_name
+from tactician.llm.routing import Deployment, ServedModel, deployments_of, full_name
 from tactician.llm.usage import ModelPrice
 
 MODEL_VARIABLE = "TACTICIAN_MODEL"
 THIS_PROCESS = "this process"
-M = TypeVar("M")
+M = TypeVar("M", bound=ServedModel)
 Build: TypeAlias = Callable[[ProviderAccess, str, ModelProfiles, Mapping[str, ModelPrice]], M]
 
 
@@ -58,20 +59,18 @@ class ModelKind(Generic[M]):
         defaults: the default model at each provider whose key is set.
         keyless: the providers whose default model needs no key at a base URL of one's own.
         families: the provider of a model, by the beginning of the model's name.
-        marks: what is a part of such models' names, and of no others.
         examples: names that show how to name a provider.
         build: makes a model at a provider.
         build_local: makes a model in this process, for a path or the default weights.
     """
 
-    name: str
+    name: KindName
     providers: Sequence[str]
     variable: str
     setting: str
     defaults: Mapping[str, str]
     keyless: Sequence[str]
     families: Mapping[str, str]
-    marks: Sequence[str]
     examples: str
     build: Build[M]
     build_local: Callable[[str | None], M] | None = None
@@ -91,13 +90,13 @@ def _build_chat_model(
 def _build_embedding_model(
     access: ProviderAccess, model: str, profiles: ModelProfiles, prices: Mapping[str, ModelPrice]
 ) -> EmbeddingModel:
-    return RemoteEmbeddingModel.at(access, model, prices=prices, retries=ModelRetryPolicy())
+    return RemoteEmbeddingModel.at(access, model, prices=prices)
 
 
 def _build_image_model(
     access: ProviderAccess, model: str, profiles: ModelProfiles, prices: Mapping[str, ModelPrice]
 ) -> ImageModel:
-    return RemoteImageModel.at(access, model, prices=prices, retries=ModelRetryPolicy())
+    return RemoteImageModel.at(access, model, prices=prices)
 
 
 CHAT: ModelKind[LanguageModel] = ModelKind(
@@ -115,7 +114,6 @@ CHAT: ModelKind[LanguageModel] = ModelKind(
         "deepseek-": "deepseek",
         "gemini-": "gemini",
     },
-    (),
     '"ollama:qwen3" or "openai:gpt-5.4". See `tactician models`',
     _build_chat_model,
     EmbeddedModel,
@@ -128,7 +126,6 @@ EMBEDDINGS: ModelKind[EmbeddingModel] = ModelKind(
     {"openai": DEFAULT_EMBEDDING_MODEL, "mistral": "mistral-embed", "gemini": "gemini-embedding-001"},
     EMBEDDING_PROVIDERS,
     {"text-embedding-": "openai", "mistral-embed": "mistral", "codestral-embed": "mistral", "gemini-": "gemini"},
-    ("embed",),
     f'"openai:{DEFAULT_EMBEDDING_MODEL}"',
     _build_embedding_model,
     LocalEmbeddingModel,
@@ -141,7 +138,6 @@ IMAGES: ModelKind[ImageModel] = ModelKind(
     {"openai": DEFAULT_IMAGE_MODEL},
     IMAGE_PROVIDERS,
     {"dall-e-": "openai", "gpt-image-": "openai"},
-    ("dall-e", "gpt-image"),
     f'"openai:{DEFAULT_IMAGE_MODEL}"',
     _build_image_model,
 )
@@ -149,11 +145,12 @@ IMAGES: ModelKind[ImageModel] = ModelKind(
 
 @dataclass(frozen=True, slots=True)
 class ModelEntry:
-    """A model that can be used: its name, its provider or instance, and what made it available."""
+    """A model that can be used: its name, its provider or instance, what made it available, and its kind."""
 
     name: str
     provider: str
     origin: str
+    kind: KindName = "chat"
 
     @property
     def full_name(self) -> str:
@@ -165,7 +162,7 @@ class EndpointResolver:
     """Rules by which a name stands for a model on this machine, and by which there is a default.
 
     Attributes:
-        instances: the instances of `LLM_INSTANCES`.
+        instances: the instances of `LLM_INSTANCES`, else of the settings.
 
     Raises:
         ConfigurationError: when the settings or `LLM_INSTANCES` are not valid.
@@ -175,9 +172,9 @@ class EndpointResolver:
         self._settings = settings
         self._environment = environment
         self._profiles = parse_profiles(settings.facts)
-        self._prices = {name: ModelPrice(**price.model_dump()) for name, price in settings.prices.items()}
-        text = environment.get(INSTANCES_VARIABLE)
-        self.instances = parse_instances(text, environment, self._profiles, self._prices) if text else ()
+        self._prices = own_prices(settings)
+        self._listed_by = INSTANCES_VARIABLE if environment.get(INSTANCES_VARIABLE) else "tactician.toml"
+        self.instances = find_instances(settings, environment, self._profiles, self._prices)
 
     def choose(self, kind: ModelKind[M], name: str | None) -> str:
         """Return the name of the model that a role or, without a name, the default stands for.
@@ -187,8 +184,8 @@ class EndpointResolver:
         """
         return self._settings.named(name or self.default(kind)[0])
 
-    def resolve(self, kind: ModelKind[M], name: str) -> tuple[str, M]:
-        """Return the provider or instance of a model, and the model.
+    def deployments(self, kind: ModelKind[M], name: str) -> tuple[Deployment, ...]:
+        """Return what serves a model: a deployment at each instance that lists it, else the one that its name tells.
 
         Raises:
             UnknownModelError: when nothing serves the name.
@@ -196,9 +193,16 @@ class EndpointResolver:
             UnsupportedFeatureError: when a specification declares none.
         """
         if kind.build_local is not None and is_local(name):
-            return THIS_PROCESS, kind.build_local(name.removeprefix("local").removeprefix(":") or None)
+            return (Deployment(THIS_PROCESS, name, self.build_local(kind, name)),)
+        if (listed := self._find_listed(name)) is not None:
+            return deployments_of(self.instances, kind=kind.name, model=listed)
         access, model = self._find_access(kind, name)
-        return access.name, kind.build(access, model, self._profiles, self._prices)
+        return (Deployment(access.name, name, kind.build(access, model, self._profiles, self._prices)),)
+
+    def build_local(self, kind: ModelKind[M], name: str) -> M:
+        """Return a model in this process, by a name such as `local:/models/x.gguf`."""
+        assert kind.build_local is not None
+        return kind.build_local(name.removeprefix("local").removeprefix(":") or None)
 
     def default(self, kind: ModelKind[M]) -> tuple[str, str]:
         """Return the name of the default model of a kind, and why it is that one.
@@ -224,23 +228,21 @@ class EndpointResolver:
         return (*self._listed_entries(), *self._provider_entries(CHAT))
 
     def _entries_of(self, kind: ModelKind[M]) -> Iterator[ModelEntry]:
-        """Yield the models of one kind. Only calls of chat models spread over the instances that list a model."""
-        for entry in self._listed_entries():
-            if _is_of_kind(entry.name, kind):
-                yield entry if kind is CHAT else replace(entry, name=entry.full_name)
+        """Yield the models of one kind."""
+        yield from (entry for entry in self._listed_entries() if entry.kind == kind.name)
         yield from self._provider_entries(kind)
 
     def _listed_entries(self) -> Iterator[ModelEntry]:
         for instance in self.instances:
             for model in instance.models:
-                yield ModelEntry(model, instance.id, f"{INSTANCES_VARIABLE} lists it")
+                yield ModelEntry(model, instance.id, f"{self._listed_by} lists it", instance.kind_of(model))
 
     def _provider_entries(self, kind: ModelKind[M]) -> Iterator[ModelEntry]:
         for provider, model in kind.defaults.items():
             if (origin := self._origin(kind, provider)) is not None:
-                yield ModelEntry(f"{provider}:{model}", provider, origin)
+                yield ModelEntry(f"{provider}:{model}", provider, origin, kind.name)
         if kind.build_local is not None and embedded.is_available():
-            yield ModelEntry("local", THIS_PROCESS, "the extra `local` is installed")
+            yield ModelEntry("local", THIS_PROCESS, "the extra `local` is installed", kind.name)
 
     def _origin(self, kind: ModelKind[M], provider: str) -> str | None:
         """Return what makes a provider's default model available, if it is."""
@@ -250,11 +252,12 @@ class EndpointResolver:
             return f"{provider.upper()}_BASE_URL is set to {_without_secrets(base_url)}"
         return f"{PROVIDERS[provider].key_variable} is set" if find_key(provider, self._environment) else None
 
+    def _find_listed(self, name: str) -> str | None:
+        """Return the model that an instance lists under the name, or under the name without the instance's id."""
+        listed = ((instance.id, model) for instance in self.instances for model in instance.models)
+        return next((model for identity, model in listed if name in (model, full_name(identity, model))), None)
+
     def _find_access(self, kind: ModelKind[M], name: str) -> tuple[ProviderAccess, str]:
-        for instance in self.instances:
-            for model in instance.models:
-                if name in (model, full_name(instance.id, model)):
-                    return instance.access, model
         provider, colon, model = name.partition(":")
         if not colon or provider not in PROVIDERS:
             provider, model = self._find_provider(kind, name), name
@@ -269,7 +272,7 @@ class EndpointResolver:
         if find_base_url("openai", self._environment):
             return "openai"
         entries = tuple(self._entries_of(kind))
-        known = ", ".join(entry.name for entry in entries) or "none"
+        known = ", ".join(dict.fromkeys(entry.name for entry in entries)) or "none"
         hint = did_you_mean(name, [entry.name.removeprefix(f"{entry.provider}:") for entry in entries])
         raise UnknownModelError(
             f"Nothing serves the model {name!r}{kind.purpose}.{hint} Known here: {known}; "
@@ -280,13 +283,6 @@ class EndpointResolver:
 def is_local(name: str) -> bool:
     """Tell whether a name stands for a model in this process."""
     return name == "local" or name.startswith("local:")
-
-
-def _is_of_kind(model: str, kind: ModelKind[M]) -> bool:
-    """Tell the kind of a listed model by its name: what has no mark of another kind is a chat model."""
-    name = model.lower()
-    marks = kind.marks or (*EMBEDDINGS.marks, *IMAGES.marks)
-    return any(mark in name for mark in marks) is bool(kind.marks)
 
 
 def _without_secrets(url: str) -> str:

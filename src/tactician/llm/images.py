@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Protocol, Self, runtime_checkable
 from urllib.parse import quote
 
@@ -18,18 +17,33 @@ from tactician.llm.http import FormField, post_form, post_json
 from tactician.llm.messages import Image
 from tactician.llm.provider_access import ProviderAccess, check_serves
 from tactician.llm.remote import Endpoint
-from tactician.llm.routing import ModelRetryPolicy, retry
 from tactician.llm.usage import NO_PRICES, NO_USAGE, ModelPrice, Usage
 from tactician.llm.wire import count
 
 DEFAULT_IMAGE_MODEL = "gpt-image-2.5-sunburst"
 DEFAULT_EDIT_MODEL = DEFAULT_IMAGE_MODEL
+DEFAULT_SIZE = "1024x1024"
+DEFAULT_QUALITY = "standard"
 _GENERATIONS = "/images/generations"
 _EDITS = "/images/edits"
 IMAGE_PROVIDERS = ("openai", "azure-openai")
 _MAKES_ONLY = frozenset({"image_generation"})
 # The qualities of DALL-E, in the words of the models after it.
 _QUALITIES = {"standard": "auto", "hd": "high"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageOptions:
+    """Options for calls of image models. Everything left `None` is the model's own default.
+
+    Attributes:
+        timeout: seconds for the request.
+    """
+
+    timeout: float | None = None
+
+
+NO_IMAGE_OPTIONS = ImageOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +59,11 @@ class GeneratedImages:
     model: str
     usage: Usage = NO_USAGE
 
+    def signed(self, model: str, price: ModelPrice | None = None) -> GeneratedImages:
+        """Return the same with a usage that says whose it is; itself where it says so already."""
+        usage = self.usage.signed(model, price)
+        return self if usage is self.usage else replace(self, usage=usage)
+
 
 @runtime_checkable
 class ImageModel(Protocol):
@@ -56,7 +75,13 @@ class ImageModel(Protocol):
         ...
 
     async def generate(
-        self, prompt: str, *, size: str = "1024x1024", quality: str = "standard", n: int = 1
+        self,
+        prompt: str,
+        *,
+        size: str = DEFAULT_SIZE,
+        quality: str = DEFAULT_QUALITY,
+        n: int = 1,
+        options: ImageOptions = NO_IMAGE_OPTIONS,
     ) -> GeneratedImages:
         """Make `n` images of what the prompt says; `size` is width x height in pixels.
 
@@ -65,7 +90,9 @@ class ImageModel(Protocol):
         """
         ...
 
-    async def edit(self, image: Image, prompt: str, *, mask: Image | None = None) -> GeneratedImages:
+    async def edit(
+        self, image: Image, prompt: str, *, mask: Image | None = None, options: ImageOptions = NO_IMAGE_OPTIONS
+    ) -> GeneratedImages:
         """Change the image as the prompt says; only where the `mask` is transparent, when there is one.
 
         Raises:
@@ -81,7 +108,6 @@ class RemoteImageModel(ImageModel):
         endpoint: where new images are made.
         edit_url: the URL for edits; `None` where there are none.
         edit_model: the model for edits: `model` itself, or the default one for DALL-E 3, which cannot edit.
-        retries: which failures are retried, and how often; none, when `None`.
     """
 
     def __init__(
@@ -91,12 +117,10 @@ class RemoteImageModel(ImageModel):
         *,
         edit_url: str | None = None,
         edit_model: str | None = None,
-        retries: ModelRetryPolicy | None = None,
     ) -> None:
         self.endpoint = endpoint
         self.model = model
         self.edit_model = edit_model or (DEFAULT_EDIT_MODEL if model == "dall-e-3" else model)
-        self.retries = retries
         self._url = endpoint.url.replace("{model}", quote(model, safe=""))
         self._edit_url = edit_url
 
@@ -107,7 +131,6 @@ class RemoteImageModel(ImageModel):
         model: str = DEFAULT_IMAGE_MODEL,
         *,
         prices: Mapping[str, ModelPrice] = NO_PRICES,
-        retries: ModelRetryPolicy | None = None,
     ) -> Self:
         """Return a model at a provider: openai, azure-openai, or one like openai. Azure edits no images.
 
@@ -122,7 +145,7 @@ class RemoteImageModel(ImageModel):
             path, feature="image_generation", endpoint="images_generations", versioned=azure, prices=prices
         )
         edits = endpoint.url.removesuffix(_GENERATIONS) + _EDITS if endpoint.url.endswith(_GENERATIONS) else None
-        return cls(endpoint, model, edit_url=edits, retries=retries)
+        return cls(endpoint, model, edit_url=edits)
 
     def __repr__(self) -> str:
         return f"RemoteImageModel({self.name!r})"
@@ -133,7 +156,13 @@ class RemoteImageModel(ImageModel):
         return f"{self.endpoint.name}:{self.model}"
 
     async def generate(
-        self, prompt: str, *, size: str = "1024x1024", quality: str = "standard", n: int = 1
+        self,
+        prompt: str,
+        *,
+        size: str = DEFAULT_SIZE,
+        quality: str = DEFAULT_QUALITY,
+        n: int = 1,
+        options: ImageOptions = NO_IMAGE_OPTIONS,
     ) -> GeneratedImages:
         """Make `n` images of what the prompt says.
 
@@ -142,6 +171,7 @@ class RemoteImageModel(ImageModel):
             size: width x height in pixels; which ones there are depends on the model.
             quality: `"standard"` or `"hd"`, or a word of the model's own, such as `"low"`.
             n: how many; DALL-E 3 makes one at a time.
+            options: how the model is called.
 
         Raises:
             ModelError: of the kind that fits the failure.
@@ -157,10 +187,12 @@ class RemoteImageModel(ImageModel):
         if dall_e:
             body["response_format"] = "b64_json"  # the models after it send nothing else, and refuse the field
         headers = {"Content-Type": "application/json", **self.endpoint.headers}
-        post = partial(post_json, self._url, body, headers, self.endpoint.timeout, self.name)
-        return await self._request(post, self.model)
+        answer = await post_json(self._url, body, headers, options.timeout or self.endpoint.timeout, self.name)
+        return self._decode(answer, self.model)
 
-    async def edit(self, image: Image, prompt: str, *, mask: Image | None = None) -> GeneratedImages:
+    async def edit(
+        self, image: Image, prompt: str, *, mask: Image | None = None, options: ImageOptions = NO_IMAGE_OPTIONS
+    ) -> GeneratedImages:
         """Change the image as the prompt says; only where the `mask` is transparent, when there is one.
 
         Raises:
@@ -177,9 +209,8 @@ class RemoteImageModel(ImageModel):
             self._file("image", image),
             *([self._file("mask", mask)] if mask is not None else ()),
         ]
-        headers, seconds = self.endpoint.headers, self.endpoint.timeout
-        post = partial(post_form, self._edit_url, fields, headers, seconds, self.name)
-        return await self._request(post, self.edit_model)
+        headers, seconds = self.endpoint.headers, options.timeout or self.endpoint.timeout
+        return self._decode(await post_form(self._edit_url, fields, headers, seconds, self.name), self.edit_model)
 
     def _check_prompt(self, prompt: str) -> None:
         if not prompt.strip():
@@ -199,12 +230,6 @@ class RemoteImageModel(ImageModel):
         except binascii.Error as error:
             raise ModelRequestError(f"{self.name}: the {name} is not base64 ({error})", model=self.name) from None
         return FormField(name, content, f"{name}.{image.media_type.rpartition('/')[2]}", image.media_type)
-
-    async def _request(self, post: Callable[[], Awaitable[object]], model: str) -> GeneratedImages:
-        async def attempt() -> GeneratedImages:
-            return self._decode(await post(), model)
-
-        return await retry(attempt, self.retries)
 
     def _decode(self, body: object, model: str) -> GeneratedImages:
         try:

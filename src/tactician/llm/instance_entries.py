@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
 from tactician.documents import Data, Problems, Variable, did_you_mean, substitute_variables
-from tactician.errors import DocumentError
-from tactician.llm.model_profiles import BUILT_IN_PROFILES, ModelProfiles
+from tactician.errors import ConfigurationError, DocumentError, UnsupportedFeatureError
+from tactician.llm.instance import Instance
+from tactician.llm.model_kinds import KIND_NAMES, KindName
 from tactician.llm.provider import Provider
 from tactician.llm.provider_access import UNPRINTABLE, ProviderAccess, split_url
 from tactician.llm.providers import PROVIDERS
-from tactician.llm.remote import Endpoint, RemoteModel
-from tactician.llm.usage import ModelPrice
 
 KNOWN_PROVIDERS = (*PROVIDERS, "custom")
 _TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
@@ -21,47 +20,6 @@ _TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no
 _RESERVED = ("local", "role")
 
 Raw: TypeAlias = Mapping[str, Data]
-
-
-@dataclass(frozen=True, slots=True)
-class Instance:
-    """An endpoint and the models that it serves.
-
-    Attributes:
-        access: its provider, address and key.
-        rate_limits: requests per second, by model; `"*"` is for all others.
-        profiles: what is known of models.
-        prices: prices of one's own.
-    """
-
-    access: ProviderAccess = field(repr=False)
-    models: tuple[str, ...]
-    rate_limits: Mapping[str, float] = field(default_factory=dict)
-    profiles: ModelProfiles = field(default=BUILT_IN_PROFILES, repr=False)
-    prices: Mapping[str, ModelPrice] = field(default_factory=dict, repr=False)
-
-    @property
-    def id(self) -> str:
-        """The name before the colon of `instance:model`."""
-        return self.access.name
-
-    @property
-    def provider(self) -> str:
-        """The provider's name."""
-        return self.access.provider.name
-
-    @property
-    def endpoint(self) -> Endpoint:
-        """The endpoint of a model of which nothing is known."""
-        return self.access.chat_endpoint("", self.profiles, self.prices)
-
-    def model(self, name: str) -> RemoteModel:
-        """Return one of the models."""
-        return RemoteModel(name, self.access.chat_endpoint(name, self.profiles, self.prices))
-
-    def rate_limit(self, model: str) -> float | None:
-        """Return the requests per second for a model; `None` where only the general limit holds."""
-        return self.rate_limits.get(model, self.rate_limits.get("*"))
 
 
 class Mistakes:
@@ -138,7 +96,10 @@ def read_entry(raw: Raw, mistakes: Mistakes) -> Instance | None:
         mistakes.add(f'"{identity}:..." names something else already; give the instance another id', "id")
     url = _url(raw, mistakes)
     models = _models(raw, mistakes)
-    limits = _rate_limits(raw, models, mistakes)
+    limits = _limits(raw, "rateLimits", "requests per second", models, mistakes)
+    tokens = _limits(raw, "tokenLimits", "tokens per second", models, mistakes)
+    concurrencies = _concurrencies(raw, models, mistakes)
+    kinds = _kinds(raw, models, mistakes)
     provider = _provider(raw, mistakes)
     if provider is None:
         _key(raw, None, url, mistakes)
@@ -147,7 +108,18 @@ def read_entry(raw: Raw, mistakes: Mistakes) -> Instance | None:
     key = _key(raw, provider, url, mistakes)
     if mistakes.count:
         return None
-    return Instance(ProviderAccess(provider, key, url, identity, version), models, limits)
+    access = ProviderAccess(provider, key, url, identity, version)
+    instance = Instance(access, models, limits, tokens, concurrencies, kinds)
+    return instance if _serves_its_kinds(instance, mistakes) else None
+
+
+def _serves_its_kinds(instance: Instance, mistakes: Mistakes) -> bool:
+    for model, kind in instance.kinds.items():
+        try:
+            instance.serve(model, kind)
+        except (ConfigurationError, UnsupportedFeatureError) as error:
+            mistakes.add(str(error), "kinds", model)
+    return not mistakes.count
 
 
 def _text(raw: Raw, name: str, mistakes: Mistakes, remedy: str) -> str:
@@ -182,21 +154,54 @@ def _models(raw: Raw, mistakes: Mistakes) -> tuple[str, ...]:
     return models
 
 
-def _rate_limits(raw: Raw, models: tuple[str, ...], mistakes: Mistakes) -> dict[str, float]:
-    value = raw.get("rateLimits") or {}
-    if not isinstance(value, dict):
-        mistakes.add('is not an object; write requests per second by model, as in {"gpt-5.4": 40}', "rateLimits")
-        return {}
+def _limits(raw: Raw, name: str, unit: str, models: tuple[str, ...], mistakes: Mistakes) -> dict[str, float]:
     limits = {}
-    for model, limit in value.items():
+    for model, limit in _by_model(raw, name, "limit", f'{unit} by model, as in {{"gpt-5.4": 40}}', models, mistakes):
         number = _number(limit)
         if number is None or not 0 < number < float("inf"):
-            mistakes.add("is not a number of requests per second above 0", "rateLimits", model)
-        elif models and model not in (*models, "*"):
-            mistakes.add("is not one of the models; add it to them, or take the limit out", "rateLimits", model)
+            mistakes.add(f"is not a number of {unit} above 0", name, model)
         else:
             limits[model] = number
     return limits
+
+
+def _concurrencies(raw: Raw, models: tuple[str, ...], mistakes: Mistakes) -> dict[str, int]:
+    limits, form = {}, 'how many calls may be under way at once by model, as in {"gpt-5.4": 10}'
+    for model, limit in _by_model(raw, "maxConcurrency", "limit", form, models, mistakes):
+        number = _number(limit)
+        if number is None or number < 1 or not number.is_integer():
+            mistakes.add("is not a whole number from 1 up", "maxConcurrency", model)
+        else:
+            limits[model] = int(number)
+    return limits
+
+
+def _kinds(raw: Raw, models: tuple[str, ...], mistakes: Mistakes) -> dict[str, KindName]:
+    kinds: dict[str, KindName] = {}
+    known = ", ".join(KIND_NAMES)
+    form = f'the kinds of models ({known}), as in {{"bge-m3": "embeddings"}}'
+    for model, named in _by_model(raw, "kinds", "kind", form, models, mistakes):
+        kind = next((kind for kind in KIND_NAMES if kind == named), None)
+        if kind is None:
+            mistakes.add(f"is none of {known}", "kinds", model)
+        else:
+            kinds[model] = kind
+    return kinds
+
+
+def _by_model(
+    raw: Raw, name: str, noun: str, form: str, models: tuple[str, ...], mistakes: Mistakes
+) -> Iterator[tuple[str, Data]]:
+    """Yield what a field says of each of the models, and of all others under `"*"`."""
+    value = raw.get(name) or {}
+    if not isinstance(value, dict):
+        mistakes.add(f"is not an object; write {form}", name)
+        return
+    for model, said in value.items():
+        if models and model not in (*models, "*"):
+            mistakes.add(f"is not one of the models; add it to them, or take the {noun} out", name, model)
+        else:
+            yield model, said
 
 
 def _number(value: object) -> float | None:

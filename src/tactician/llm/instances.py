@@ -1,19 +1,20 @@
-"""`LLM_INSTANCES`: the endpoints that a deployment configures, as a JSON list."""
+"""Instances: the endpoints that a deployment configures, in the JSON of `LLM_INSTANCES` or in `tactician.toml`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
 from pydantic import TypeAdapter
 
+from tactician.config import ModelSettings
 from tactician.documents import Data, DataDocument, Problems, read_document, validate_document
 from tactician.errors import DocumentError
+from tactician.llm.instance import Instance
 from tactician.llm.instance_entries import (
     KNOWN_PROVIDERS,
-    Instance,
     Mistakes,
     id_of,
     is_wanted,
@@ -27,26 +28,58 @@ from tactician.llm.usage import NO_PRICES, ModelPrice
 _SUBJECT = f"{INSTANCES_VARIABLE} is not valid"
 
 
+def find_instances(
+    settings: ModelSettings,
+    environment: Mapping[str, str],
+    profiles: ModelProfiles = BUILT_IN_PROFILES,
+    prices: Mapping[str, ModelPrice] = NO_PRICES,
+) -> tuple[Instance, ...]:
+    """Return the enabled instances of `LLM_INSTANCES`, else of `[[models.instances]]`.
+
+    Raises:
+        ConfigurationError: with every mistake in the list. No message holds a key.
+    """
+    if text := environment.get(INSTANCES_VARIABLE):
+        return parse_instances(text, environment, profiles, prices)
+    entries = cast("tuple[dict[str, Data], ...]", settings.instances)
+    return _read_instances(entries, environment, profiles, prices, "[[models.instances]] is not valid")
+
+
+def own_prices(settings: ModelSettings) -> dict[str, ModelPrice]:
+    """Return the prices of `[models.prices]`."""
+    return {name: ModelPrice(**price.model_dump()) for name, price in settings.prices.items()}
+
+
 def parse_instances(
     text: str,
     environment: Mapping[str, str] = os.environ,
     profiles: ModelProfiles = BUILT_IN_PROFILES,
     prices: Mapping[str, ModelPrice] = NO_PRICES,
 ) -> tuple[Instance, ...]:
-    """The enabled instances in a JSON list; `ENABLED_PROVIDERS` names the only providers that are.
+    """Return the enabled instances in a JSON list; `ENABLED_PROVIDERS` names the only providers that are.
 
     `${NAME}` in any value stands for an environment variable. What is not enabled may be incomplete.
 
     Raises:
         ConfigurationError: with every mistake in the list. No message holds a key.
     """
+    return _read_instances(_list_entries(text), environment, profiles, prices, _SUBJECT)
+
+
+def _read_instances(
+    entries: Sequence[Mapping[str, Data]],
+    environment: Mapping[str, str],
+    profiles: ModelProfiles,
+    prices: Mapping[str, ModelPrice],
+    subject: str,
+) -> tuple[Instance, ...]:
     problems, providers = Problems(), enabled_providers(environment)
     for name in sorted((providers or frozenset()) - {*KNOWN_PROVIDERS}):
         message = f"there is no provider {name!r}; known are {', '.join(KNOWN_PROVIDERS)}"
         problems.add(message, file=PROVIDERS_VARIABLE)
     instances: list[Instance] = []
     ids: list[str] = []
-    for place, raw in enumerate(_list_entries(text)):
+    for place, raw in enumerate(entries):
         mistakes = Mistakes(problems, raw, place)
         if is_wanted(raw, environment, providers, mistakes):
             entry = {name: resolve_variables(value, environment, mistakes, name) for name, value in raw.items()}
@@ -55,7 +88,7 @@ def parse_instances(
                 instances.append(replace(instance, profiles=profiles, prices=prices))
     for name in sorted({one for one in ids if one and ids.count(one) > 1}):
         problems.add("is used twice; every instance needs its own", "id", file=name)
-    problems.check(_SUBJECT)
+    problems.check(subject)
     return tuple(instances)
 
 

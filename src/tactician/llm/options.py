@@ -1,4 +1,4 @@
-"""Options of a call: which model, how, and what the call belongs to."""
+"""Options of a call: which model, how, where, and what the call belongs to."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 
 from pydantic import JsonValue
+
+from tactician.events import EventEmitter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,3 +119,21 @@ _TRACE_NAMES = tuple(one.name for one in fields(TraceMetadata) if one.name != "m
 _NAMES = tuple(one.name for one in fields(LlmOptions))
 _HYPERPARAMETERS = tuple(name for name in _NAMES if name not in ("model", "role"))
 NO_OPTIONS = LlmOptions()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoutingOptions:
+    """Settings of a caller that hold for its calls of embedding models and image models, as `LlmOptions` do for chat.
+
+    Attributes:
+        instances: the only instances that may serve the calls; any, when empty.
+        session: calls with the same key go to the same instance, where the router is `sticky`.
+        observer: emitter of the events of the calls.
+    """
+
+    instances: tuple[str, ...] = ()
+    session: str | None = None
+    observer: EventEmitter | None = field(default=None, compare=False, repr=False)
+
+
+NO_ROUTING_OPTIONS = RoutingOptions()

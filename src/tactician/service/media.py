@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tactician.llm import Image, MediaModelSource, ModelSource, Vector, default_models
+from tactician.llm import Image, MediaModelSource, ModelSource, Vector, media_source_of
 from tactician.platform import Picture, read_picture
 
 
@@ -12,7 +12,7 @@ class MediaService:
     """What models make beside answers.
 
     Args:
-        models: where models come from. Where that has no embeddings and no images, those of the environment are used.
+        models: where models come from, those for embeddings and images too.
     """
 
     def __init__(self, models: ModelSource) -> None:
@@ -70,4 +70,4 @@ class MediaService:
 
     @property
     def _services(self) -> MediaModelSource:
-        return self._models if isinstance(self._models, MediaModelSource) else default_models()
+        return media_source_of(self._models)

@@ -104,6 +104,6 @@ async def test_when_everybody_in_line_goes_no_timer_is_left_behind(clock: FakeCl
     for call in calls:
         call.cancel()
     await together(calls)
-    (pool,) = router._table._pools.values()
+    (pool,) = router._chat._pools.values()
     assert pool.waiting == 0
     assert pool._lines == {}

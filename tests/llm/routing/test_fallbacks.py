@@ -73,7 +73,9 @@ async def test_the_routers_fallbacks_of_a_model_hold_for_its_deployments_too(clo
 @virtual
 async def test_the_last_models_error_is_raised_and_tells_the_whole_story(clock: FakeClock) -> None:
     deployments, _ = serving(clock, first=[DOWN], second=[AuthenticationError("key", status=401)])
-    deployments[0].serves._outcomes.extend([DOWN] * 2)  # type: ignore[attr-defined]
+    first = deployments[0].serves
+    assert isinstance(first, FakeModel)
+    first._outcomes.extend([DOWN] * 2)
     with pytest.raises(AuthenticationError) as caught:
         await ModelRouter(deployments, clock=clock).generate(ask(model="first", fallbacks=("second",)))
     story = "4 attempts: here:first (server), here:first (server), here:first (server), here:second (refused)"

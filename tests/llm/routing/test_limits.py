@@ -12,6 +12,7 @@ from tactician.errors import ConfigurationError, ModelServerError, RateLimitErro
 from tactician.llm import ModelRequest
 from tactician.llm.routing import Deployment, ModelRetryPolicy, ModelRouter, RestPolicy, RetryRule
 from tactician.llm.routing import pool as pools
+from tactician.llm.routing.deployment import CallLimits
 from tactician.llm.routing.lane import Lane
 from tests.llm.routing.support import FakeClock, FakeModel, answer, ask, deployed, settled, together, virtual
 from tests.support.effort import examples
@@ -246,7 +247,7 @@ async def test_what_the_first_in_line_waits_for_is_not_taken_by_one_behind_it_th
 
 def test_a_start_that_is_taken_back_after_the_next_one_leaves_that_its_distance() -> None:
     deployment = Deployment("a", "m", FakeModel(FakeClock()), requests_per_second=1)
-    lane = Lane(deployment, 0, None, RestPolicy())
+    lane = Lane(deployment, 0, CallLimits(), RestPolicy())
     lane.start(1000.0, 0)
     lane.start(1001.0, 0)
     lane.undo(1, 0)

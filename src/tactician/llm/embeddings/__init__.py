@@ -1,8 +1,15 @@
 """Embeddings: texts as vectors, whose directions are close where the texts mean something similar."""
 
-from tactician.llm.embeddings.batching import BatchLimits
+from tactician.llm.embeddings.batching import check_sizes, split_batches
 from tactician.llm.embeddings.local import LocalEmbeddingModel
-from tactician.llm.embeddings.model import NO_EMBEDDING_OPTIONS, EmbeddingModel, EmbeddingOptions, Embeddings, Vector
+from tactician.llm.embeddings.model import (
+    NO_EMBEDDING_OPTIONS,
+    BatchLimits,
+    EmbeddingModel,
+    EmbeddingOptions,
+    Embeddings,
+    Vector,
+)
 from tactician.llm.embeddings.remote import DEFAULT_EMBEDDING_MODEL, EMBEDDING_PROVIDERS, RemoteEmbeddingModel
 
 __all__ = [
@@ -15,5 +22,7 @@ __all__ = [
     "DEFAULT_EMBEDDING_MODEL",
     "EMBEDDING_PROVIDERS",
     "BatchLimits",
+    "check_sizes",
+    "split_batches",
     "LocalEmbeddingModel",
 ]

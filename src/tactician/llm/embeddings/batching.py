@@ -7,26 +7,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite
 
 from tactician.errors import MalformedResponseError, ModelRequestError
-from tactician.llm.embeddings.model import EmbeddingOptions, Vector
+from tactician.llm.embeddings.model import BatchLimits, EmbeddingOptions, Vector
 from tactician.llm.usage import Usage
-
-
-@dataclass(frozen=True, slots=True)
-class BatchLimits:
-    """Limits of one request. A text that is longer than `bytes` by itself goes alone.
-
-    Attributes:
-        texts: how many texts.
-        bytes: how many bytes of UTF-8 in all: a token is at least one byte, so it is a bound for the tokens, too.
-    """
-
-    texts: int = 2048
-    bytes: int = 300_000
-
 
 DEFAULT_LIMITS = BatchLimits()
 

@@ -10,8 +10,15 @@ from typing import Any, Literal, TypeAlias
 
 from tactician.errors import ContextLengthError, ModelRequestError, ModelTimeoutError
 from tactician.llm import embedded
-from tactician.llm.embeddings.batching import BatchLimits, check_sizes, decode, split_batches
-from tactician.llm.embeddings.model import NO_EMBEDDING_OPTIONS, EmbeddingModel, EmbeddingOptions, Embeddings, Vector
+from tactician.llm.embeddings.batching import check_sizes, decode, split_batches
+from tactician.llm.embeddings.model import (
+    NO_EMBEDDING_OPTIONS,
+    BatchLimits,
+    EmbeddingModel,
+    EmbeddingOptions,
+    Embeddings,
+    Vector,
+)
 from tactician.llm.usage import NO_USAGE
 
 Pooling: TypeAlias = Literal["mean", "cls", "last"]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from tactician.llm.usage import NO_USAGE, Usage
+from tactician.llm.usage import NO_USAGE, ModelPrice, Usage
 
 Vector: TypeAlias = tuple[float, ...]
 
@@ -47,6 +48,27 @@ class Embeddings:
     def __len__(self) -> int:
         return len(self.vectors)
 
+    def signed(self, model: str, price: ModelPrice | None = None) -> Embeddings:
+        """Return the same with a usage that says whose it is; itself where it says so already."""
+        usage = self.usage.signed(model, price)
+        return self if usage is self.usage else replace(self, usage=usage)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchLimits:
+    """Limits of one request. A text that is longer than `bytes` by itself goes alone.
+
+    Attributes:
+        texts: how many texts.
+        bytes: how many bytes of UTF-8 in all: a token is at least one byte, so it is a bound for the tokens, too.
+    """
+
+    texts: int = 2048
+    bytes: int = 300_000
+
+
+NO_BATCH_LIMITS = BatchLimits(sys.maxsize, sys.maxsize)
+
 
 @runtime_checkable
 class EmbeddingModel(Protocol):
@@ -56,6 +78,11 @@ class EmbeddingModel(Protocol):
     def name(self) -> str:
         """The full name, for example `openai:text-embedding-3-small`."""
         ...
+
+    @property
+    def limits(self) -> BatchLimits:
+        """How much it takes in one request; a router sends more in several. Without limits by default."""
+        return NO_BATCH_LIMITS
 
     async def embed(self, texts: Sequence[str], options: EmbeddingOptions = NO_EMBEDDING_OPTIONS) -> Embeddings:
         """Return one vector for each text, in order; no texts give no vectors, and no request.

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Self
 from urllib.parse import quote
 
-from tactician.llm.embeddings.batching import DEFAULT_LIMITS, BatchLimits, check_sizes, decode, split_batches
-from tactician.llm.embeddings.model import NO_EMBEDDING_OPTIONS, EmbeddingModel, EmbeddingOptions, Embeddings, Vector
+from tactician.llm.embeddings.batching import DEFAULT_LIMITS, check_sizes, decode, split_batches
+from tactician.llm.embeddings.model import (
+    NO_EMBEDDING_OPTIONS,
+    BatchLimits,
+    EmbeddingModel,
+    EmbeddingOptions,
+    Embeddings,
+    Vector,
+)
 from tactician.llm.http import post_json
 from tactician.llm.provider_access import ProviderAccess, check_serves
 from tactician.llm.remote import Endpoint
-from tactician.llm.routing import ModelRetryPolicy, retry
 from tactician.llm.usage import NO_PRICES, NO_USAGE, ModelPrice, Usage
 
 DEFAULT_EMBEDDING_MODEL = "text-embedding-3-small"
@@ -45,7 +50,7 @@ class RemoteEmbeddingModel(EmbeddingModel):
     """One embedding model at one endpoint. `{model}` in the endpoint's URL stands for the model's name.
 
     Many texts go in several requests, one after the other, each as large as `limits` allow. A request that fails is
-    retried as `retries` say; without them it is not.
+    not retried: that is for a router.
     """
 
     def __init__(
@@ -55,12 +60,10 @@ class RemoteEmbeddingModel(EmbeddingModel):
         *,
         limits: BatchLimits = DEFAULT_LIMITS,
         dimensions_field: str = "dimensions",
-        retries: ModelRetryPolicy | None = None,
     ) -> None:
         self.endpoint = endpoint
         self.model = model
-        self.limits = limits
-        self.retries = retries
+        self._limits = limits
         self._dimensions_field = dimensions_field
         self._url = endpoint.url.replace("{model}", quote(model, safe=""))
         self._headers = {"Content-Type": "application/json", **endpoint.headers}
@@ -72,7 +75,6 @@ class RemoteEmbeddingModel(EmbeddingModel):
         model: str = DEFAULT_EMBEDDING_MODEL,
         *,
         prices: Mapping[str, ModelPrice] = NO_PRICES,
-        retries: ModelRetryPolicy | None = None,
     ) -> Self:
         """Return a model at a provider: openai, azure-openai, mistral, gemini, ollama, or one like openai.
 
@@ -85,7 +87,7 @@ class RemoteEmbeddingModel(EmbeddingModel):
         endpoint = access.media_endpoint(
             api.path, feature="embeddings", endpoint="embeddings", versioned=api.versioned, prices=prices
         )
-        return cls(endpoint, model, limits=api.limits, dimensions_field=api.dimensions_field, retries=retries)
+        return cls(endpoint, model, limits=api.limits, dimensions_field=api.dimensions_field)
 
     def __repr__(self) -> str:
         return f"RemoteEmbeddingModel({self.name!r})"
@@ -94,6 +96,11 @@ class RemoteEmbeddingModel(EmbeddingModel):
     def name(self) -> str:
         """The endpoint's name and the model's, for example `openai:text-embedding-3-small`."""
         return f"{self.endpoint.name}:{self.model}"
+
+    @property
+    def limits(self) -> BatchLimits:
+        """How much it takes in one request."""
+        return self._limits
 
     async def embed(self, texts: Sequence[str], options: EmbeddingOptions = NO_EMBEDDING_OPTIONS) -> Embeddings:
         """Return one vector for each text, in order; no texts give no vectors, and no request.
@@ -105,7 +112,7 @@ class RemoteEmbeddingModel(EmbeddingModel):
         vectors: list[Vector] = []
         usage = NO_USAGE
         for batch in split_batches(texts, sizes, self.limits):
-            more, used = await retry(partial(self._ask, batch, options), self.retries)
+            more, used = await self._ask(batch, options)
             vectors += more
             usage += used
         return Embeddings(tuple(vectors), self.name, usage.signed(self.name, self.endpoint.price(self.model)))

@@ -1,62 +1,95 @@
-"""One request on its way to an answer: attempts, pauses, other instances, other models."""
+"""One request of any kind on its way to an answer: attempts, pauses, other instances, other models."""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
 from math import inf
+from typing import Generic, TypeAlias, TypeVar
 
 from tactician.errors import ModelError, ModelTimeoutError
-from tactician.llm.model import ModelRequest, ModelResponse
-from tactician.llm.request_adapter import RestoreResponse, adapt_request
+from tactician.events import EventEmitter
 from tactician.llm.routing.lane import Lane
 from tactician.llm.routing.policies import Lanes
-from tactician.llm.routing.retries import Failure, failure_of, history, shortcoming
+from tactician.llm.routing.retries import Failure, failure_of, history
 from tactician.llm.routing.routes import Route, Stage
 from tactician.llm.routing.setup import Setup
-from tactician.llm.routing.visit import Attempt, Started, Visit
-from tactician.llm.usage import NO_USAGE
+from tactician.llm.routing.visit import Visit
+
+RequestT = TypeVar("RequestT")
+AnswerT = TypeVar("AnswerT")
+Restorer: TypeAlias = Callable[[AnswerT], AnswerT]
 
 
-class RoutedCall:
+class RoutedCall(ABC, Generic[RequestT, AnswerT]):
     """One request, from its first attempt to its answer. Use an instance once.
+
+    A kind of calls says how a model is asked, what a request weighs, and what is wrong with an answer.
+
+    Args:
+        route: where it may go.
+        request: what is asked.
+        observer: what hears the events of the request besides those who hear all.
+        session: the key that keeps requests together.
 
     Attributes:
         ends_at: its deadline.
-        restore: makes an answer one to the original request, where a fallback needed it fitted.
     """
 
     __slots__ = (
         "_attempts", "_cancelling", "_delay", "_failed_at", "_imperfect", "_is_expired", "_lanes", "_original",
-        "_reporter", "_request", "_route", "_session", "_setup", "_stage", "_stage_number", "_task", "_timeouts",
-        "_tokens", "_trail", "_tried", "ends_at", "restore",
+        "_reporter", "_request", "_restorer", "_route", "_session", "_setup", "_stage", "_stage_number", "_task",
+        "_timeouts", "_tokens", "_trail", "_tried", "ends_at",
     )  # fmt: skip
     _attempts: int
     _timeouts: int
     _tokens: int
-    _request: ModelRequest
+    _request: RequestT
     _tried: Lanes
 
-    def __init__(self, setup: Setup, route: Route, request: ModelRequest) -> None:
+    def __init__(
+        self, setup: Setup, route: Route, request: RequestT, observer: EventEmitter | None, session: str | None
+    ) -> None:
         task = asyncio.current_task()
         assert task is not None
         self.ends_at = setup.clock.monotonic() + setup.retries.deadline
         self._setup = setup
-        self._reporter = setup.reporter.for_request(request.observer)
+        self._reporter = setup.reporter.for_request(observer)
         self._route = route
         self._original = request
-        self._session = request.options.session
+        self._session = session
         self._trail: tuple[tuple[str, Failure], ...] = ()
         self._failed_at = 0.0
         self._delay: tuple[float, str] | None = None
-        self._imperfect: tuple[ModelResponse, ...] = ()
+        self._imperfect: tuple[AnswerT, ...] = ()
         self._task = task
         self._cancelling = task.cancelling()
         self._is_expired = False
         self._go_to(0, route.stages[0], request, None)
 
-    async def run(self, attempt: Attempt) -> Started:
-        """Makes attempts until one gives an answer worth having, or opens a stream.
+    @abstractmethod
+    def _ask(self, visit: Visit, request: RequestT) -> Awaitable[AnswerT]:
+        """Makes one attempt; it gives the place of the visit back."""
+
+    @abstractmethod
+    def _count_tokens(self, request: RequestT) -> int:
+        """Estimates the tokens of a request."""
+
+    @abstractmethod
+    def _allow_time(self, first: float, times: int) -> RequestT:
+        """The request with so many times its first timeout, which is `first` where it says none."""
+
+    def _adapt(self, request: RequestT, stage: Stage) -> tuple[RequestT, Restorer[AnswerT] | None]:
+        """The original request made for the model of a fallback, and what makes its answer one to the original."""
+        return request, None
+
+    def _find_shortcoming(self, answer: AnswerT) -> Failure | None:
+        """What is wrong with an answer that came as it should; `None` when nothing is."""
+        return None
+
+    async def run(self) -> AnswerT:
+        """Makes attempts until one gives an answer worth having.
 
         An answer that was cut off or filtered is still better than an error, so it is the result when nothing better
         follows.
@@ -68,7 +101,7 @@ class RoutedCall:
         watch = self._setup.watches.of_this_loop()
         watch.add(self)
         try:
-            return await self._run(attempt)
+            return await self._run()
         except asyncio.CancelledError:
             if not self._is_expired or self._task.cancelling() > self._cancelling + 1:
                 raise
@@ -90,14 +123,7 @@ class RoutedCall:
         self._is_expired = True
         self._task.cancel()
 
-    def accounted(self, response: ModelResponse) -> ModelResponse:
-        """The answer, with the usage of those that were not good enough."""
-        if not self._imperfect:
-            return response
-        usages = (other.usage for other in self._imperfect if other is not response)
-        return replace(response, usage=sum(usages, NO_USAGE) + response.usage)
-
-    async def _run(self, attempt: Attempt) -> Started:
+    async def _run(self) -> AnswerT:
         while True:
             now = self._setup.clock.monotonic()
             if (visit := self._try_enter(now)) is None:
@@ -106,27 +132,20 @@ class RoutedCall:
                 self._announce(visit)
             error: ModelError | None = None
             try:
-                started = await attempt(visit, self._request)
+                answer = await self._ask(visit, self._request)
             except ModelError as raised:
                 error, failure = raised, failure_of(raised)
             else:
-                if not isinstance(started, ModelResponse):
-                    return started
-                if (shortfall := self._judge(started)) is None:
-                    return started if self.restore is None else self.restore(started)
-                failure = shortfall
+                if (shortcoming := self._find_shortcoming(answer)) is None:
+                    return answer if self._restorer is None else self._restorer(answer)
+                # It is kept, in case that nothing better comes.
+                self._imperfect += (answer if self._restorer is None else self._restorer(answer),)
+                failure = shortcoming
             self._count(visit.lane, failure)
             if not (await self._is_worth_another(failure, error) or self._fall_back(failure.value)):
                 if error is not None:
                     raise error
                 return self._imperfect[-1]
-
-    def _judge(self, response: ModelResponse) -> Failure | None:
-        """What is wrong with an answer. If something is, it is kept, in case that nothing better comes."""
-        failure = shortcoming(response, self._request)
-        if failure is not None:
-            self._imperfect += (response if self.restore is None else self.restore(response),)
-        return failure
 
     def _try_enter(self, now: float) -> Visit | None:
         """Takes a place at a deployment, if one is free."""
@@ -171,7 +190,7 @@ class RoutedCall:
         self._attempts += 1
         self._timeouts += failure is Failure.TIMEOUT
         self._tried += (lane,)
-        self._trail += ((lane.deployment.name, failure),)
+        self._trail += ((lane.name, failure),)
         self._failed_at = self._setup.clock.monotonic()
 
     async def _is_worth_another(self, failure: Failure, error: ModelError | None) -> bool:
@@ -181,7 +200,7 @@ class RoutedCall:
         if self._attempts >= rule.attempts:
             return False
         if failure is Failure.TIMEOUT:
-            self._allow_more_time()
+            self._request = self._allow_time(setup.retries.first_timeout, self._timeouts + 1)
         if failure is Failure.CONTENT_FILTER:
             self._lanes = self._untried()  # the same filter would say the same
             return bool(self._lanes)
@@ -203,11 +222,6 @@ class RoutedCall:
     def _fresh(self, now: float) -> Lanes:
         """The healthy instances that this call has not tried."""
         return tuple(lane for lane in self._untried() if not lane.is_resting(now))
-
-    def _allow_more_time(self) -> None:
-        options = self._original.options
-        seconds = (options.timeout or self._setup.retries.first_timeout) * (self._timeouts + 1)
-        self._request = replace(self._request, options=replace(options, timeout=seconds))
 
     def _leave_those_that_rest(self, now: float) -> bool:
         """Goes to a fallback that can be called now, if there is one.
@@ -232,14 +246,14 @@ class RoutedCall:
         if reason == Failure.INVALID or number >= len(self._route.stages):
             return False
         previous, stage = self._stage.pool.model, self._route.stages[number]
-        self._go_to(number, stage, *adapt_request(self._original, stage.features))
+        self._go_to(number, stage, *self._adapt(self._original, stage))
         self._reporter.fell_back(previous, stage.pool.model, reason)
         return True
 
-    def _go_to(self, number: int, stage: Stage, request: ModelRequest, restore: RestoreResponse | None) -> None:
+    def _go_to(self, number: int, stage: Stage, request: RequestT, restorer: Restorer[AnswerT] | None) -> None:
         self._stage_number, self._stage, self._lanes = number, stage, stage.lanes
-        self._request, self.restore = request, restore
-        self._tokens = self._setup.estimate(request) if stage.pool.counts_tokens else 0
+        self._request, self._restorer = request, restorer
+        self._tokens = self._count_tokens(request) if stage.pool.counts_tokens else 0
         self._attempts = self._timeouts = 0
         self._tried = ()
 

@@ -6,7 +6,7 @@ from math import inf
 
 from tactician.errors import ModelError
 from tactician.llm.routing.circuit import Circuit, RestPolicy
-from tactician.llm.routing.deployment import Deployment, DeploymentStatus
+from tactician.llm.routing.deployment import CallLimits, Deployment, DeploymentStatus
 from tactician.llm.routing.meter import Meter
 from tactician.llm.routing.retries import Failure, is_at_fault
 from tactician.llm.usage import NO_USAGE, Usage
@@ -20,6 +20,7 @@ class Lane:
     """What a router knows of one deployment.
 
     Attributes:
+        name: the deployment's, `instance:model`.
         position: its place among those that serve the same model.
         grants: how many calls were ever let in; the newest one's number.
         in_flight: calls that are under way.
@@ -27,15 +28,14 @@ class Lane:
 
     __slots__ = (
         "_answers", "_capacity", "_failure", "_latency", "_seconds", "_starts", "_tokens", "circuit", "deployment",
-        "failures", "grants", "in_flight", "instance", "model", "position", "requests", "usage",
+        "failures", "grants", "in_flight", "instance", "model", "name", "position", "requests", "usage",
     )  # fmt: skip
 
-    def __init__(
-        self, deployment: Deployment, position: int, requests_per_second: float | None, rests: RestPolicy
-    ) -> None:
+    def __init__(self, deployment: Deployment, position: int, limits: CallLimits, rests: RestPolicy) -> None:
         self.deployment = deployment
         self.instance = deployment.instance
         self.model = deployment.model
+        self.name = deployment.name
         self.position = position
         self.circuit = Circuit(rests)
         self.grants = self.in_flight = self.requests = self.failures = 0
@@ -43,14 +43,14 @@ class Lane:
         self._answers, self._seconds = 0, 0.0
         self._latency: float | None = None
         self._failure: str | None = None
-        self._capacity = deployment.max_concurrency
-        rate = deployment.requests_per_second or requests_per_second
+        self._capacity = deployment.max_concurrency or limits.max_concurrency
+        rate = deployment.requests_per_second or limits.requests_per_second
         self._starts = Meter(rate) if rate is not None and rate != inf else None
-        tokens = deployment.tokens_per_second
+        tokens = deployment.tokens_per_second or limits.tokens_per_second
         self._tokens = Meter(tokens, _TOKEN_BURST) if tokens is not None and tokens != inf else None
 
     def __repr__(self) -> str:
-        return f"Lane({self.deployment.name!r})"
+        return f"Lane({self.name!r})"
 
     @property
     def counts_tokens(self) -> bool:
@@ -128,6 +128,7 @@ class Lane:
         return DeploymentStatus(
             instance=self.instance,
             model=self.model,
+            kind=self.deployment.kind,
             in_flight=self.in_flight,
             requests=self.requests,
             answers=answers,

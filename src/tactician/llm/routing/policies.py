@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from hashlib import blake2b
 from operator import attrgetter
-from typing import Literal, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
+from tactician.config import RoutingPolicy
 from tactician.errors import ConfigurationError
 from tactician.llm.routing.lane import Lane
 
-PolicyName: TypeAlias = Literal["round_robin", "least_loaded", "sticky"]
+PolicyName: TypeAlias = RoutingPolicy
 Lanes: TypeAlias = tuple[Lane, ...]
 IsReady: TypeAlias = Callable[[Lane], bool]
 _MOST_OWED = 2

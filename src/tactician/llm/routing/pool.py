@@ -43,7 +43,7 @@ class Pool:
 
     def features_of(self, lanes: Lanes) -> Features:
         """What all of these lanes can do."""
-        return common_features(lane.deployment.serves.features for lane in lanes)
+        return common_features(lane.deployment.features for lane in lanes)
 
     @property
     def waiting(self) -> int:

@@ -1,14 +1,12 @@
-"""Kinds of failures, the policies by which calls are retried, and retries for calls outside the router."""
+"""Kinds of failures, and the policies by which calls are retried."""
 
 from __future__ import annotations
 
-import random as chance
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
-from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.errors import (
     AuthenticationError,
     ContentFilterError,
@@ -25,7 +23,6 @@ from tactician.errors import (
 )
 from tactician.llm.model import ModelRequest, ModelResponse
 
-T = TypeVar("T")
 Random: TypeAlias = Callable[[], float]
 """A number from 0 up to, but not including, 1."""
 
@@ -175,7 +172,7 @@ def is_at_fault(failure: Failure, error: ModelError) -> bool:
     return failure in AT_FAULT or (failure is Failure.RATE_LIMIT and not error.retry_after)
 
 
-def shortcoming(response: ModelResponse, request: ModelRequest) -> Failure | None:
+def find_shortcoming(response: ModelResponse, request: ModelRequest) -> Failure | None:
     """What is wrong with an answer that came as it should; `None` when nothing is."""
     if response.finish_reason == "content_filter":
         return Failure.CONTENT_FILTER
@@ -190,37 +187,3 @@ def history(attempts: Sequence[tuple[str, Failure]]) -> str:
         return "no attempt was made"
     told = ", ".join(f"{name} ({failure})" for name, failure in attempts)
     return f"{len(attempts)} attempt{'s' if len(attempts) > 1 else ''}: {told}"
-
-
-async def retry(
-    call: Callable[[], Awaitable[T]],
-    policy: ModelRetryPolicy | None,
-    *,
-    clock: Clock = SYSTEM_CLOCK,
-    random: Random = chance.random,
-) -> T:
-    """Retry a call that the router does not make, such as one for embeddings or images.
-
-    There is one place that can be asked: what its content filter refused is refused for good. No attempt begins after
-    the deadline.
-
-    Args:
-        policy: what is retried, and how often; nothing, when `None`.
-
-    Raises:
-        ModelError: that of the last attempt.
-    """
-    began, attempts = clock.monotonic(), 0
-    while True:
-        try:
-            return await call()
-        except ModelError as error:
-            failure = failure_of(error)
-            if policy is None or failure is Failure.CONTENT_FILTER:
-                raise
-            attempts += 1
-            rule = policy.rule(failure)
-            pause = error.retry_after or rule.pause(attempts, random)
-            if attempts >= rule.attempts or clock.monotonic() + pause >= began + policy.deadline:
-                raise
-        await clock.sleep(pause)

@@ -1,31 +1,40 @@
-"""`ModelRouter`: many keys, many deployments, one call."""
+"""`ModelRouter`: many keys, many deployments, one call, of chat models, embedding models and image models."""
 
 from __future__ import annotations
 
 import os
 import random as chance
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import aclosing
-from dataclasses import replace
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from tactician.clock import SYSTEM_CLOCK, Clock
+from tactician.config import ModelSettings
 from tactician.events import EventBus, EventEmitter, EventListener
-from tactician.llm.instances import parse_instances
+from tactician.llm.instances import own_prices, parse_instances
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
-from tactician.llm.options import NO_OPTIONS, LlmOptions
-from tactician.llm.routing.call import RoutedCall
+from tactician.llm.model_kinds import KIND_NAMES, KindName
+from tactician.llm.model_profiles import parse_profiles
+from tactician.llm.options import NO_ROUTING_OPTIONS, LlmOptions, RoutingOptions
+from tactician.llm.routing.chat import ChatCalls, RoutedModel
 from tactician.llm.routing.circuit import RestPolicy
+from tactician.llm.routing.configuration import change_settings, names_in, policies_of
 from tactician.llm.routing.deadlines import Watches
-from tactician.llm.routing.deployment import Deployment, DeploymentStatus, deployments_of
+from tactician.llm.routing.deployment import (
+    CallLimits,
+    Deployment,
+    DeploymentStatus,
+    deployments_of,
+    group_by_kind,
+)
 from tactician.llm.routing.estimates import Estimate, estimate_tokens
 from tactician.llm.routing.features import common_features
+from tactician.llm.routing.lane import Lane
+from tactician.llm.routing.media import RoutedEmbeddingModel, RoutedImageModel
 from tactician.llm.routing.policies import Policy, PolicyName, policy_maker
 from tactician.llm.routing.reports import Reporter
-from tactician.llm.routing.retries import JUST_ONCE, ModelRetryPolicy, Random
-from tactician.llm.routing.routes import Route, RouteTable
+from tactician.llm.routing.retries import ModelRetryPolicy, Random
+from tactician.llm.routing.routes import PoolSettings, RouteTable
 from tactician.llm.routing.setup import Setup
-from tactician.llm.routing.visit import Started, Visit
 from tactician.llm.usage import NO_USAGE, Usage
 
 NO_FALLBACKS: Mapping[str, Sequence[str]] = MappingProxyType({})
@@ -34,9 +43,11 @@ NO_FALLBACKS: Mapping[str, Sequence[str]] = MappingProxyType({})
 class ModelRouter:
     """Spreads calls over deployments, within their limits, and tries again where that helps.
 
-    It is a `LanguageModel`, which goes by each request's `options.model`, and a source of models, whose `resolve` gives
-    a model of one name. A name is a model's, exactly as deployments say it, or `instance:model`. `options.instances`
-    says which instances may serve a request, `options.session` keeps requests together under the policy `sticky`.
+    Deployments are of chat models, embedding models and image models; all calls have the same limits, retries and
+    rests. A router is a `LanguageModel`, which goes by each request's `options.model`, and a source of models, whose
+    `resolve`, `embedding_model` and `image_model` give a model of one name. A name is a model's, exactly as deployments
+    say it, or `instance:model`. `options.instances` says which instances may serve a request, `options.session` keeps
+    requests together under the policy `sticky`.
 
     Which deployment takes a call: of those that can start it now, the one that the policy picks. When none can, the
     call waits in its model's line, and the first in line gets whatever opens first; a session that sticks to its
@@ -49,18 +60,24 @@ class ModelRouter:
         deployments: what there is to call.
         policy: `"round_robin"`, `"least_loaded"`, `"sticky"`, or what makes a `Policy` for a model.
         requests_per_second: the limit of each deployment that has none of its own; no limit, when `None`.
+        tokens_per_second: likewise, in tokens.
+        max_concurrency: how many calls may be under way at once, at each deployment that does not say it.
         retries: what is tried again, how often, and the deadline.
         rests: when a failing deployment is left alone, and for how long.
-        default_model: the model of requests that name none; the only one there is, when `None`.
-        fallbacks: for a model, those to use in order when it cannot answer, after those of the request's own options.
-        estimate: guesses the tokens of a request, where they are limited.
+        default_model: the chat model of requests that name none; the only one there is, when `None`.
+        default_embedding: likewise, the embedding model.
+        default_image: likewise, the image model.
+        fallbacks: for a chat model or an image model, those to use in order when it cannot answer, after those of the
+            request's own options. Embedding models have none: vectors of different models cannot be compared.
+        estimate: guesses the tokens of a request to a chat model, where they are limited.
         clock: the time.
         random: numbers from 0 to 1, for pauses.
         on_event: called with the event of every decision.
 
     Raises:
-        ConfigurationError: when a deployment is listed twice, or there is no such policy.
-        UnknownModelError: when the default or a fallback is not served.
+        ConfigurationError: when a deployment is listed twice, there is no such policy, or an embedding model has
+            fallbacks.
+        UnknownModelError: when a default or a fallback is not served.
     """
 
     def __init__(
@@ -69,73 +86,88 @@ class ModelRouter:
         *,
         policy: PolicyName | Callable[[], Policy] = "round_robin",
         requests_per_second: float | None = None,
+        tokens_per_second: float | None = None,
+        max_concurrency: int = 50,
         retries: ModelRetryPolicy = ModelRetryPolicy(),  # noqa: B008
         rests: RestPolicy = RestPolicy(),  # noqa: B008
         default_model: str | None = None,
+        default_embedding: str | None = None,
+        default_image: str | None = None,
         fallbacks: Mapping[str, Sequence[str]] = NO_FALLBACKS,
         estimate: Estimate = estimate_tokens,
         clock: Clock = SYSTEM_CLOCK,
         random: Random = chance.random,
         on_event: EventListener | None = None,
     ) -> None:
-        new_policy = policy_maker(policy)
-        self._table = RouteTable(deployments, fallbacks, default_model, requests_per_second, rests, new_policy, clock)
-        name = policy if isinstance(policy, str) else getattr(policy, "__name__", "policy")
-        self._setup = Setup(
-            retries,
-            clock,
-            Watches(clock),
-            random,
-            estimate,
-            name,
-            Reporter(EventEmitter(EventBus(on_event), clock=clock)),
+        limits = CallLimits(
+            requests_per_second=requests_per_second,
+            tokens_per_second=tokens_per_second,
+            max_concurrency=max_concurrency,
         )
+        pools = PoolSettings(limits, rests, policy_maker(policy), clock)
+        by_kind, defaults = group_by_kind(deployments), (default_model, default_embedding, default_image)
+        self._tables = {
+            kind: RouteTable(kind, by_kind[kind], default, pools)
+            for kind, default in zip(KIND_NAMES, defaults, strict=True)
+        }
+        self._chat = self._tables["chat"]
+        for kind, table in self._tables.items():
+            table.fall_back({model: fallbacks[model] for model in fallbacks if self._kind_of(model) == kind})
+        name = policy if isinstance(policy, str) else getattr(policy, "__name__", "policy")
+        reporter = Reporter(EventEmitter(EventBus(on_event), clock=clock))
+        self._setup = Setup(retries, clock, Watches(clock), random, estimate, name, reporter)
+        self._calls = ChatCalls(self._chat, self._setup)
         self._features: Features | None = None
 
     @classmethod
     def from_json(
         cls,
         text: str,
+        settings: ModelSettings | None = None,
         *,
         requests_per_second: float | None = None,
         max_retries: int | None = None,
-        policy: PolicyName = "round_robin",
+        policy: PolicyName | None = None,
         environment: Mapping[str, str] = os.environ,
+        clock: Clock = SYSTEM_CLOCK,
         on_event: EventListener | None = None,
     ) -> ModelRouter:
         """A router over the instances in the JSON of `LLM_INSTANCES`.
 
         Args:
             text: the JSON.
+            settings: what the table `[models]` of `tactician.toml` can say: limits, retries, rests, fallbacks, default
+                models, prices and facts. The arguments below come before it.
             requests_per_second: the limit of each model at each instance that has none of its own.
             max_retries: attempts after the first at calls that fail for reasons which pass; 2 by default.
             policy: which instance takes a call.
             environment: what `${NAME}` in the JSON stands for.
+            clock: the time.
             on_event: called with the event of every decision.
 
         Raises:
-            ConfigurationError: with every mistake in the JSON.
+            ConfigurationError: with every mistake in the JSON, or with every argument that is wrong.
         """
+        settings = settings or ModelSettings()
+        changes = {"policy": policy, "requests_per_second": requests_per_second, "max_retries": max_retries}
+        router = change_settings(settings.router, changes)
+        instances = parse_instances(text, environment, parse_profiles(settings.facts), own_prices(settings))
         return cls(
-            deployments_of(parse_instances(text, environment)),
-            policy=policy,
-            requests_per_second=requests_per_second,
-            retries=ModelRetryPolicy() if max_retries is None else ModelRetryPolicy.with_attempts(max_retries + 1),
-            on_event=on_event,
+            deployments_of(instances), **policies_of(router), **names_in(settings), clock=clock, on_event=on_event
         )
 
     def __repr__(self) -> str:
-        return f"ModelRouter({', '.join(lane.deployment.name for lane in self._table.lanes)})"
+        return f"ModelRouter({', '.join(lane.name for lane in self._lanes())})"
 
     @property
     def name(self) -> str:
         """The default model's name; `"router"` when there is none."""
-        return self._table.default or "router"
+        return self._chat.default or "router"
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The names of all models that are served."""
-        return self._table.models
+        """The names of all chat models that are served."""
+        return self._chat.models
 
     def add(self, *deployments: Deployment) -> None:
         """More deployments, of models that the router does not serve yet.
@@ -143,29 +175,31 @@ class ModelRouter:
         Raises:
             ConfigurationError: when a deployment is listed twice, or its model is served already.
         """
-        self._table.add(deployments)
+        for kind, added in group_by_kind(deployments).items():
+            self._tables[kind].add(added)
         self._features = None
 
-    def fall_back(self, model: str, *fallbacks: str) -> None:
+    def fall_back(self, model: str, *fallbacks: str, kind: KindName = "chat") -> None:
         """The models to use, in order, when this one cannot answer, after those of a request's own options.
 
         Raises:
-            UnknownModelError: when nobody serves one of them.
+            UnknownModelError: when nobody serves one of them as a model of the same kind.
+            ConfigurationError: when it is an embedding model.
         """
-        self._table.fall_back(model, fallbacks)
+        self._tables[kind].fall_back({model: fallbacks})
 
-    def serves(self, name: str) -> bool:
-        """Whether there is a model of this name, or a deployment `instance:model`."""
-        return self._table.serves(name)
+    def serves(self, name: str, kind: KindName = "chat") -> bool:
+        """Whether there is a model of this name and kind, or a deployment `instance:model`."""
+        return self._tables[kind].serves(name)
 
     @property
     def features(self) -> Features:
         """What the default model can do; what every model can, when there is no default."""
         if self._features is None:
-            if self._table.default is not None:
-                self._features = self._table.find(None, NO_OPTIONS).features
+            if self._chat.default is not None:
+                self._features = self._chat.find(None).features
             else:
-                self._features = common_features(lane.deployment.serves.features for lane in self._table.lanes)
+                self._features = common_features(lane.deployment.features for lane in self._chat.lanes)
         return self._features
 
     def resolve(self, options: LlmOptions) -> RoutedModel:
@@ -174,7 +208,7 @@ class ModelRouter:
         Raises:
             UnknownModelError: when nobody serves it.
         """
-        return RoutedModel(self, self._table.find(options.wanted, options))
+        return RoutedModel(self._calls, self._chat.find(options.wanted, options.instances, options.fallbacks))
 
     def for_model(self, name: str) -> RoutedModel:
         """The model of this name.
@@ -182,7 +216,25 @@ class ModelRouter:
         Raises:
             UnknownModelError: when nobody serves it.
         """
-        return RoutedModel(self, self._table.find(name, NO_OPTIONS))
+        return RoutedModel(self._calls, self._chat.find(name))
+
+    def embedding_model(
+        self, name: str | None = None, options: RoutingOptions = NO_ROUTING_OPTIONS
+    ) -> RoutedEmbeddingModel:
+        """The embedding model of this name, else the default, at the instances that the options allow.
+
+        Raises:
+            UnknownModelError: when nobody serves it.
+        """
+        return RoutedEmbeddingModel(self._tables["embeddings"], self._setup, name, options)
+
+    def image_model(self, name: str | None = None, options: RoutingOptions = NO_ROUTING_OPTIONS) -> RoutedImageModel:
+        """The image model of this name, else the default, at the instances that the options allow.
+
+        Raises:
+            UnknownModelError: when nobody serves it.
+        """
+        return RoutedImageModel(self._tables["images"], self._setup, name, options)
 
     async def generate(self, request: ModelRequest) -> ModelResponse:
         """One call, one answer, from the model that `request.options` asks for.
@@ -192,7 +244,7 @@ class ModelRouter:
             ModelTimeoutError: when the deadline passes.
             ModelError: that of the last attempt, with a note of what was tried.
         """
-        return await self.generate_along(self._table.find(request.options.wanted, request.options), request)
+        return await self._calls.generate(request.options.wanted, request)
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | ModelResponse]:
         """The answer as it comes, then the whole of it. What fails before the first delta is tried again, as ever;
@@ -203,92 +255,21 @@ class ModelRouter:
             ModelTimeoutError: when the deadline passes before the first delta.
             ModelError: that of the last attempt.
         """
-        return self.stream_along(self._table.find(request.options.wanted, request.options), request)
+        return self._calls.stream(request.options.wanted, request)
 
     def status(self) -> tuple[DeploymentStatus, ...]:
-        """How each deployment is doing, model by model."""
+        """How each deployment is doing, model by model: chat models, embedding models, image models."""
         now = self._setup.clock.monotonic()
-        return tuple(lane.status(now) for lane in self._table.lanes)
+        return tuple(lane.status(now) for lane in self._lanes())
 
     def usage(self, *, model: str | None = None, instance: str | None = None) -> Usage:
         """What was used: by all, by a model, by an instance, or by a model at an instance."""
-        lanes = (
-            lane for lane in self._table.lanes if model in (None, lane.model) and instance in (None, lane.instance)
-        )
+        lanes = (lane for lane in self._lanes() if model in (None, lane.model) and instance in (None, lane.instance))
         return sum((lane.usage for lane in lanes), NO_USAGE)
 
-    def route(self, name: str | None, options: LlmOptions) -> Route:
-        """Where a request for this model, with these options, may go.
+    def _lanes(self) -> Iterator[Lane]:
+        return (lane for table in self._tables.values() for lane in table.lanes)
 
-        Raises:
-            UnknownModelError: when nobody serves it.
-        """
-        return self._table.find(name, options)
-
-    async def generate_along(self, route: Route, request: ModelRequest) -> ModelResponse:
-        """`generate` for a route that is known."""
-        call = RoutedCall(self._setup, route, request)
-        response = await call.run(Visit.generate)
-        assert isinstance(response, ModelResponse)
-        return call.accounted(response)
-
-    async def probe_along(self, route: Route, request: ModelRequest) -> ModelResponse:
-        """`RoutedModel.probe` for a route that is known."""
-        alone = replace(route, stages=route.stages[:1])
-        response = await RoutedCall(replace(self._setup, retries=JUST_ONCE), alone, request).run(Visit.generate)
-        assert isinstance(response, ModelResponse)
-        return response
-
-    async def stream_along(self, route: Route, request: ModelRequest) -> AsyncGenerator[Delta | ModelResponse]:
-        """`stream` for a route that is known."""
-        call = RoutedCall(self._setup, route, request)
-
-        def attempt(visit: Visit, fitted: ModelRequest) -> Awaitable[Started]:
-            # What was fitted to a fallback makes sense only as a whole: its deltas are not those of the answer.
-            return visit.open(fitted) if call.restore is None else visit.generate(fitted)
-
-        started = await call.run(attempt)
-        if isinstance(started, ModelResponse):
-            yield call.accounted(started)
-            return
-        async with aclosing(started.deltas()) as items:
-            async for item in items:
-                yield call.accounted(item) if isinstance(item, ModelResponse) else item
-
-
-class RoutedModel:
-    """One model of a router, by name: what an agent that asks for it is given.
-
-    Its features are those that all deployments of the model have, whoever answers. `models` are what stands behind it,
-    one at each instance.
-    """
-
-    __slots__ = ("_router", "features", "models", "name")
-
-    def __init__(self, router: ModelRouter, route: Route) -> None:
-        self.name = route.name
-        self.features = route.features
-        self.models = tuple(lane.deployment.serves for lane in route.stages[0].lanes)
-        self._router = router
-
-    def __repr__(self) -> str:
-        return f"RoutedModel({self.name!r})"
-
-    async def generate(self, request: ModelRequest) -> ModelResponse:
-        """One call, one answer; see `ModelRouter.generate`."""
-        router = self._router
-        return await router.generate_along(router.route(self.name, request.options), request)
-
-    def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | ModelResponse]:
-        """The answer as it comes, then the whole of it; see `ModelRouter.stream`."""
-        router = self._router
-        return router.stream_along(router.route(self.name, request.options), request)
-
-    async def probe(self, request: ModelRequest) -> ModelResponse:
-        """One single attempt, without fallbacks: to see how the model does. Limits and health count it like any other.
-
-        Raises:
-            ModelError: as the model raises it.
-        """
-        router = self._router
-        return await router.probe_along(router.route(self.name, request.options), request)
+    def _kind_of(self, model: str) -> KindName:
+        """The kind of a model by its name: chat where models of several kinds have it, or none."""
+        return next((kind for kind, table in self._tables.items() if table.serves(model)), "chat")

@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from typing import TypeAlias
+from typing import Protocol, Self, TypeAlias, TypeVar
 
 from tactician.clock import Clock
 from tactician.errors import MalformedResponseError, ModelError
-from tactician.llm.model import Delta, ModelRequest, ModelResponse
+from tactician.llm.model import Delta, ModelResponse
 from tactician.llm.routing.lane import Lane
 from tactician.llm.routing.pool import Pool
 from tactician.llm.routing.reports import Reporter
 from tactician.llm.routing.retries import failure_of
+from tactician.llm.usage import Usage
 
 Items: TypeAlias = AsyncIterator[Delta | ModelResponse]
+
+
+class Response(Protocol):
+    """An answer of any kind, which tells what it used."""
+
+    @property
+    def usage(self) -> Usage:
+        """What it used, and whose that is."""
+        ...
+
+    def signed(self, model: str) -> Self:
+        """Return the same with a usage that says whose it is; itself where it says so already."""
+        ...
+
+
+RequestT = TypeVar("RequestT")
+ResponseT = TypeVar("ResponseT", bound=Response)
 
 
 class Visit:
@@ -38,14 +56,14 @@ class Visit:
         self._clock = clock
         self._reporter = reporter
 
-    async def generate(self, request: ModelRequest) -> ModelResponse:
+    async def call(self, ask: Callable[[RequestT], Awaitable[ResponseT]], request: RequestT) -> ResponseT:
         """One call, one answer.
 
         Raises:
             ModelError: as the model raises it.
         """
         try:
-            response = await self.lane.deployment.serves.generate(request)
+            response = await ask(request)
         except ModelError as error:
             self.failed(error)
             raise
@@ -54,14 +72,14 @@ class Visit:
             raise
         return self.answered(response)
 
-    async def open(self, request: ModelRequest) -> Started:
+    async def open(self, begin: Callable[[RequestT], Items], request: RequestT) -> Started:
         """The beginning of a stream; the whole answer, if it comes without deltas.
 
         Raises:
             ModelError: when the stream fails before anything came.
         """
         try:
-            stream = OpenStream(self, self.lane.deployment.serves.stream(request))
+            stream = OpenStream(self, begin(request))
             first = await stream.begin()
         except ModelError as error:
             self.failed(error)
@@ -75,12 +93,12 @@ class Visit:
 
     def unfinished(self) -> MalformedResponseError:
         """What is raised when a stream ends without its response."""
-        name = self.lane.deployment.name
+        name = self.lane.name
         return MalformedResponseError(f"{name}: the stream ended before the answer was complete", model=name)
 
-    def answered(self, response: ModelResponse) -> ModelResponse:
+    def answered(self, response: ResponseT) -> ResponseT:
         """It was answered: the answer, with a usage that says whose it is."""
-        response = response.signed(self.lane.deployment.name)
+        response = response.signed(self.lane.name)
         seconds = self._clock.monotonic() - self.entered_at
         with self._pool.lock:
             recovered = self.lane.answered(self._grant, response.usage, seconds, self._tokens)
@@ -167,5 +185,4 @@ class OpenStream:
 
 
 Started: TypeAlias = ModelResponse | OpenStream
-"""What an attempt gives: the whole answer, or a stream that has begun."""
-Attempt: TypeAlias = Callable[[Visit, ModelRequest], Awaitable[Started]]
+"""What an attempt at a chat model gives: the whole answer, or a stream that has begun."""

@@ -1,0 +1,95 @@
+"""An instance: an endpoint, the models that it serves, and the limits that hold there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tactician.errors import ConfigurationError, UnsupportedFeatureError
+from tactician.llm.embeddings import EmbeddingModel, RemoteEmbeddingModel
+from tactician.llm.images import ImageModel, RemoteImageModel
+from tactician.llm.model import LanguageModel
+from tactician.llm.model_kinds import KindName, guess_kind
+from tactician.llm.model_profiles import BUILT_IN_PROFILES, ModelProfiles
+from tactician.llm.provider_access import ProviderAccess
+from tactician.llm.remote import Endpoint, RemoteModel
+from tactician.llm.usage import ModelPrice
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An endpoint and the models that it serves.
+
+    Attributes:
+        access: its provider, address and key.
+        rate_limits: requests per second, by model; `"*"` is for all others.
+        token_limits: tokens per second, likewise.
+        concurrencies: how many calls may be under way at once, likewise.
+        kinds: the kinds of models whose names do not tell them.
+        profiles: what is known of models.
+        prices: prices of one's own.
+    """
+
+    access: ProviderAccess = field(repr=False)
+    models: tuple[str, ...]
+    rate_limits: Mapping[str, float] = field(default_factory=dict)
+    token_limits: Mapping[str, float] = field(default_factory=dict)
+    concurrencies: Mapping[str, int] = field(default_factory=dict)
+    kinds: Mapping[str, KindName] = field(default_factory=dict)
+    profiles: ModelProfiles = field(default=BUILT_IN_PROFILES, repr=False)
+    prices: Mapping[str, ModelPrice] = field(default_factory=dict, repr=False)
+
+    @property
+    def id(self) -> str:
+        """The name before the colon of `instance:model`."""
+        return self.access.name
+
+    @property
+    def provider(self) -> str:
+        """The provider's name."""
+        return self.access.provider.name
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The endpoint of a model of which nothing is known."""
+        return self.access.chat_endpoint("", self.profiles, self.prices)
+
+    def model(self, name: str) -> RemoteModel:
+        """Return one of the models."""
+        return RemoteModel(name, self.access.chat_endpoint(name, self.profiles, self.prices))
+
+    def rate_limit(self, model: str) -> float | None:
+        """Return the requests per second for a model; `None` where only the general limit holds."""
+        return self.rate_limits.get(model, self.rate_limits.get("*"))
+
+    def token_limit(self, model: str) -> float | None:
+        """Return the tokens per second for a model; `None` where only the general limit holds."""
+        return self.token_limits.get(model, self.token_limits.get("*"))
+
+    def concurrency(self, model: str) -> int | None:
+        """Return how many calls of a model may be under way; `None` where only the general limit holds."""
+        return self.concurrencies.get(model, self.concurrencies.get("*"))
+
+    def kind_of(self, model: str) -> KindName:
+        """Return the kind of a model: what the entry says, else what the name tells if the provider serves that."""
+        if (kind := self.kinds.get(model, self.kinds.get("*"))) is not None:
+            return kind
+        guessed = guess_kind(model)
+        try:
+            self.serve(model, guessed)
+        except (ConfigurationError, UnsupportedFeatureError):
+            return "chat"
+        return guessed
+
+    def serve(self, model: str, kind: KindName) -> LanguageModel | EmbeddingModel | ImageModel:
+        """Return one of the models, as one of this kind.
+
+        Raises:
+            ConfigurationError: when the provider serves none of the kind.
+            UnsupportedFeatureError: when a specification declares none.
+        """
+        if kind == "embeddings":
+            return RemoteEmbeddingModel.at(self.access, model, prices=self.prices)
+        if kind == "images":
+            return RemoteImageModel.at(self.access, model, prices=self.prices)
+        return self.model(model)

@@ -1,0 +1,251 @@
+"""Settings of the router: `tactician.toml`, environment variables and `from_json` say the same things."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tactician import LlmOptions, ModelRouter
+from tactician.config import ModelSettings, RouterSettings, Settings, load_settings
+from tactician.errors import ConfigurationError, ModelError
+from tactician.llm import (
+    LanguageModel,
+    ModelCatalog,
+    ModelRequest,
+    ModelRetryPolicy,
+    RestPolicy,
+    RetryRule,
+    UserMessage,
+    parse_instances,
+)
+from tactician.llm.router_settings import apply_environment
+from tactician.llm.routing import deployments_of, policies_of
+from tests.support.chat_server import ChatServer, answers, completion, fails
+
+ALL = """
+[models.router]
+policy = "sticky"
+requests_per_second = 20
+tokens_per_second = 3000
+max_concurrency = 7
+max_retries = 4
+deadline = 60
+
+[models.router.retries]
+rate_limit = { attempts = 9, longest = 5 }
+truncated = { attempts = 1 }
+first_timeout = 30
+statuses = [429, 503]
+
+[models.router.rests]
+failures = 2
+seconds = 1.5
+
+[models.fallbacks]
+"big" = ["small"]
+"""
+VARIABLES = {
+    "TACTICIAN_ROUTER_POLICY": "sticky",
+    "TACTICIAN_ROUTER_REQUESTS_PER_SECOND": "20",
+    "TACTICIAN_ROUTER_TOKENS_PER_SECOND": " 3000 ",
+    "TACTICIAN_ROUTER_MAX_CONCURRENCY": "7",
+    "TACTICIAN_ROUTER_MAX_RETRIES": "4",
+    "TACTICIAN_ROUTER_DEADLINE": "60",
+    "TACTICIAN_ROUTER_RETRIES": json.dumps(
+        {
+            "rate_limit": {"attempts": 9, "longest": 5},
+            "truncated": {"attempts": 1},
+            "first_timeout": 30,
+            "statuses": [429, 503],
+        }
+    ),
+    "TACTICIAN_ROUTER_RESTS": '{"failures": 2, "seconds": 1.5}',
+    "TACTICIAN_FALLBACKS": '{"big": ["small"]}',
+}
+
+
+def written(text: str, folder: Path) -> Settings:
+    file = folder / "tactician.toml"
+    file.write_text(text, encoding="utf-8")
+    return load_settings(file)
+
+
+def test_the_file_and_the_environment_say_the_same(tmp_path: Path) -> None:
+    filed, variables = written(ALL, tmp_path).models, apply_environment(ModelSettings(), VARIABLES)
+
+    assert filed == variables
+    assert filed.fallbacks == {"big": ("small",)}
+    assert policies_of(filed.router) == {
+        "policy": "sticky",
+        "requests_per_second": 20.0,
+        "tokens_per_second": 3000.0,
+        "max_concurrency": 7,
+        "retries": ModelRetryPolicy(
+            rate_limit=RetryRule(attempts=9, longest=5.0),
+            timeout=RetryRule(attempts=5, base=0.0),
+            server=RetryRule(attempts=5),
+            connection=RetryRule(attempts=5),
+            truncated=RetryRule(attempts=1, base=0.0),
+            deadline=60.0,
+            first_timeout=30.0,
+            statuses=frozenset({429, 503}),
+        ),
+        "rests": RestPolicy(failures=2, seconds=1.5),
+    }
+
+
+def test_what_nobody_says_is_as_usual() -> None:
+    policies = policies_of(RouterSettings())
+
+    assert (policies["policy"], policies["max_concurrency"]) == ("round_robin", 50)
+    assert (policies["retries"], policies["rests"]) == (ModelRetryPolicy(), RestPolicy())
+
+
+def test_a_variable_comes_before_the_file_and_an_empty_one_says_nothing(tmp_path: Path) -> None:
+    environment = {"TACTICIAN_ROUTER_POLICY": "least_loaded", "TACTICIAN_ROUTER_DEADLINE": "", "OTHER": "x"}
+
+    router = apply_environment(written(ALL, tmp_path).models, environment).router
+
+    assert (router.policy, router.deadline, router.max_retries) == ("least_loaded", 60.0, 4)
+
+
+def test_all_mistakes_in_the_environment_are_told_at_once() -> None:
+    environment = {
+        "TACTICIAN_ROUTER_POLICY": "random",
+        "TACTICIAN_ROUTER_REQUEST_PER_SECOND": "1",
+        "TACTICIAN_ROUTER_DEADLINE": "0",
+        "TACTICIAN_ROUTER_MAX_RETRIES": "many",
+        "TACTICIAN_ROUTER_RESTS": '{"failures": -1, "second": 2}',
+        "TACTICIAN_ROUTER_RETRIES": "{",
+        "TACTICIAN_FALLBACKS": '["a"]',
+    }
+    with pytest.raises(ConfigurationError) as caught:
+        ModelCatalog(Settings(), environment)
+    heading, *lines = str(caught.value).splitlines()
+    told = "\n".join(lines)
+    assert heading == "The environment is wrong:"
+    for part in (
+        "TACTICIAN_ROUTER_POLICY: Input should be 'round_robin', 'least_loaded' or 'sticky'",
+        "TACTICIAN_ROUTER_REQUEST_PER_SECOND: there is no such setting. Did you mean "
+        "'TACTICIAN_ROUTER_REQUESTS_PER_SECOND'?",
+        "TACTICIAN_ROUTER_DEADLINE: Input should be greater than 0",
+        "TACTICIAN_ROUTER_MAX_RETRIES: Input should be a valid integer",
+        "TACTICIAN_ROUTER_RESTS: failures: Input should be greater than or equal to 0",
+        "TACTICIAN_ROUTER_RESTS: second: there is no such field; did you mean 'seconds'?",
+        "TACTICIAN_ROUTER_RETRIES:1: it is not JSON",
+        "TACTICIAN_FALLBACKS: Input should be a valid object",
+    ):
+        assert part in told
+
+
+def test_all_mistakes_in_the_file_are_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        written('[models.router]\npolicy = "random"\ndeadline = -1\n[models.router.rests]\ngrowth = 0.5\n', tmp_path)
+    for path in ("models.router.policy", "models.router.deadline", "models.router.rests.growth"):
+        assert path in str(caught.value)
+
+
+def test_all_mistakes_in_the_arguments_are_told_at_once() -> None:
+    listed = '[{"id": "x", "url": "http://x", "models": "m", "provider": "ollama"}]'
+    with pytest.raises(ConfigurationError, match=r"(?s)requests_per_second.*max_retries|max_retries.*requests_per_sec"):
+        ModelRouter.from_json(listed, requests_per_second=-1, max_retries=-1)
+
+
+def listed(*servers: ChatServer, **more: object) -> list[dict[str, object]]:
+    usual = {"key": "sk-1", "models": "m", "provider": "mistral"}
+    return [{"id": f"site-{n}", "url": one.url, **usual, **more} for n, one in enumerate(servers, start=1)]
+
+
+def resolved(
+    ways: str, instances: list[dict[str, object]], folder: Path, text: str, variables: Mapping[str, str]
+) -> LanguageModel:
+    """The model `m` where the settings are said in one of the ways."""
+    options = LlmOptions(model="m")
+    if ways == "tactician.toml":
+        return ModelCatalog(written(text, folder), {"LLM_INSTANCES": json.dumps(instances)}).resolve(options)
+    if ways == "environment":
+        return ModelCatalog(Settings(), {"LLM_INSTANCES": json.dumps(instances), **variables}).resolve(options)
+    return ModelRouter.from_json(json.dumps(instances), written(text, folder).models).resolve(options)
+
+
+@pytest.mark.parametrize("ways", ["from_json", "environment", "tactician.toml"])
+async def test_what_is_configured_holds_for_calls(ways: str, tmp_path: Path) -> None:
+    text = '[models.router]\nmax_retries = 0\n[models.router.rests]\nfailures = 2\n[models.fallbacks]\nm = ["n"]\n'
+    variables = {
+        "TACTICIAN_ROUTER_MAX_RETRIES": "0",
+        "TACTICIAN_ROUTER_RESTS": '{"failures": 2}',
+        "TACTICIAN_FALLBACKS": '{"m": ["n"]}',
+    }
+    async with ChatServer(fails(500)) as broken, ChatServer(answers(completion("hello"))) as healthy:
+        instances = [*listed(broken), {**listed(healthy)[0], "id": "site-2", "models": "n"}]
+        model = resolved(ways, instances, tmp_path, text, variables)
+        said = [await model.generate(ModelRequest((UserMessage("hi"),))) for _ in range(5)]
+    assert [one.usage.model for one in said] == ["site-2:n"] * 5
+    assert len(broken.received) == 2  # no retries, and after two failures it rests
+
+
+@pytest.mark.parametrize("ways", ["from_json", "environment", "tactician.toml"])
+async def test_the_deadline_holds(ways: str, tmp_path: Path) -> None:
+    variables = {"TACTICIAN_ROUTER_DEADLINE": "0.2"}
+    async with ChatServer(fails(429, headers={"Retry-After": "30"})) as busy:
+        model = resolved(ways, listed(busy), tmp_path, "[models.router]\ndeadline = 0.2\n", variables)
+        with pytest.raises(ModelError):
+            await model.generate(ModelRequest((UserMessage("hi"),)))
+    assert len(busy.received) == 1
+
+
+def test_limits_of_an_instance_are_those_of_its_deployments() -> None:
+    entry = {
+        "id": "x",
+        "url": "http://x",
+        "models": "m,n",
+        "provider": "ollama",
+        "rateLimits": {"m": 5},
+        "tokenLimits": {"*": "${TOKENS}"},
+        "maxConcurrency": {"n": 3},
+    }
+    first, second = deployments_of(parse_instances(json.dumps([entry]), {"TOKENS": "900"}))
+
+    assert (first.requests_per_second, first.tokens_per_second, first.max_concurrency) == (5.0, 900.0, None)
+    assert (second.requests_per_second, second.tokens_per_second, second.max_concurrency) == (None, 900.0, 3)
+
+
+class TestInstancesInTheFile:
+    TEXT = """
+[[models.instances]]
+id = "eu"
+provider = "openai"
+url = "http://x"
+key = "${EU_KEY}"
+models = ["m", "n"]
+rateLimits = { m = 5 }
+"""
+
+    def test_are_what_the_variable_lists_otherwise(self, tmp_path: Path) -> None:
+        settings = written(self.TEXT, tmp_path)
+        (found,) = ModelCatalog(settings, {"EU_KEY": "sk-secret"}).instances
+        (other,) = ModelCatalog(settings, {"LLM_INSTANCES": json.dumps([{**ENTRY, "id": "us"}])}).instances
+
+        assert (found.id, found.models, found.rate_limit("m")) == ("eu", ("m", "n"), 5.0)
+        assert found.endpoint.headers == {"Authorization": "Bearer sk-secret"}
+        assert (other.id, other.models) == ("us", ("m",))
+        assert "sk-secret" not in repr(found)
+
+    def test_say_where_the_default_comes_from(self, tmp_path: Path) -> None:
+        catalog = ModelCatalog(written(self.TEXT, tmp_path), {"EU_KEY": "k"})
+        assert catalog.default == ("m", "tactician.toml lists it")
+
+    def test_mistakes_are_told_together_and_no_key(self, tmp_path: Path) -> None:
+        text = self.TEXT.replace('"${EU_KEY}"', '"sk-secret\\n"').replace('"openai"', '"opnai"')
+        settings = written(text, tmp_path)
+        with pytest.raises(ConfigurationError) as caught:
+            ModelCatalog(settings, {})
+        assert str(caught.value).startswith("[[models.instances]] is not valid:")
+        assert "eu: provider: there is no 'opnai'" in str(caught.value)
+        assert "sk-secret" not in f"{caught.value} {settings!r}"
+
+
+ENTRY = {"id": "x", "url": "http://x", "models": "m", "provider": "ollama"}
