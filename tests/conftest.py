@@ -3,8 +3,13 @@
 import os
 
 import pytest
+from hypothesis import settings
 
 from tactician.llm.embedded import INSTALL_HINT, is_available
+
+# How long an example takes says nothing on a machine that does other things too.
+settings.register_profile("tactician", deadline=None)
+settings.load_profile("tactician")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -271,12 +271,13 @@ class Ai:
 
     @property
     def _media_models(self) -> MediaModelSource:
-        return media_source_of(self.context.models)
+        own: object = self._models
+        return own if isinstance(own, MediaModelSource) else media_source_of(self.context.models)
 
     @property
     def _routing(self) -> RoutingOptions:
-        """The instances and the session of the options hold for embeddings and images too."""
-        options = self.options
+        """The instances and the session of the options, or of the agent around, hold for embeddings and images too."""
+        options = self.options.over(self.context.pins)
         return RoutingOptions(instances=options.instances, session=options.session, observer=self.context.emitter)
 
     async def _run(self, output: OutputType[T], prompt: Input) -> RunResult[T]:

@@ -97,7 +97,8 @@ class TurnLoop(Generic[T]):
         """
         self._begin(messages, conversation)
         try:
-            result = await self._run(messages)
+            with self._context.enter():
+                result = await self._run(messages)
         except Refused as refused:
             objection = refused.objection
             if conversation is not None and objection.kind == "input":
