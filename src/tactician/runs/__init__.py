@@ -1,7 +1,7 @@
 """What is common to everything that runs: the contract, its context, its result, its budget, and the durable run."""
 
 from tactician.runs.answers import StoredAnswer, check_response, restore_response, save_response
-from tactician.runs.budget import Budget, BudgetMeter
+from tactician.runs.budget import Budget, BudgetMeter, restore_budget, save_budget
 from tactician.runs.checkpoint import Changes, Checkpoint, Data, Live, Operation, Progress, SavedCheckpoint, revive
 from tactician.runs.context import RunContext, Services
 from tactician.runs.creation import create_durable_run, create_record, enqueue_run
@@ -67,6 +67,8 @@ __all__ = [
     "TERMINAL",
     "Budget",
     "BudgetMeter",
+    "save_budget",
+    "restore_budget",
     "Pace",
     "Approval",
     "approve",

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from functools import cache
+
+from pydantic import TypeAdapter, ValidationError
 
 from tactician.amounts import need_amount
 from tactician.clock import Clock
+from tactician.errors import ConfigurationError, StoredStateError
 from tactician.llm import UsageTally
 
 _COUNTED = ("tokens", "turns", "actions")
@@ -143,3 +147,25 @@ class BudgetMeter:
         self._running += change
         if self._outer is not None:
             self._outer.count_running(change)
+
+
+def save_budget(budget: Budget) -> dict[str, float | None]:
+    """Return the limits of a budget as JSON."""
+    return {limit.name: getattr(budget, limit.name) for limit in fields(Budget)}
+
+
+def restore_budget(saved: object) -> Budget:
+    """Return the budget that was saved.
+
+    Raises:
+        StoredStateError: when it is not valid.
+    """
+    try:
+        return _adapter().validate_python(saved)
+    except (ValidationError, ConfigurationError) as error:
+        raise StoredStateError(f"The budget of the run cannot be read: {error}") from error
+
+
+@cache
+def _adapter() -> TypeAdapter[Budget]:
+    return TypeAdapter(Budget)

@@ -15,7 +15,7 @@ from tactician.runs.context import RunContext
 from tactician.runs.errors import RunKilledError
 from tactician.runs.result import RunResult
 from tactician.runs.status import RunStatus
-from tactician.runs.steps import RunStart, RunStep, Snapshot, Spent, shorten
+from tactician.runs.steps import NO_LOG, LogSize, RunStart, RunStep, Snapshot, Spent, shorten
 from tactician.runs.store import RunHeader, RunRecord, RunStore
 from tactician.runs.suspension import PendingRequest
 from tactician.stores import AT_ONCE, LEASE_HEARTBEAT, Body, DocumentStore, HeldLease, Lease, escape_invalid
@@ -23,7 +23,7 @@ from tactician.stores import AT_ONCE, LEASE_HEARTBEAT, Body, DocumentStore, Held
 DEFAULT_LEASE: Final = 30.0
 _HEARTBEATS: Final = 3
 _KILL_ATTEMPTS: Final = 20
-_FOLD_AT_LEAST: Final = 1024 * 1024
+_FOLD_AT_LEAST: Final = 64 * 1024
 
 
 class DurableRun:
@@ -39,7 +39,8 @@ class DurableRun:
         owner: name of the owner of its leases.
         lease: lease of a record that was claimed.
         seconds: duration of a lease; it is renewed three times in that time.
-        start: beginning of a new run.
+        start: beginning of the run.
+        size: size of the log of a run that was restored.
 
     Attributes:
         record: record as last loaded or saved.
@@ -56,6 +57,7 @@ class DurableRun:
         lease: Lease | None = None,
         seconds: float = DEFAULT_LEASE,
         start: RunStart | None = None,
+        size: LogSize = NO_LOG,
     ) -> None:
         assert context.checkpoint is not None
         self.record = record
@@ -70,7 +72,7 @@ class DurableRun:
         self._lease = None if lease is None else self._watch(lease)
         self._steps = record.steps
         self._operations: list[Operation] = []
-        self._log_size = self._snapshot_size = 0
+        self._snapshot_size, self._log_size = size
         self._saving = asyncio.Lock()
         self._holder: asyncio.Task[object] | None = None
         self._was_interrupted = self._has_interrupted = False
