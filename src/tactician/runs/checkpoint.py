@@ -170,6 +170,12 @@ class Checkpoint:
             found = self._children[key] = Checkpoint(f"{self.path}/{key}", self, key)
         return found
 
+    def apart(self, key: str) -> Checkpoint:
+        """Return a checkpoint with this key that belongs to no tree: nothing of it is kept."""
+        made = Checkpoint(f"{self.path}/{key}")
+        made.keys = (*self.keys, key)
+        return made
+
     def set(self, **values: object) -> None:
         """Set values of the data."""
         self._apply("set", values)
