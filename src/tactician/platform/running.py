@@ -381,7 +381,7 @@ class Runner:
         context = restore_context(record, state, self._context(), {})
         owner = self._owner if lease is None else lease.owner
         keeper = DurableRun(context, record, owner, lease=lease, seconds=seconds, start=state.start, size=state.size)
-        process = AgentProcess.restore(agent, context, None, keeper, is_counted=True)
+        process = AgentProcess.restore(agent, context, None, keeper)
         if record.has_ended and process.status is not record.status:  # as it was killed, or could not be saved
             process.mark_ended(record.status, record.header.failure)
         return process

@@ -11,7 +11,6 @@ from pydantic import JsonValue, TypeAdapter
 from typing_extensions import TypedDict
 
 from tactician.errors import StoredStateError
-from tactician.llm import Usage
 from tactician.process.acting import Execution
 from tactician.process.blackboard import Blackboard, BoardChange
 from tactician.process.options import ProcessOptions
@@ -54,10 +53,6 @@ class SavedState(TypedDict):
     unstickings: int
     replans: int
     order: Order
-    usage: list[Usage]
-    turns: int
-    seconds: float
-    actions: int
 
 
 class SavedChange(TypedDict):
@@ -120,8 +115,7 @@ class ProcessProgress:
 
     @property
     def _state(self) -> object:
-        execution, state = self._execution, self._execution.state
-        meter = execution.meter
+        state = self._execution.state
         return SavedState(
             status=state.status,
             goal=None if state.goal is None else state.goal.name,
@@ -132,10 +126,6 @@ class ProcessProgress:
             unstickings=state.unstickings,
             replans=state.replans,
             order=state.order.copy(),
-            usage=list(execution.context.tally.by_model.values()),
-            turns=meter.turns,
-            seconds=meter.seconds,
-            actions=meter.actions,
         )
 
     def _save_change(self, change: BoardChange) -> SavedChange:
@@ -171,7 +161,6 @@ class RestoredProcess:
 
     state: ProcessState
     options: ProcessOptions
-    saved: SavedState
 
 
 def restore_process(
@@ -208,7 +197,7 @@ def restore_process(
         order=saved["order"].copy(),  # a store in memory has that very object
         began_at=origin.began_at,
     )
-    return RestoredProcess(state, options or origin.options, saved)
+    return RestoredProcess(state, options or origin.options)
 
 
 def is_process(data: Mapping[str, object]) -> bool:

@@ -176,6 +176,14 @@ class Checkpoint:
         made.keys = (*self.keys, key)
         return made
 
+    def find_upwards(self, key: str) -> Iterator[Checkpoint]:
+        """Yield the checkpoints with this key in this one and in all around it, innermost first."""
+        place: Checkpoint | None = self
+        while place is not None:
+            if (found := (place._children or {}).get(key)) is not None:
+                yield found
+            place = place._parent
+
     def set(self, **values: object) -> None:
         """Set values of the data."""
         self._apply("set", values)

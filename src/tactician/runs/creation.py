@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Final
 
 from tactician.events import new_id
-from tactician.runs.budget import save_budget
+from tactician.runs.budget import NOTHING_SPENT, save_budget
 from tactician.runs.context import RunContext
 from tactician.runs.durable import DurableRun
 from tactician.runs.inputs import NO_TYPES, InputTypes, save_input
 from tactician.runs.runnable import Input
 from tactician.runs.status import RunStatus
-from tactician.runs.steps import NOTHING_SPENT, RunStart, Snapshot
+from tactician.runs.steps import RunStart, Snapshot
 from tactician.runs.store import RunHeader, RunRecord, RunStore
 
 OWNER: Final = f"program-{new_id()}"

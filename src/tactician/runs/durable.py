@@ -10,12 +10,14 @@ from typing import Final
 
 from tactician.cancellation import run_to_completion
 from tactician.errors import LeaseLostError, RunConflictError, RunNotFoundError, StoredStateError, StoreError
+from tactician.runs.budget import NOTHING_SPENT, Spent
 from tactician.runs.checkpoint import Checkpoint, Operation
 from tactician.runs.context import RunContext
 from tactician.runs.errors import RunKilledError
 from tactician.runs.result import RunResult
+from tactician.runs.spending import take_spent
 from tactician.runs.status import RunStatus
-from tactician.runs.steps import NO_LOG, LogSize, RunStart, RunStep, Snapshot, Spent, shorten
+from tactician.runs.steps import NO_LOG, LogSize, RunStart, RunStep, Snapshot, shorten
 from tactician.runs.store import RunHeader, RunRecord, RunStore
 from tactician.runs.suspension import PendingRequest
 from tactician.stores import AT_ONCE, LEASE_HEARTBEAT, Body, DocumentStore, HeldLease, Lease, escape_invalid
@@ -116,7 +118,7 @@ class DurableRun:
             StoreError: when the store does not answer, or once did not: then the run continues elsewhere, from its
                 last saved step, and its results here do not count.
         """
-        operations = (*self._take_operations(), *checkpoint.take_changes())
+        operations = (*self._take_operations(), *checkpoint.take_changes(), *take_spent(checkpoint))
         await self._append(kind, name, detail, checkpoint.names, operations)
 
     async def begin(self, detail: str = "") -> None:
@@ -318,13 +320,9 @@ class DurableRun:
         )
 
     def _spent(self) -> Spent:
-        meter = self.meter
-        return Spent(
-            usage=list(self._context.tally.by_model.values()),
-            turns=0 if meter is None else meter.turns,
-            seconds=0.0 if meter is None else meter.seconds,
-            actions=0 if meter is None else meter.actions,
-        )
+        if self.meter is not None:
+            return self.meter.spent
+        return Spent({**NOTHING_SPENT, "usage": list(self._context.tally.by_model.values())})
 
     async def _acquire(self) -> None:
         run_id = self.record.run_id

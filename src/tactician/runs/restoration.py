@@ -79,7 +79,7 @@ def restore_context(
     for used in spent["usage"]:
         child.tally.add(used)
     meter = BudgetMeter(restore_budget(state.start["limits"]), child.tally, outer.clock, outer.meter)
-    meter.restore(spent["turns"], spent["seconds"], spent["actions"])
+    meter.restore(spent)
     restored = replace(
         child,
         run_id=record.run_id,

@@ -12,22 +12,13 @@ from pydantic_core import PydanticSerializationError, to_json
 from typing_extensions import TypedDict
 
 from tactician.errors import StoredStateError
-from tactician.llm import Usage
+from tactician.runs.budget import NOTHING_SPENT, Spent
 from tactician.runs.checkpoint import Checkpoint, Live, Operation, SavedCheckpoint
 from tactician.runs.formats import STORED_FORMAT, Format, read_stored
 from tactician.runs.suspension import PendingRequest
 from tactician.stores import Body, StoredStep, escape_invalid, translate_json_errors
 
 _DETAIL_LENGTH: Final = 500
-
-
-class Spent(TypedDict):
-    """Usage of a run so far: by model, and as its budget counts it."""
-
-    usage: list[Usage]
-    turns: int
-    seconds: float
-    actions: int
 
 
 class RunStart(TypedDict):
@@ -169,9 +160,6 @@ def fold(name: str, snapshot: Snapshot | None, steps: Iterable[RunStep], size: L
     if start is None:
         raise StoredStateError(f"The state of the run of {name} cannot be read: its first step is missing.")
     return RunState(tree, spent, start, size)
-
-
-NOTHING_SPENT: Final = Spent(usage=[], turns=0, seconds=0.0, actions=0)
 
 
 def _fields(value: RunStep | Snapshot) -> dict[str, object]:

@@ -11,19 +11,10 @@ from pydantic import TypeAdapter
 from pydantic_core import to_json
 
 from tactician.errors import DocumentConflictError, RunConflictError, StoredStateError
+from tactician.runs.budget import NOTHING_SPENT, Spent
 from tactician.runs.formats import STORED_FORMAT, Format, read_stored
 from tactician.runs.status import RunStatus
-from tactician.runs.steps import (
-    NOTHING_SPENT,
-    LogSize,
-    RunState,
-    RunStep,
-    Snapshot,
-    Spent,
-    fold,
-    read_snapshot,
-    read_step,
-)
+from tactician.runs.steps import LogSize, RunState, RunStep, Snapshot, fold, read_snapshot, read_step
 from tactician.runs.suspension import PendingRequest
 from tactician.stores import (
     AT_ONCE,
