@@ -9,7 +9,7 @@ from typing import Final
 from pydantic import TypeAdapter
 
 from tactician.runs.budget import BudgetMeter, Spent
-from tactician.runs.checkpoint import Changes, Checkpoint, Data, Live, Operation, revive
+from tactician.runs.checkpoint import Changes, Checkpoint, Data, Operation, revive
 
 _KEY: Final = "@spent"
 """Key of the checkpoint inside that of a run with a budget of its own."""
@@ -25,7 +25,7 @@ class SpentProgress:
 
     def to_data(self) -> Data:
         """Return what was used so far."""
-        return {"spent": Live(self.meter.spent)}
+        return {"spent": self.meter.spent}
 
     def take_changes(self) -> Changes:
         """Return what was used so far: time passes with every step."""
