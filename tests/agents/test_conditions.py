@@ -11,6 +11,8 @@ from tactician import (
     Ai,
     Blackboard,
     Budget,
+    OperationContext,
+    Platform,
     ProcessOptions,
     ProcessStatus,
     UserInput,
@@ -19,8 +21,10 @@ from tactician import (
     condition,
     planned_agent,
 )
+from tactician.integrations.stepping import Stepper
 from tactician.testing import ScriptedModel
 from tests.agents.running import started, steps
+from tests.support.stored import JsonStore
 
 
 @dataclass(frozen=True)
@@ -345,3 +349,51 @@ async def test_one_name_may_be_written_without_a_list(names: str | list[str]) ->
             return Book("in a box")
 
     assert steps(await started(Shop(), "buy")) == ["charge", "ship"]
+
+
+async def test_each_evaluation_has_a_key_which_is_the_same_when_its_step_is_repeated() -> None:
+    keys: list[tuple[str, str]] = []
+
+    @planned_agent(description="reviews and publishes")
+    class Publisher:
+        @condition
+        async def finished(self, draft: Draft, context: OperationContext) -> bool:
+            keys.append((context.idempotency_key, context.run.idempotency_key))
+            return True
+
+        @condition
+        async def polite(self, draft: Draft, context: OperationContext) -> bool:
+            keys.append((context.idempotency_key, context.run.idempotency_key))
+            return True
+
+        @action(pre=["finished", "polite"])
+        def review(self, draft: Draft) -> Review:
+            return Review(ok=True)
+
+        @achieves_goal("published")
+        @action(pre=["finished", "polite"])
+        def publish(self, draft: Draft, review: Review) -> Book:
+            return Book(draft.text)
+
+    def platform() -> Platform:
+        return Platform(models=ScriptedModel(), store=store).register(Publisher())
+
+    async def evaluate() -> list[tuple[str, str]]:
+        """Return the keys of what another program evaluates, which dies then."""
+        keys.clear()
+        await (await platform().process(process_id)).outlook()
+        return sorted(keys)
+
+    store = JsonStore()
+    process_id = await platform().enqueue("Publisher", Draft("good"))
+    first = await evaluate()
+    assert await evaluate() == first
+    assert len(set(first)) == 2
+
+    await Stepper(platform()).step(process_id, 0.0)
+
+    second = await evaluate()
+    assert await evaluate() == second
+    each = [key for pair in (*first, *second) for key in pair]
+    assert len(set(each)) == 4, "one for each condition and step"
+    assert all(process_id in key for key in each)

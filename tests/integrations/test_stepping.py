@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from tactician import Agent, AgentService, Platform, ProcessOptions, RunContext, RunResult
+from tactician import (
+    Agent,
+    AgentService,
+    Budget,
+    Platform,
+    ProcessOptions,
+    RunContext,
+    RunResult,
+    action,
+    planned_agent,
+)
 from tactician.agents import BaseRunnable
 from tactician.agents.flows import simple_agent
 from tactician.errors import AgentNotFoundError, ResponseError, RunConflictError, RunNotFoundError
@@ -21,7 +32,7 @@ from tactician.stores import DocumentStore, MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel, ToolCall
 from tests.integrations.agents import Printed, Printer, Rated
 from tests.integrations.kinds import KINDS, Desk, Kind
-from tests.support.stored import JsonStore
+from tests.support.stored import JsonStore, load_record
 
 NOW = 1_000_000.0
 KIND = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
@@ -330,3 +341,35 @@ def asking(deadline: timedelta | None = None, default: object = None) -> object:
         return f"{topic}: {await ask_human(int, 'How many?', deadline=deadline, default=default)}"
 
     return simple_agent(str, ask, name="Asker")
+
+
+@dataclass(frozen=True)
+class Count:
+    """What a process counts, and how much of that is stored with each action."""
+
+    number: int
+    text: str = "x" * 5000
+
+
+@planned_agent(description="counts", planner="utility")
+class Counter:
+    @action(can_rerun=True)
+    def step(self, count: Count) -> Count:
+        return Count(count.number + 1)
+
+
+async def test_the_log_of_a_run_is_folded_though_another_program_makes_each_step() -> None:
+    store, options = JsonStore(), ProcessOptions(budget=Budget(actions=1000))
+    run_id = await stepper_of(store, Counter()).add("Counter", Count(0), options=options)
+    steps, unread = 40, 0
+
+    for _ in range(steps):
+        await stepper_of(store, Counter()).step(run_id, NOW)
+        record = await load_record(store, run_id)
+        assert record.snapshot is not None
+        unread = max(unread, record.steps - record.snapshot.step)
+
+    assert unread < 2 * steps * 2 / 3, "what is read before a step is a snapshot and the steps since then"
+    process = await stepper_of(store, Counter()).load_process(run_id)
+    assert [count.number for count in process.blackboard.all(Count)] == list(range(steps + 1))
+    assert [one.action for one in process.history] == ["step"] * steps

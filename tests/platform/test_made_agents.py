@@ -241,7 +241,7 @@ async def answered(store: MemoryStore, process: AgentProcess) -> None:
     """What a process waits for is there, and its worker has died before it went on."""
 
     def answer(data: dict[str, Any]) -> None:
-        data["state"].update(status="running", responses={process.pending[0].id: "Ada"})
+        data["state"].update(status="running", responses={process.pending[0].id: {"value": "Ada"}})
 
     await change_data(store, process.id, answer)
     record = replace(await load_record(store, process.id), status=ProcessStatus.RUNNING, body=None)

@@ -108,11 +108,19 @@ class UsageTally:
 
     def add(self, usage: Usage) -> None:
         """Add what was used, that of each model for itself."""
+        self._count(usage)
+        if self._parent is not None:
+            self._parent.add(usage)
+
+    def restore(self, usages: Iterable[Usage]) -> None:
+        """Add what was used before, but not to the parent, which has counted it."""
+        for usage in usages:
+            self._count(usage)
+
+    def _count(self, usage: Usage) -> None:
         for part in usage.parts or (usage,):
             previous = self._by_model.get(part.model)
             self._by_model[part.model] = part if previous is None else previous + part
-        if self._parent is not None:
-            self._parent.add(usage)
 
     @property
     def by_model(self) -> Mapping[str, Usage]:

@@ -191,7 +191,6 @@ def _with_process(view: RunView, data: Mapping[str, object]) -> RunView:
     board = Blackboard.replay(read_board(data))
     return replace(
         view,
-        seconds=saved["seconds"],
         started_at=read_origin(data).began_at,
         history=tuple(read_history(data)),
         goal=saved["goal"],

@@ -380,8 +380,8 @@ class Runner:
         agent, state = self.find_agent(record), await self._runs.load_state(record)
         context = restore_context(record, state, self._context(), {})
         owner = self._owner if lease is None else lease.owner
-        keeper = DurableRun(context, record, owner, lease=lease, seconds=seconds, start=state.start)
-        process = AgentProcess.restore(agent, context, None, keeper, is_counted=True)
+        keeper = DurableRun(context, record, owner, lease=lease, seconds=seconds, start=state.start, size=state.size)
+        process = AgentProcess.restore(agent, context, None, keeper)
         if record.has_ended and process.status is not record.status:  # as it was killed, or could not be saved
             process.mark_ended(record.status, record.header.failure)
         return process

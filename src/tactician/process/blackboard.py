@@ -228,8 +228,9 @@ class Blackboard:
         value = entry.value
         if id(value) in self._hidden:
             self.show(value)
-        self._entries.append(replace(entry, number=self._added))
-        self._note(BoardChange("add", (self._added,), value, entry.binding, entry.saved))
+        self._entries.append(Entry(value, entry.binding, entry.hidden, entry.saved, self._added))
+        if self._changes is not None:
+            self._changes.append(BoardChange("add", (self._added,), value, entry.binding, entry.saved))
         self._added += 1
         if self._conditions.pop(GAVE_NOTHING, None) is not None:
             self._note(BoardChange("condition", name=GAVE_NOTHING))

@@ -85,8 +85,9 @@ def _look(agent: PlannedAgentSpec, context: OperationContext) -> dict[str, Condi
 
 
 async def _evaluate(name: str, look: Observe, context: OperationContext) -> bool:
-    with _finding_out(f"the condition {name!r}", context):
-        holds = look(context)
+    own = context.at(name)
+    with _finding_out(f"the condition {name!r}", own):
+        holds = look(own)
         return holds if isinstance(holds, bool) else bool(await holds)
 
 
@@ -159,8 +160,9 @@ async def _add_prices(world: WorldState, agent: PlannedAgentSpec, context: Opera
         return world
     prices: dict[str, float] = {}
     for name, find in agent.prices.items():
-        with _finding_out(f"the cost {name!r}", context):
-            found = find(context)
+        own = context.at(f"cost {name}")
+        with _finding_out(f"the cost {name!r}", own):
+            found = find(own)
             price: object = await found if isinstance(found, Awaitable) else found
         if not isinstance(price, int | float) or not isfinite(price) or price < 0:
             raise ValueError(f"the cost {name!r} gave {price!r}; it has to be a number from 0 up")

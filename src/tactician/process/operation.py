@@ -42,7 +42,10 @@ class OperationContext:
     process: ProcessHandle
     _run: RunContext
     idempotency_key: str = ""
-    """Key for services that take one: the same for every attempt of this run of the action, also on another machine."""
+    """Key for services that take one: the same for every attempt of this run of the action, also on another machine.
+
+    That of a condition is the same when it is evaluated again for the same step, and another one for a later step.
+    """
     tool_groups: tuple[str, ...] = ()
     """Names of the tool groups that its models may use."""
     _inside: list[ProcessHandle] = field(default_factory=list, repr=False, compare=False)
@@ -72,6 +75,10 @@ class OperationContext:
             ConfigurationError: outside of actions.
         """
         return run.get(OperationContext)
+
+    def at(self, key: str) -> OperationContext:
+        """Return the context of a part, such as one of several conditions: it has keys of its own."""
+        return OperationContext(self.process, self._run.at(key), f"{self.idempotency_key}/{key}", self.tool_groups)
 
     @property
     def checkpoint(self) -> Checkpoint | None:

@@ -26,7 +26,7 @@ from tactician.process.progress import ProcessProgress, restore_process
 from tactician.process.spec import PlannedAgentSpec, add_inputs, check_tool_groups
 from tactician.process.state import ActionRun, ProcessState, ProcessStatus
 from tactician.process.stored_objects import encode_object
-from tactician.runs import BudgetMeter, DurableRun, Response, RunContext, RunKilledError, check_response
+from tactician.runs import BudgetMeter, DurableRun, Response, RunContext, RunKilledError, check_response, keep_spent
 
 
 class AgentProcess(ProcessHandle):
@@ -50,6 +50,8 @@ class AgentProcess(ProcessHandle):
         self.options = options or _inherit_options(context) or ProcessOptions()
         meter = BudgetMeter(self.options.budget, context.tally, context.clock, context.meter)
         inside = create_process_context(context, self.options, meter)
+        if inside.checkpoint is not None:
+            keep_spent(meter, inside.checkpoint)
         super().__init__(state or ProcessState(blackboard, began_at=context.clock.time()), inside)
         self._meter = meter
         self._execution = Execution(self, agent, self._state, self.options, inside, meter)
@@ -60,7 +62,8 @@ class AgentProcess(ProcessHandle):
         if inside.is_durable:
             blackboard.save_with(lambda value: encode_object(value, self.agent))
         self._task: asyncio.Task[object] | None = None
-        self._seconds = self._began = 0.0
+        self._seconds = meter.seconds  # more than nothing, where a crash had ended it before its first action had
+        self._began = 0.0
         self._turn = asyncio.Lock()
         self._is_idle = asyncio.Event()
         if self.status not in (ProcessStatus.NOT_STARTED, ProcessStatus.RUNNING):
@@ -101,8 +104,6 @@ class AgentProcess(ProcessHandle):
         context: RunContext,
         options: ProcessOptions | None = None,
         run: DurableRun | None = None,
-        *,
-        is_counted: bool = False,
     ) -> AgentProcess:
         """Restore the process of the checkpoint of a context, with the answers of the context to its requests.
 
@@ -113,21 +114,15 @@ class AgentProcess(ProcessHandle):
             context: context with the id and the checkpoint of the process.
             options: settings; by default, those that it was saved with.
             run: keeper of the process, for one that is kept in a store and inside no other.
-            is_counted: True when the run around it has counted its usage already.
 
         Raises:
             StoredStateError: when it cannot be read, or holds what the agent does not know.
         """
         checkpoint = context.checkpoint
         restored = restore_process({} if checkpoint is None else checkpoint.data, agent, options)
-        state, saved = restored.state, restored.saved
+        state = restored.state
         process = cls(agent, state.blackboard, context, restored.options, run, state)
-        process._meter.restore(saved["turns"], saved["seconds"], saved["actions"])
-        process._seconds = saved["seconds"]
         state.take_responses(context.responses)
-        if not is_counted:
-            for used in saved["usage"]:
-                context.tally.add(used)
         return process
 
     @property
@@ -334,7 +329,7 @@ class AgentProcess(ProcessHandle):
         return self.status is ProcessStatus.RUNNING or self.status.may_become(ProcessStatus.RUNNING)
 
     async def _work(self, work: Callable[[], Awaitable[None]]) -> None:
-        self._meter.restore(self._meter.turns, self._seconds, self._meter.actions)  # it may have been idle meanwhile
+        self._meter.restart(self._seconds)  # it may have been idle meanwhile
         self._task = asyncio.current_task()
         token = _running.set((*_running.get(), self))
         if (operation := self._context.find(OperationContext)) is not None:

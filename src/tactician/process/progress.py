@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache, partial
-from typing import Literal
+from typing import Literal, TypeVar, cast
 
 from pydantic import JsonValue, TypeAdapter
 from typing_extensions import TypedDict
 
 from tactician.errors import StoredStateError
-from tactician.llm import Usage
 from tactician.process.acting import Execution
 from tactician.process.blackboard import Blackboard, BoardChange
 from tactician.process.options import ProcessOptions
@@ -28,6 +27,8 @@ from tactician.process.state import ActionRun, Order, ProcessState, ProcessStatu
 from tactician.process.stored_objects import decode_entry, encode_object
 from tactician.process.stored_types import SavedObject
 from tactician.runs import Changes, Data, Live, PendingRequest, restore_response, revive, save_response
+
+T = TypeVar("T")
 
 
 class SavedOrigin(TypedDict):
@@ -52,10 +53,6 @@ class SavedState(TypedDict):
     unstickings: int
     replans: int
     order: Order
-    usage: list[Usage]
-    turns: int
-    seconds: float
-    actions: int
 
 
 class SavedChange(TypedDict):
@@ -118,8 +115,7 @@ class ProcessProgress:
 
     @property
     def _state(self) -> object:
-        execution, state = self._execution, self._execution.state
-        meter = execution.meter
+        state = self._execution.state
         return SavedState(
             status=state.status,
             goal=None if state.goal is None else state.goal.name,
@@ -130,10 +126,6 @@ class ProcessProgress:
             unstickings=state.unstickings,
             replans=state.replans,
             order=state.order.copy(),
-            usage=list(execution.context.tally.by_model.values()),
-            turns=meter.turns,
-            seconds=meter.seconds,
-            actions=meter.actions,
         )
 
     def _save_change(self, change: BoardChange) -> SavedChange:
@@ -169,7 +161,6 @@ class RestoredProcess:
 
     state: ProcessState
     options: ProcessOptions
-    saved: SavedState
 
 
 def restore_process(
@@ -193,7 +184,7 @@ def restore_process(
     declined, goal = saved["declined"], saved["goal"]
     origin = read_origin(data)
     state = ProcessState(
-        _restore_board(data.get("board"), agent),
+        Blackboard.replay(_decode_objects(read_board(data), agent)),
         saved["status"],
         None if goal is None else agent.goal(goal),
         saved["failure"],
@@ -206,7 +197,7 @@ def restore_process(
         order=saved["order"].copy(),  # a store in memory has that very object
         began_at=origin.began_at,
     )
-    return RestoredProcess(state, options or origin.options, saved)
+    return RestoredProcess(state, options or origin.options)
 
 
 def is_process(data: Mapping[str, object]) -> bool:
@@ -229,7 +220,9 @@ def read_history(data: Mapping[str, object]) -> list[ActionRun]:
     Raises:
         StoredStateError: when it cannot be read.
     """
-    return [revive(run, _restore_run) for run in _items(data.get("history"))]
+    items = _items(data.get("history"))
+    saved = iter(restore_history(_revive_all(items, _history_adapter())))
+    return [cast("ActionRun", item.value) if isinstance(item, Live) else next(saved) for item in items]
 
 
 def read_origin(data: Mapping[str, object]) -> ProcessOrigin:
@@ -257,29 +250,34 @@ def read_board(data: Mapping[str, object]) -> list[BoardChange]:
     Raises:
         StoredStateError: when they cannot be read.
     """
-    return [_restore_change(change) for change in _items(data.get("board"))]
+    changes = _revive_all(_items(data.get("board")), _changes_adapter())
+    return [BoardChange(one["kind"], one["numbers"], one["value"], one["name"]) for one in changes]
 
 
-def _restore_board(changes: object, agent: PlannedAgentSpec) -> Blackboard:
-    def decode(change: BoardChange) -> BoardChange:
+def _decode_objects(changes: list[BoardChange], agent: PlannedAgentSpec) -> Iterator[BoardChange]:
+    """Yield the changes of a blackboard with the objects of an agent."""
+    saved = iter(_revive_all((change.value for change in changes if change.kind == "add"), _objects_adapter()))
+    for change in changes:
         if change.kind != "add":
-            return change
-        if isinstance(change.value, Live):
-            return replace(change, value=change.value.value)
-        saved = revive(change.value, _object_adapter().validate_python)
-        entry = decode_entry(saved, agent)
-        return replace(change, value=entry.value, saved=entry.saved)
+            yield change
+        elif isinstance(live := change.value, Live):
+            yield BoardChange("add", change.numbers, live.value, change.name)
+        else:
+            entry = decode_entry(next(saved), agent)
+            yield BoardChange("add", change.numbers, entry.value, change.name, entry.saved)
 
-    return Blackboard.replay(map(decode, map(_restore_change, _items(changes))))
+
+def _revive_all(items: Iterable[object], adapter: TypeAdapter[list[T]]) -> list[T]:
+    """Return the objects that those of some items mean that are JSON, read all at once.
+
+    Raises:
+        StoredStateError: when one is not valid.
+    """
+    return revive([item for item in items if not isinstance(item, Live)], adapter.validate_python)
 
 
 def _encode(agent: PlannedAgentSpec, saved: SavedObject | None, value: object) -> SavedObject:
     return encode_object(value, agent) if saved is None else saved
-
-
-def _restore_change(saved: object) -> BoardChange:
-    change = revive(saved, _change_adapter().validate_python)
-    return BoardChange(change["kind"], change["numbers"], change["value"], change["name"])
 
 
 def _items(value: object) -> list[object]:
@@ -291,10 +289,6 @@ def _items(value: object) -> list[object]:
 
 def _save_run(run: ActionRun) -> SavedRun:
     return save_history([run])[0]
-
-
-def _restore_run(value: object) -> ActionRun:
-    return restore_history([_run_adapter().validate_python(value)])[0]
 
 
 def _write_origin(origin: ProcessOrigin) -> SavedOrigin:
@@ -318,15 +312,15 @@ def _state_adapter() -> TypeAdapter[SavedState]:
 
 
 @cache
-def _change_adapter() -> TypeAdapter[SavedChange]:
-    return TypeAdapter(SavedChange)
+def _changes_adapter() -> TypeAdapter[list[SavedChange]]:
+    return TypeAdapter(list[SavedChange])
 
 
 @cache
-def _object_adapter() -> TypeAdapter[SavedObject]:
-    return TypeAdapter(SavedObject)
+def _objects_adapter() -> TypeAdapter[list[SavedObject]]:
+    return TypeAdapter(list[SavedObject])
 
 
 @cache
-def _run_adapter() -> TypeAdapter[SavedRun]:
-    return TypeAdapter(SavedRun)
+def _history_adapter() -> TypeAdapter[list[SavedRun]]:
+    return TypeAdapter(list[SavedRun])

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields
-from typing import NotRequired
 
-from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from tactician.errors import ConfigurationError, StoredStateError
 from tactician.llm import Usage, UsageTally
-from tactician.process.options import DEFAULT_RETRIES, ActionRetryPolicy, ProcessOptions, Verbosity, need_options
+from tactician.process.options import ActionRetryPolicy, ProcessOptions, Verbosity, need_options
 from tactician.process.state import ActionRun, ChildRun, ProcessStatus
 from tactician.process.stored_types import find_error, is_importable, type_name
-from tactician.runs import Budget
+from tactician.runs import restore_budget, save_budget
 
 
 class SavedRun(TypedDict):
@@ -99,21 +96,21 @@ class SavedRetries(TypedDict):
 
 
 class SavedOptions(TypedDict):
-    """Settings of a process that have a JSON form. Those that may be missing are newer than some snapshots."""
+    """Settings of a process that have a JSON form."""
 
     limits: dict[str, float | None]
     memory_id: str | None
     max_parallel: int
     delay: float
-    tool_delay: NotRequired[float]
-    retry: NotRequired[SavedRetries]
-    verbosity: NotRequired[Verbosity | None]
+    tool_delay: float
+    retry: SavedRetries
+    verbosity: Verbosity | None
 
 
 def save_options(options: ProcessOptions) -> SavedOptions:
     """Return the options as JSON: all but the functions, and the blackboard, which is saved by itself."""
     return SavedOptions(
-        limits={limit.name: getattr(options.budget, limit.name) for limit in fields(Budget)},
+        limits=save_budget(options.budget),
         memory_id=options.memory_id,
         max_parallel=options.max_parallel,
         delay=options.delay,
@@ -129,26 +126,18 @@ def restore_options(saved: SavedOptions) -> ProcessOptions:
     Raises:
         StoredStateError: when they are not valid, or name a type of error that this program has not loaded.
     """
-    retry = saved.get("retry")
     try:
         return ProcessOptions(
-            budget=_restore_budget(saved["limits"]),
+            budget=restore_budget(saved["limits"]),
             memory_id=saved["memory_id"],
             max_parallel=saved["max_parallel"],
             delay=saved["delay"],
-            tool_delay=saved.get("tool_delay", 0.0),
-            retry=DEFAULT_RETRIES if retry is None else _restore_retries(retry),
-            verbosity=saved.get("verbosity"),
+            tool_delay=saved["tool_delay"],
+            retry=_restore_retries(saved["retry"]),
+            verbosity=saved["verbosity"],
         )
     except ConfigurationError as error:
         raise StoredStateError(f"The snapshot holds options that are not valid: {error}") from error
-
-
-def _restore_budget(limits: dict[str, float | None]) -> Budget:
-    try:
-        return TypeAdapter(Budget).validate_python(limits)
-    except (ValidationError, ConfigurationError) as error:
-        raise StoredStateError(f"The snapshot holds a budget that is not valid: {error}") from error
 
 
 def check_options(options: ProcessOptions | None) -> None:

@@ -121,9 +121,15 @@ class ActionSelector:
 
     @property
     def _operation(self) -> OperationContext:
-        execution = self._execution
-        apart = replace(execution.context, checkpoint=Checkpoint(execution.agent.name))  # nothing of them is kept
-        return OperationContext(execution.process, apart)
+        """The context of conditions and costs, of which nothing is kept; its keys tell the steps of the process apart.
+
+        They are the same when a step is repeated because its worker has died.
+        """
+        execution, state = self._execution, self._state
+        step = f"decision {len(state.history)}.{state.blackboard.size}.{state.unstickings}"
+        checkpoint = execution.context.checkpoint or Checkpoint(execution.agent.name)
+        apart = replace(execution.context, checkpoint=checkpoint.apart(step))
+        return OperationContext(execution.process, apart, f"{execution.process.id}/{step}")
 
 
 def _names(plan: Plan) -> list[str]:

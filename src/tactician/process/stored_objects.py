@@ -54,12 +54,14 @@ def decode_entry(saved: SavedObject, agent: PlannedAgentSpec) -> Entry:
             f"The store holds an object of the type {name!r}, which the agent does not know; it knows: {known}. "
             "Import the module of the type first; when it was renamed or moved, say so with @formerly."
         )
-    plain = upgrade_object(kind, saved.get("version", 1), saved["value"])
+    version, newest = saved.get("version", 1), version_of(kind)
+    plain = saved["value"] if version == newest else upgrade_object(kind, version, saved["value"])
     try:
         value = decode_value(plain, agent.generics.get(kind, kind))
     except StoredStateError as error:
         raise StoredStateError(f"The store holds a {name} that is not valid: {error}") from error
-    return Entry(value, saved=_describe(kind, plain))
+    is_current = version == newest and name == type_name(kind)
+    return Entry(value, saved=saved if is_current else _describe(kind, plain))
 
 
 def _describe(kind: type, plain: JsonValue) -> SavedObject:

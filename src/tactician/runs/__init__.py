@@ -1,7 +1,7 @@
 """What is common to everything that runs: the contract, its context, its result, its budget, and the durable run."""
 
 from tactician.runs.answers import StoredAnswer, check_response, restore_response, save_response
-from tactician.runs.budget import Budget, BudgetMeter
+from tactician.runs.budget import Budget, BudgetMeter, Spent, restore_budget, save_budget
 from tactician.runs.checkpoint import Changes, Checkpoint, Data, Live, Operation, Progress, SavedCheckpoint, revive
 from tactician.runs.context import RunContext, Services
 from tactician.runs.creation import create_durable_run, create_record, enqueue_run
@@ -35,8 +35,9 @@ from tactician.runs.parameters import RunParameter, find_run_parameter
 from tactician.runs.restoration import restore_context
 from tactician.runs.result import RunResult
 from tactician.runs.runnable import Input, Runnable, is_conversation, messages_of, stream_events
+from tactician.runs.spending import keep_spent
 from tactician.runs.status import TERMINAL, RunStatus
-from tactician.runs.steps import RunStart, RunState, RunStep, Snapshot, Spent, fold, read_snapshot, read_step
+from tactician.runs.steps import RunStart, RunState, RunStep, Snapshot, fold, read_snapshot, read_step
 from tactician.runs.store import RunHeader, RunRecord, RunStore, default_store
 from tactician.runs.stored_values import decode_value, encode_value
 from tactician.runs.suspension import (
@@ -67,6 +68,9 @@ __all__ = [
     "TERMINAL",
     "Budget",
     "BudgetMeter",
+    "save_budget",
+    "restore_budget",
+    "keep_spent",
     "Pace",
     "Approval",
     "approve",

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from functools import cache
+from typing import Final
+
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from tactician.amounts import need_amount
 from tactician.clock import Clock
-from tactician.llm import UsageTally
+from tactician.errors import ConfigurationError, StoredStateError
+from tactician.llm import Usage, UsageTally
 
 _COUNTED = ("tokens", "turns", "actions")
 
@@ -59,6 +65,21 @@ class Budget:
         return None
 
 
+UNLIMITED: Final = Budget()
+
+
+class Spent(TypedDict):
+    """Usage of a run so far: by model, and as its budget counts it."""
+
+    usage: list[Usage]
+    turns: int
+    seconds: float
+    actions: int
+
+
+NOTHING_SPENT: Final = Spent(usage=[], turns=0, seconds=0.0, actions=0)
+
+
 class BudgetMeter:
     """What a run with a budget has used. The runs inside it share it, and each may have a tighter one of its own.
 
@@ -67,7 +88,7 @@ class BudgetMeter:
         outer: the meter of the run around it.
     """
 
-    __slots__ = ("_began", "_clock", "_outer", "_running", "_tally", "actions", "budget", "turns")
+    __slots__ = ("_began", "_clock", "_outer", "_running", "actions", "budget", "tally", "turns")
 
     def __init__(
         self,
@@ -80,7 +101,7 @@ class BudgetMeter:
         self.turns = 0
         self.actions = 0
         self._running = 0
-        self._tally = tally
+        self.tally = tally
         self._clock = clock
         self._began = clock.monotonic()
         self._outer = outer
@@ -101,10 +122,20 @@ class BudgetMeter:
     def _begun(self) -> int:
         return self.actions + self._running
 
-    def restore(self, turns: int, seconds: float, actions: int) -> None:
-        """Goes on from what was used before a pause."""
-        self.turns = turns
-        self.actions = actions
+    @property
+    def spent(self) -> Spent:
+        """What was used so far."""
+        usage = list(self.tally.by_model.values())
+        return Spent(usage=usage, turns=self.turns, seconds=self.seconds, actions=self.actions)
+
+    def restore(self, spent: Spent) -> None:
+        """Continue from what was used before, but for the usage, which is in the tally."""
+        self.turns = spent["turns"]
+        self.actions = spent["actions"]
+        self.restart(spent["seconds"])
+
+    def restart(self, seconds: float) -> None:
+        """Continue after a pause that does not count, from the seconds that were used before."""
         self._began = self._clock.monotonic() - seconds
 
     def exceeded(self, *, acting: bool = False) -> str | None:
@@ -114,7 +145,7 @@ class BudgetMeter:
             acting: whether an action is about to be run, and how many have begun counts too.
         """
         actions = self._begun if acting else 0
-        reason = self.budget.exceeded(self._tally, turns=self.turns, seconds=self.seconds, actions=actions)
+        reason = self.budget.exceeded(self.tally, turns=self.turns, seconds=self.seconds, actions=actions)
         return reason if reason is not None or self._outer is None else self._outer.exceeded(acting=acting)
 
     def count_turn(self) -> None:
@@ -143,3 +174,25 @@ class BudgetMeter:
         self._running += change
         if self._outer is not None:
             self._outer.count_running(change)
+
+
+def save_budget(budget: Budget) -> dict[str, float | None]:
+    """Return the limits of a budget as JSON."""
+    return {limit.name: getattr(budget, limit.name) for limit in fields(Budget)}
+
+
+def restore_budget(saved: object) -> Budget:
+    """Return the budget that was saved.
+
+    Raises:
+        StoredStateError: when it is not valid.
+    """
+    try:
+        return _adapter().validate_python(saved)
+    except (ValidationError, ConfigurationError) as error:
+        raise StoredStateError(f"The budget of the run cannot be read: {error}") from error
+
+
+@cache
+def _adapter() -> TypeAdapter[Budget]:
+    return TypeAdapter(Budget)

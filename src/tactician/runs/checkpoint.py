@@ -170,6 +170,20 @@ class Checkpoint:
             found = self._children[key] = Checkpoint(f"{self.path}/{key}", self, key)
         return found
 
+    def apart(self, key: str) -> Checkpoint:
+        """Return a checkpoint with this key that belongs to no tree: nothing of it is kept."""
+        made = Checkpoint(f"{self.path}/{key}")
+        made.keys = (*self.keys, key)
+        return made
+
+    def find_upwards(self, key: str) -> Iterator[Checkpoint]:
+        """Yield the checkpoints with this key in this one and in all around it, innermost first."""
+        place: Checkpoint | None = self
+        while place is not None:
+            if (found := (place._children or {}).get(key)) is not None:
+                yield found
+            place = place._parent
+
     def set(self, **values: object) -> None:
         """Set values of the data."""
         self._apply("set", values)

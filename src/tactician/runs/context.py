@@ -23,9 +23,10 @@ from tactician.llm import (
     default_models,
     source_of,
 )
-from tactician.runs.budget import Budget, BudgetMeter
+from tactician.runs.budget import UNLIMITED, Budget, BudgetMeter
 from tactician.runs.checkpoint import Checkpoint
 from tactician.runs.pace import Pace
+from tactician.runs.spending import keep_spent
 from tactician.runs.store import default_store
 from tactician.runs.suspension import PendingRequest, Response
 from tactician.stores import DocumentStore
@@ -265,15 +266,20 @@ class RunContext:
             budget: budget of its own.
             key: key of its checkpoint; by default, the name and the number of the runs of that name so far.
         """
-        tally, run_id = UsageTally(self.tally), new_id()
+        tally, run_id, checkpoint = UsageTally(self.tally), new_id(), self._child_checkpoint(name, key)
+        meter = self.meter
+        if budget is not None:
+            meter = BudgetMeter(budget, tally, self.clock, self.meter)
+            if budget != UNLIMITED and self.checkpoint is not None:  # each step has what the outermost run has spent
+                keep_spent(meter, checkpoint)
         return self._copy(
             run_id=run_id,
             root_id=self.root_id or run_id,
             parent_id=self.run_id,
             path=(*self.path, name),
             tally=tally,
-            meter=self.meter if budget is None else BudgetMeter(budget, tally, self.clock, self.meter),
-            checkpoint=self._child_checkpoint(name, key),
+            meter=meter,
+            checkpoint=checkpoint,
         )
 
     @property

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Final
 
 from tactician.events import new_id
-from tactician.runs.budget import Budget
+from tactician.runs.budget import NOTHING_SPENT, save_budget
 from tactician.runs.context import RunContext
 from tactician.runs.durable import DurableRun
 from tactician.runs.inputs import NO_TYPES, InputTypes, save_input
 from tactician.runs.runnable import Input
 from tactician.runs.status import RunStatus
-from tactician.runs.steps import NOTHING_SPENT, RunStart, Snapshot
+from tactician.runs.steps import RunStart, Snapshot
 from tactician.runs.store import RunHeader, RunRecord, RunStore
 
 OWNER: Final = f"program-{new_id()}"
 """Name of the owner of leases of runs that begin or are resumed in this program."""
-_LIMITS: Final = tuple(limit.name for limit in fields(Budget))
 
 
 def create_durable_run(
@@ -52,7 +51,7 @@ def create_start(name: str, input: Input, context: RunContext, input_types: Inpu
         StoredStateError: when the run is saved, and its input would not be read back equal.
     """
     meter = context.meter
-    limits = {} if meter is None else {limit: getattr(meter.budget, limit) for limit in _LIMITS}
+    limits = {} if meter is None else save_budget(meter.budget)
     return RunStart(input=save_input(input, name, input_types, is_saved=context.is_durable), limits=limits)
 
 

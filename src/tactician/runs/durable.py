@@ -10,12 +10,14 @@ from typing import Final
 
 from tactician.cancellation import run_to_completion
 from tactician.errors import LeaseLostError, RunConflictError, RunNotFoundError, StoredStateError, StoreError
+from tactician.runs.budget import NOTHING_SPENT, Spent
 from tactician.runs.checkpoint import Checkpoint, Operation
 from tactician.runs.context import RunContext
 from tactician.runs.errors import RunKilledError
 from tactician.runs.result import RunResult
+from tactician.runs.spending import take_spent
 from tactician.runs.status import RunStatus
-from tactician.runs.steps import RunStart, RunStep, Snapshot, Spent, shorten
+from tactician.runs.steps import NO_LOG, LogSize, RunStart, RunStep, Snapshot, shorten
 from tactician.runs.store import RunHeader, RunRecord, RunStore
 from tactician.runs.suspension import PendingRequest
 from tactician.stores import AT_ONCE, LEASE_HEARTBEAT, Body, DocumentStore, HeldLease, Lease, escape_invalid
@@ -23,7 +25,7 @@ from tactician.stores import AT_ONCE, LEASE_HEARTBEAT, Body, DocumentStore, Held
 DEFAULT_LEASE: Final = 30.0
 _HEARTBEATS: Final = 3
 _KILL_ATTEMPTS: Final = 20
-_FOLD_AT_LEAST: Final = 1024 * 1024
+_FOLD_AT_LEAST: Final = 64 * 1024
 
 
 class DurableRun:
@@ -39,7 +41,8 @@ class DurableRun:
         owner: name of the owner of its leases.
         lease: lease of a record that was claimed.
         seconds: duration of a lease; it is renewed three times in that time.
-        start: beginning of a new run.
+        start: beginning of the run.
+        size: size of the log of a run that was restored.
 
     Attributes:
         record: record as last loaded or saved.
@@ -56,6 +59,7 @@ class DurableRun:
         lease: Lease | None = None,
         seconds: float = DEFAULT_LEASE,
         start: RunStart | None = None,
+        size: LogSize = NO_LOG,
     ) -> None:
         assert context.checkpoint is not None
         self.record = record
@@ -70,7 +74,7 @@ class DurableRun:
         self._lease = None if lease is None else self._watch(lease)
         self._steps = record.steps
         self._operations: list[Operation] = []
-        self._log_size = self._snapshot_size = 0
+        self._snapshot_size, self._log_size = size
         self._saving = asyncio.Lock()
         self._holder: asyncio.Task[object] | None = None
         self._was_interrupted = self._has_interrupted = False
@@ -114,7 +118,7 @@ class DurableRun:
             StoreError: when the store does not answer, or once did not: then the run continues elsewhere, from its
                 last saved step, and its results here do not count.
         """
-        operations = (*self._take_operations(), *checkpoint.take_changes())
+        operations = (*self._take_operations(), *checkpoint.take_changes(), *take_spent(checkpoint))
         await self._append(kind, name, detail, checkpoint.names, operations)
 
     async def begin(self, detail: str = "") -> None:
@@ -316,13 +320,9 @@ class DurableRun:
         )
 
     def _spent(self) -> Spent:
-        meter = self.meter
-        return Spent(
-            usage=list(self._context.tally.by_model.values()),
-            turns=0 if meter is None else meter.turns,
-            seconds=0.0 if meter is None else meter.seconds,
-            actions=0 if meter is None else meter.actions,
-        )
+        if self.meter is not None:
+            return self.meter.spent
+        return Spent({**NOTHING_SPENT, "usage": list(self._context.tally.by_model.values())})
 
     async def _acquire(self) -> None:
         run_id = self.record.run_id

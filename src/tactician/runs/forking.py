@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from tactician.errors import ConfigurationError, ResponseError, RunNotFoundError, StoreError
 from tactician.events import new_id
+from tactician.runs.budget import NOTHING_SPENT
 from tactician.runs.checkpoint import Checkpoint, Operation
 from tactician.runs.context import RunContext
 from tactician.runs.creation import create_start
@@ -17,7 +18,7 @@ from tactician.runs.output import forget_output
 from tactician.runs.responses import mark_answered, record_responses
 from tactician.runs.runnable import Input
 from tactician.runs.status import RunStatus
-from tactician.runs.steps import NOTHING_SPENT, RunState, RunStep, Snapshot
+from tactician.runs.steps import RunState, RunStep, Snapshot
 from tactician.runs.store import RunHeader, RunRecord, RunStore
 from tactician.runs.suspension import PendingRequest, Response
 from tactician.stores import AT_ONCE, Lease

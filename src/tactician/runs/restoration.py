@@ -6,10 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from pydantic import TypeAdapter, ValidationError
-
-from tactician.errors import ConfigurationError, StoredStateError
-from tactician.runs.budget import Budget, BudgetMeter
+from tactician.runs.budget import BudgetMeter, restore_budget
 from tactician.runs.checkpoint import Checkpoint
 from tactician.runs.context import RunContext
 from tactician.runs.durable import DEFAULT_LEASE, DurableRun
@@ -66,7 +63,7 @@ async def restore_claimed(
     try:
         state = await RunStore(outer.store).load_state(record)
         context = restore_context(record, state, outer, responses)
-        run = DurableRun(context, record, lease.owner, lease=lease, seconds=seconds, start=state.start)
+        run = DurableRun(context, record, lease.owner, lease=lease, seconds=seconds, start=state.start, size=state.size)
         return RestoredRun(run, context, state.start)
     except BaseException:
         await outer.store.release(lease)
@@ -81,8 +78,8 @@ def restore_context(
     spent = state.spent
     for used in spent["usage"]:
         child.tally.add(used)
-    meter = BudgetMeter(_read_budget(record, state.start), child.tally, outer.clock, outer.meter)
-    meter.restore(spent["turns"], spent["seconds"], spent["actions"])
+    meter = BudgetMeter(restore_budget(state.start["limits"]), child.tally, outer.clock, outer.meter)
+    meter.restore(spent)
     restored = replace(
         child,
         run_id=record.run_id,
@@ -96,10 +93,3 @@ def restore_context(
     )
     deadline = record.header.deadline
     return restored if deadline is None else restored.with_deadline(deadline)
-
-
-def _read_budget(record: RunRecord, start: RunStart) -> Budget:
-    try:
-        return TypeAdapter(Budget).validate_python(start["limits"])
-    except (ValidationError, ConfigurationError) as error:
-        raise StoredStateError(f"The budget of the run {record.run_id} cannot be read: {error}") from error

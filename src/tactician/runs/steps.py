@@ -5,29 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError, to_json
 from typing_extensions import TypedDict
 
 from tactician.errors import StoredStateError
-from tactician.llm import Usage
+from tactician.runs.budget import NOTHING_SPENT, Spent
 from tactician.runs.checkpoint import Checkpoint, Live, Operation, SavedCheckpoint
 from tactician.runs.formats import STORED_FORMAT, Format, read_stored
 from tactician.runs.suspension import PendingRequest
 from tactician.stores import Body, StoredStep, escape_invalid, translate_json_errors
 
 _DETAIL_LENGTH: Final = 500
-
-
-class Spent(TypedDict):
-    """Usage of a run so far: by model, and as its budget counts it."""
-
-    usage: list[Usage]
-    turns: int
-    seconds: float
-    actions: int
 
 
 class RunStart(TypedDict):
@@ -120,22 +111,41 @@ def read_snapshot(body: Body) -> Snapshot:
     return read_stored(_text_of(body), _snapshot_adapter(), "The state of the run")
 
 
+class LogSize(NamedTuple):
+    """Number of characters of a snapshot, and of the steps since then."""
+
+    snapshot: int
+    steps: int
+
+
+NO_LOG: Final = LogSize(0, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """State of a run after one of its steps."""
+    """State of a run after one of its steps.
+
+    Attributes:
+        tree: the checkpoints.
+        spent: usage of the run so far.
+        start: beginning of the run.
+        size: size of what the state was read from, where the store keeps text.
+    """
 
     tree: Checkpoint
     spent: Spent
     start: RunStart
+    size: LogSize
 
 
-def fold(name: str, snapshot: Snapshot | None, steps: Iterable[RunStep]) -> RunState:
+def fold(name: str, snapshot: Snapshot | None, steps: Iterable[RunStep], size: LogSize = NO_LOG) -> RunState:
     """Return the state of a run after some steps.
 
     Args:
         name: name of the run.
         snapshot: state from which the steps continue; by default, the first of them starts the run.
         steps: steps, oldest first.
+        size: size of both.
 
     Raises:
         StoredStateError: when nothing has the beginning of the run.
@@ -149,10 +159,7 @@ def fold(name: str, snapshot: Snapshot | None, steps: Iterable[RunStep]) -> RunS
             tree.apply(operation)
     if start is None:
         raise StoredStateError(f"The state of the run of {name} cannot be read: its first step is missing.")
-    return RunState(tree, spent, start)
-
-
-NOTHING_SPENT: Final = Spent(usage=[], turns=0, seconds=0.0, actions=0)
+    return RunState(tree, spent, start, size)
 
 
 def _fields(value: RunStep | Snapshot) -> dict[str, object]:

@@ -11,9 +11,10 @@ from pydantic import TypeAdapter
 from pydantic_core import to_json
 
 from tactician.errors import DocumentConflictError, RunConflictError, StoredStateError
+from tactician.runs.budget import NOTHING_SPENT, Spent
 from tactician.runs.formats import STORED_FORMAT, Format, read_stored
 from tactician.runs.status import RunStatus
-from tactician.runs.steps import NOTHING_SPENT, RunState, RunStep, Snapshot, Spent, fold, read_snapshot, read_step
+from tactician.runs.steps import LogSize, RunState, RunStep, Snapshot, fold, read_snapshot, read_step
 from tactician.runs.suspension import PendingRequest
 from tactician.stores import (
     AT_ONCE,
@@ -173,7 +174,8 @@ class RunStore:
             snapshot = None  # the steps alone have it too
         after = 0 if snapshot is None else snapshot.step
         stored = await self._documents.load_steps(_COLLECTION, record.run_id, after=after, until=at)
-        return fold(record.name, snapshot, map(read_step, stored))
+        size = LogSize(0 if snapshot is None else _measure(record.body), sum(_measure(step.body) for step in stored))
+        return fold(record.name, snapshot, map(read_step, stored), size)
 
     async def load_steps(self, run_id: str, *, after: int = 0, until: int | None = None) -> list[RunStep]:
         """Return the steps of a run, oldest first.
@@ -232,7 +234,7 @@ class RunStore:
             await self._documents.append(lease, StoredStep(number, body))
         except DocumentConflictError as error:
             raise _conflict(lease.id) from error
-        return len(body) if isinstance(body, str) else 0
+        return _measure(body)
 
     def encode(self, snapshot: Snapshot) -> Body:
         """Return a snapshot as the store keeps it: as it is, or as text.
@@ -313,6 +315,11 @@ class RunStore:
 def default_store() -> MemoryStore:
     """Return the store of runs outside of any platform or service."""
     return MemoryStore()
+
+
+def _measure(body: Body | None) -> int:
+    """Return the size of a body, where the store keeps text."""
+    return len(body) if isinstance(body, str) else 0
 
 
 def _document(record: RunRecord) -> StoredDocument:

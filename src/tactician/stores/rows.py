@@ -73,9 +73,10 @@ def parse_step(place: str, row: Row[Any]) -> StoredStep:
     Raises:
         StoredStateError: when the row is damaged.
     """
-    if not isinstance(row.body, str):
-        raise _damage(f"Step {row.number} of {place}")
-    return StoredStep(row.number, row.body, row.created_at)
+    number, created_at, body = tuple(row)  # the attributes of a row are slow
+    if not isinstance(body, str):
+        raise _damage(f"Step {number} of {place}")
+    return StoredStep(number, body, created_at)
 
 
 def _damage(place: str) -> StoredStateError:

@@ -208,7 +208,7 @@ class PlannedAgent(BaseRunnable[object]):
         """Return the process that the checkpoint of a run has."""
         assert context.checkpoint is not None
         same = replace(context, run_id=read_origin(context.checkpoint.data).id)
-        return AgentProcess.restore(self.spec, same, options, is_counted=True)
+        return AgentProcess.restore(self.spec, same, options)
 
 
 async def _finish(process: AgentProcess) -> RunResult[object]:

@@ -1,0 +1,63 @@
+"""Budgets of runs inside others: what was used of them is kept in checkpoints, and counts on wherever they continue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Final
+
+from pydantic import TypeAdapter
+
+from tactician.runs.budget import BudgetMeter, Spent
+from tactician.runs.checkpoint import Changes, Checkpoint, Data, Operation, revive
+
+_KEY: Final = "@spent"
+"""Key of the checkpoint inside that of a run with a budget of its own."""
+
+
+class SpentProgress:
+    """Live state of a meter, as a checkpoint keeps it."""
+
+    __slots__ = ("meter",)
+
+    def __init__(self, meter: BudgetMeter) -> None:
+        self.meter = meter
+
+    def to_data(self) -> Data:
+        """Return what was used so far."""
+        return {"spent": self.meter.spent}
+
+    def take_changes(self) -> Changes:
+        """Return what was used so far: time passes with every step."""
+        return Changes(self.to_data())
+
+
+def keep_spent(meter: BudgetMeter, checkpoint: Checkpoint) -> None:
+    """Let the checkpoint of a run keep what its meter counts, which goes on from what the checkpoint has.
+
+    A further meter of the same run goes on from what the first one has counted.
+
+    Raises:
+        StoredStateError: when what the checkpoint has cannot be read.
+    """
+    kept = checkpoint.at(_KEY)
+    if isinstance(kept.progress, SpentProgress):
+        meter.restore(kept.progress.meter.spent)
+        return
+    if "spent" in kept.data:
+        spent = revive(kept.data["spent"], _spent_adapter().validate_python)
+        meter.restore(spent)
+        if checkpoint.keys:  # the outermost run has its usage from its last step
+            meter.tally.restore(spent["usage"])
+    kept.attach(SpentProgress(meter))
+
+
+def take_spent(checkpoint: Checkpoint) -> Iterator[Operation]:
+    """Yield what was used of the budget of a run, and of the budgets of all runs around it."""
+    for kept in checkpoint.find_upwards(_KEY):
+        yield from kept.take_changes()
+
+
+@cache
+def _spent_adapter() -> TypeAdapter[Spent]:
+    return TypeAdapter(Spent)
