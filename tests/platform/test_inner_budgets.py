@@ -23,7 +23,7 @@ from tactician import (
 )
 from tactician.agents.flows import simple_agent
 from tactician.platform import Worker
-from tactician.runs import BudgetError, RunStatus, RunStore, approve
+from tactician.runs import BudgetError, RunResult, RunStatus, RunStore, approve
 from tactician.testing import FakeClock, ScriptedModel, ToolCall
 from tests.support.stored import JsonStore, load_record
 
@@ -193,13 +193,15 @@ async def test_without_a_store_of_its_own_too(reason: str, budget: Budget) -> No
     platform = Platform(ScriptedModel()).register(flow)
     platform.services.clock = office.clock
     result = await flow.run("frogs", context=platform.context())
+    pending = result.pending
     for _ in range(2):
-        outcome = await platform.respond(result.run_id, result.pending[0].id, approve())
-        assert not isinstance(outcome, type(None))
-        result = outcome  # type: ignore[assignment]
+        outcome = await platform.respond(result.run_id, pending[0].id, approve())
+        assert isinstance(outcome, RunResult)
+        assert outcome.status is RunStatus.WAITING
+        pending = outcome.pending
 
     with pytest.raises(BudgetError, match=reason):
-        await platform.respond(result.run_id, result.pending[0].id, approve())
+        await platform.respond(result.run_id, pending[0].id, approve())
 
     assert len(office.model.calls) == 3
 
