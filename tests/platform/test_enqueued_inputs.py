@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import HealthCheck, given, reject
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, SecretStr
 from typing_extensions import override
@@ -20,6 +20,7 @@ from tactician.agents import BaseRunnable, ParallelAgents, RouterAgent
 from tactician.agents.flows import repeat_until, scatter_gather, simple_agent
 from tactician.errors import StoredStateError
 from tactician.llm import AssistantMessage, Message, Text, UserMessage
+from tactician.loop import InvalidOutput
 from tactician.platform import Worker
 from tactician.process import ask_human
 from tactician.runs import Input, InputTypes, Runnable, RunStore
@@ -274,13 +275,13 @@ def test_any_input_is_the_same_elsewhere_or_is_refused(kind: Kind, data: st.Data
     take.__annotations__ = {"value": kind.hint, "return": None}
     taker: Runnable = runnable(take)
 
-    async def run_twice() -> None:
-        await taker.run(value, context=RunContext.over(ScriptedModel()))
-        await enqueue(JsonStore(), taker, value)
-
+    try:
+        asyncio.run(taker.run(value, context=RunContext.over(ScriptedModel())))
+    except InvalidOutput:  # a value that the function does not take
+        reject()
     refusal: StoredStateError | None = None
     try:
-        asyncio.run(run_twice())
+        asyncio.run(enqueue(JsonStore(), taker, value))
     except StoredStateError as error:
         refusal = error
     if refusal is not None:
@@ -288,3 +289,11 @@ def test_any_input_is_the_same_elsewhere_or_is_refused(kind: Kind, data: st.Data
         return
     live, stored = found
     assert draw_portrait(stored) == draw_portrait(live)
+
+
+async def test_a_function_that_takes_anything_takes_json() -> None:
+    async def take(value: Any) -> None:  # noqa: ANN401 - that is what is tested
+        taken.append(value)
+
+    await runnable(take).run({"number": 3}, context=RunContext.over(ScriptedModel()))
+    assert taken.pop() == {"number": 3}

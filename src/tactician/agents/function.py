@@ -10,8 +10,7 @@ from typing import cast
 from typing_extensions import TypeVar, override
 
 from tactician.agents.base import BaseRunnable
-from tactician.agents.outputs import find_output, keep_output
-from tactician.loop import output_type
+from tactician.agents.outputs import accept_output, find_output, keep_output
 from tactician.runs import Input, InputTypes, RunContext, RunResult
 from tactician.tools import caller_namespace, resolved_hints
 
@@ -66,16 +65,9 @@ class FunctionRunnable(BaseRunnable[T_co]):
     def _arguments(self, input: Input, context: RunContext) -> tuple[object, ...]:
         first = self._input_hint
         is_json = isinstance(input, dict) and first is not dict
-        given = _as(first, input) if is_json else input
+        given = accept_output(input, first) if is_json else input
         takes_context = any(self._hints.get(name) is RunContext for name in self._parameters)
         return (given, context) if takes_context else (given,)
-
-
-def _as(hint: object, value: object) -> object:
-    """Return a saved value as the type that the function declares."""
-    if hint is None or (isinstance(hint, type) and isinstance(value, hint)):
-        return value
-    return output_type(cast("type[object]", hint)).accept(value)
 
 
 def runnable(

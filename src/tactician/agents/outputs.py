@@ -1,17 +1,35 @@
-"""Outputs of functions in checkpoints, so that the functions need not run again."""
+"""Outputs of functions: as their declared types, and in checkpoints, so that the functions need not run again."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
+from typing import Any, cast, get_origin
 
 from pydantic import JsonValue
+from pydantic.errors import PydanticUserError
 
+from tactician.loop import InvalidOutput, output_type
 from tactician.runs import Live, RunContext, decode_value, encode_value, revive
 from tactician.tools import as_text
 
 _KEY = "output"
+
+
+def accept_output(value: object, wanted: object) -> object:
+    """Return a value, validated as a declared type: objects as they are, text and JSON as objects.
+
+    Raises:
+        InvalidOutput: when it is neither.
+    """
+    if wanted in (None, object, Any) or (isinstance(wanted, type) and isinstance(value, wanted)):
+        return value
+    try:
+        return output_type(cast("type[object]", wanted)).accept(value)
+    except PydanticUserError:  # a class that has no JSON form: all that can be seen is whether it is one
+        if isinstance(value, cast("type[object]", get_origin(wanted) or wanted)):
+            return value
+        raise InvalidOutput(f"it is a {type(value).__name__}") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,16 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Generic, Protocol, TypeAlias, TypeVar, cast, get_origin
-
-from pydantic.errors import PydanticUserError
+from typing import Final, Generic, Protocol, TypeAlias, TypeVar, cast
 
 from tactician.agents.base import BaseRunnable, Returns, find_input_types
-from tactician.agents.outputs import find_output, keep_output
+from tactician.agents.outputs import accept_output, find_output, keep_output
 from tactician.ai import Ai
 from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.llm import Text, UserMessage, text_of
-from tactician.loop import InvalidOutput, output_type
+from tactician.loop import InvalidOutput
 from tactician.process import UserInput, allow_questions
 from tactician.runs import (
     READS_MESSAGES,
@@ -33,22 +31,6 @@ from tactician.runs import (
 from tactician.tools import as_text, resolved_hints
 
 _RAW: Final = (str, int, float, dict)
-
-
-def accept_output(value: object, wanted: object) -> object:
-    """Return the output of a step, validated as the wanted type.
-
-    Raises:
-        InvalidOutput: when it does not.
-    """
-    if wanted is None or wanted is object or (isinstance(wanted, type) and isinstance(value, wanted)):
-        return value
-    try:
-        return output_type(cast("type[object]", wanted)).accept(value)
-    except PydanticUserError:  # a class that has no JSON form: all that can be seen is whether it is one
-        if isinstance(value, cast("type[object]", get_origin(wanted) or wanted)):
-            return value
-        raise InvalidOutput(f"it is a {type(value).__name__}") from None
 
 
 def fit_argument(value: object, hint: object) -> object:
