@@ -1,18 +1,18 @@
 from __future__ import annotations
 
+import os
 from contextlib import asynccontextmanager
 
 from benchmarks import scenario
 from benchmarks.clients.harness import Runs, get_weather, main
 from tactician import Agent, Platform, tool
-from tactician.llm import Endpoint, RemoteModel
 
 
 @asynccontextmanager
 async def client(url: str) -> Runs:
-    headers = {"Authorization": f"Bearer {scenario.API_KEY}"}
-    model = RemoteModel(scenario.MODEL, Endpoint("mock", f"{url}/chat/completions", headers))
-    platform = Platform(models=model)
+    """The path of a user who sets a key, and nothing else: the catalog, its router, limits, retries and prices."""
+    os.environ.update(OPENAI_API_KEY=scenario.API_KEY, OPENAI_BASE_URL=url.removesuffix("/v1"))
+    platform = Platform()
     bare = Agent("Bare", model=scenario.MODEL, instructions=scenario.INSTRUCTIONS)
     equipped = Agent("Equipped", model=scenario.MODEL, instructions=scenario.INSTRUCTIONS, tools=[tool(get_weather)])
 

@@ -5,11 +5,21 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import Counter
+from contextvars import ContextVar
 from pathlib import Path
+from time import monotonic
 from typing import NamedTuple
 
 _MOMENT = 0.002
 _FOR_EVER = 3600.0
+
+
+_checked_at: ContextVar[str] = ContextVar("when this task made sure that its run is its own", default="")
+
+
+def note_check() -> None:
+    """Note that this task has made sure that its run is its own, right before it begins a step."""
+    _checked_at.set(str(monotonic()))
 
 
 class Entry(NamedTuple):
@@ -21,6 +31,8 @@ class Entry(NamedTuple):
         step: name of the side effect, which a run has once.
         key: its idempotency key, if it has one.
         worker: name of the worker.
+        checked_at: monotonic time, of the machine, at which the worker last made sure that the run is its own; empty
+            when it has not since it began another side effect.
     """
 
     event: str
@@ -28,6 +40,7 @@ class Entry(NamedTuple):
     step: str
     key: str
     worker: str
+    checked_at: str = ""
 
 
 class Ledger:
@@ -47,7 +60,8 @@ class Ledger:
     async def record(self, run: str, step: str, key: str = "") -> None:
         """Have a side effect, which takes a moment; for ever, the first time, when it is to be held."""
         moment = _FOR_EVER if self._is_held(run, step) else _MOMENT
-        self._write(Entry("begin", run, step, key, self._worker))
+        self._write(Entry("begin", run, step, key, self._worker, _checked_at.get()))
+        _checked_at.set("")
         await asyncio.sleep(moment)
         self._write(Entry("end", run, step, key, self._worker))
 

@@ -142,9 +142,9 @@ async def test_one_that_waits_although_its_status_was_not_saved_is_waited_for() 
     assert await Worker(platform).run_once()
 
     (record,) = await platform.waiting()
-    assert [request.prompt for request in record.header.pending] == ["Well?"]
+    assert [request.prompt for request in record.pending] == ["Well?"]
     assert not await Worker(platform).run_once()
-    done = await respond(platform, await platform.process(record.run_id), "fine")
+    done = await respond(platform, await platform.process(record.id), "fine")
     assert done.result == Whole("fine")
 
 

@@ -12,7 +12,10 @@ import os
 import signal
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 from tactician import Platform
 from tactician.errors import TacticianError
@@ -21,7 +24,7 @@ from tactician.runs import DurableRun
 from tactician.stores import PostgresStore, SqliteStore, open_store
 from tactician.testing import ScriptedModel
 from tests.crash.kinds import create_agents, create_service
-from tests.crash.ledger import Ledger
+from tests.crash.ledger import Ledger, note_check
 
 _POLL = 0.02
 _logger = logging.getLogger(__name__)
@@ -80,11 +83,25 @@ def _be_worker(name: str, url: str, ledger: str, lease: str, *request: str) -> i
         with path.with_suffix(".log").open("ab") as log:
             os.dup2(log.fileno(), sys.stdout.fileno())
             os.dup2(log.fileno(), sys.stderr.fileno())
-        asyncio.run(work(url, Ledger(path, name), name, float(lease), *request))
+        with _checks_noted():
+            asyncio.run(work(url, Ledger(path, name), name, float(lease), *request))
     except BaseException:
         traceback.print_exc()
     finally:
         os._exit(1)
+
+
+@contextmanager
+def _checks_noted() -> Iterator[None]:
+    """Let the ledger know whenever the framework makes sure that a run is this worker's."""
+    check_lease = DurableRun.check_lease
+
+    async def check_and_note(run: DurableRun) -> None:
+        await check_lease(run)
+        note_check()
+
+    with patch.object(DurableRun, "check_lease", check_and_note):
+        yield
 
 
 def main() -> None:

@@ -376,7 +376,7 @@ class TestWhatGoesWrong:
         with pytest.raises(ToolError, match=r"Troubled waits, as the run \w+, for an answer: Which dish\?") as caught:
             await named(platform, "ask").call('{"value": "small"}', platform.context())
         (waiting,) = await platform.waiting()
-        assert waiting.run_id in str(caught.value)
+        assert waiting.id in str(caught.value)
 
     async def test_an_agent_does_not_ask_itself(self) -> None:
         @planned_agent(description="d")

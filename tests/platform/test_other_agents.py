@@ -120,8 +120,8 @@ async def test_one_that_waits_goes_on_elsewhere_and_with_a_worker() -> None:
     run_id = await first.enqueue("asker", "hares")
     assert await Worker(second).run_once()
     (record,) = await first.waiting()
-    (request,) = record.header.pending
-    assert (record.run_id, request.prompt) == (run_id, "A joke on hares?")
+    (request,) = record.pending
+    assert (record.id, request.prompt) == (run_id, "A joke on hares?")
     result = await first.respond(run_id, request.id, "run")
     assert isinstance(result, RunResult)
     assert result.output == Joke("run")

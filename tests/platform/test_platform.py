@@ -165,7 +165,7 @@ class TestRunsThatWait:
         model = ScriptedModel(ToolCall("pay", amount=5), "done")
         platform = Platform(models=model, store=store).register(Agent("Clerk", tools=[pay]))
         waiting = await Agent("Clerk", tools=[pay]).run("pay", context=platform.context())
-        assert [(record.run_id, record.name) for record in await platform.waiting()] == [(waiting.run_id, "Clerk")]
+        assert [(record.id, record.name) for record in await platform.waiting()] == [(waiting.run_id, "Clerk")]
 
         other = Platform(models=model, store=store).register(Agent("Clerk", tools=[pay]))
         result = await other.respond(waiting.run_id, waiting.pending[0].id, True)

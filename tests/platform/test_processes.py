@@ -137,8 +137,8 @@ async def test_the_store_tells_of_all_that_wait() -> None:
     platform = platform_of(Asker(), store=MemoryStore())
     waiting = [(await platform.start("Asker", "what?")).id for _ in range(MANY)]
 
-    assert [record.run_id for record in await platform.waiting(limit=MANY + 1)] == waiting
-    assert [record.run_id for record in await platform.waiting(limit=2)] == waiting[:2]
+    assert [record.id for record in await platform.waiting(limit=MANY + 1)] == waiting
+    assert [record.id for record in await platform.waiting(limit=2)] == waiting[:2]
 
 
 async def test_with_a_store_a_process_that_runs_here_is_itself() -> None:
@@ -161,3 +161,12 @@ async def test_looking_at_a_process_does_not_put_another_one_in_its_place() -> N
 
     assert seen is not process
     assert await platform.processes() == [process]
+
+
+async def test_a_platform_without_a_store_lists_what_waits() -> None:
+    platform = Platform(ScriptedModel()).register(Asker())
+    process = await platform.start("Asker", "frogs")
+    (run,) = await platform.waiting()
+    assert (run.id, run.status, run.pending) == (process.id, "waiting", process.pending)
+    await platform.respond(run.id, run.pending[0].id, "yes")
+    assert await platform.waiting() == []

@@ -152,7 +152,7 @@ async def test_processes_inside_that_ask_in_a_group() -> None:
     assert await Worker(platform).run_once()
     (record,) = await platform.waiting()
 
-    process = await answered(platform, await platform.process(record.run_id), last_first=False)
+    process = await answered(platform, await platform.process(record.id), last_first=False)
 
     assert process.result == "Pair(text='one') Pair(text='two')"
 

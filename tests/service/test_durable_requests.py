@@ -49,8 +49,8 @@ async def test_a_request_that_waits_is_one_run_that_is_resumed_by_its_id(tmp_pat
         await service.request_agent("a", "Delete a.txt", conversation_id=conversation_id)
         (record,) = await Platform(model, store=store).waiting()
         assert (record.name, record.kind) == ("service", "request")
-        result = await service.resume(record.run_id, {record.header.pending[0].id: approve()})
-        assert (result.output, result.run_id) == ("Done.", record.run_id)
+        result = await service.resume(record.id, {record.pending[0].id: approve()})
+        assert (result.output, result.run_id) == ("Done.", record.id)
         assert await Platform(model, store=store).waiting() == []
 
 

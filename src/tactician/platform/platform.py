@@ -510,12 +510,15 @@ class Platform:
         """
         return await self._runner.step_claimed(record, lease, seconds)
 
-    async def waiting(self, limit: int = 1000) -> list[RunRecord]:
-        """Return the runs in the store that wait for somebody, or of which a part does while others go on.
+    async def waiting(self, limit: int = 1000) -> list[RunView]:
+        """Return the runs that wait for somebody, or of which a part does while others go on; the oldest is the first.
 
-        The oldest run is the first.
+        These are the runs in the store and the processes of this program, one entry for each.
+
+        Args:
+            limit: how many runs of the store are read.
         """
-        return await RunStore(self.services.store).find_waiting(limit=limit)
+        return await self._reader.list_waiting(limit)
 
     async def prune(self, age: timedelta | None = None) -> int:
         """Delete the runs that ended longer ago than an age, with their steps, and return how many.

@@ -85,7 +85,7 @@ class GoalTool(Tool):
         if self._agent.name in context.path:
             raise ToolError(f"{self._agent.name} is at work on this already: it cannot ask itself.")
         home = self._home()
-        here = replace(context, services=home.services.with_bus(context.bus))
+        here = context.with_services(home.services)
         try:
             result = await self._agent.run(start, context=here)
         except ProcessError as error:

@@ -25,6 +25,12 @@ class RunReader:
         self._store = RunStore(store)
         self._processes = {process.id: process for process in processes}
 
+    async def list_waiting(self, limit: int = 1000) -> list[RunView]:
+        """Return the runs that wait for somebody, or of which a part does while others go on, oldest first."""
+        stored = [view_record(one) for one in await self._store.find_waiting(limit=limit)]
+        here = (process for process in self._processes.values() if process.keeper is None and process.pending)
+        return stored + [view_process(process) for process in here]
+
     async def list(
         self, *, statuses: Collection[str] = (), names: Collection[str] = (), limit: int = 1000
     ) -> list[RunView]:

@@ -409,6 +409,10 @@ class RunContext:
             services = services.with_models(source_of(model))
         return self._copy(own_model=model, pins=options.pins, services=services)
 
+    def with_services(self, services: Services) -> RunContext:
+        """Return the same context on another platform, with its models, for the same listeners."""
+        return self._copy(services=services.with_bus(self.bus), own_model=None, pins=NO_OPTIONS)
+
     def with_trace(self, trace: TraceMetadata) -> RunContext:
         """Return the same context for what belongs to this trace. What it belongs to already stays, where the trace
         says nothing."""
