@@ -3,12 +3,12 @@
 import os
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tactician.llm.embedded import INSTALL_HINT, is_available
 
 # How long an example takes says nothing on a machine that does other things too.
-settings.register_profile("tactician", deadline=None)
+settings.register_profile("tactician", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("tactician")
 
 

@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tactician.documents import Data, DataDocument, DataPath, make_document, read_document, write_yaml
@@ -58,7 +58,6 @@ def check_marks(document: DataDocument) -> int:
     return found
 
 
-@settings(deadline=None)  # the first import of a format takes a while
 @given(DATA, st.sampled_from([None, 0, 1, 4]))
 def test_of_json(data: object, indent: int | None) -> None:
     made, count = marked(data)
@@ -66,7 +65,6 @@ def test_of_json(data: object, indent: int | None) -> None:
     assert check_marks(read_document(text, "json")) == count
 
 
-@settings(deadline=None)  # the first import of a format takes a while
 @given(DATA)
 def test_of_yaml(data: object) -> None:
     made, count = marked(data)
@@ -74,7 +72,6 @@ def test_of_yaml(data: object) -> None:
     assert check_marks(read_document(text, "yaml")) == count
 
 
-@settings(deadline=None)  # the first import of a format takes a while
 @given(TABLES)
 def test_of_toml(table: dict[str, object]) -> None:
     writer = TomlWriter()

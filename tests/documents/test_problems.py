@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
@@ -90,7 +90,6 @@ class TestCollector:
         problems.add("is one", "a", document=read_document(TEXT, "json"))
         assert (len([*problems]), problems.left_out) == (2, 0)
 
-    @settings(deadline=None)
     @given(st.integers(0, 300), st.integers(0, 300))
     def test_at_most_a_hundred_are_kept(self, own: int, others: int) -> None:
         problems, other = Problems(), Problems()
@@ -213,7 +212,6 @@ class TestSuggestions:
         assert find_closest("MAX-tokens", ["maxTokens"]) is None
         assert find_closest_spelling("x", ["maxTokens"]) is None
 
-    @settings(deadline=None)
     @given(st.text(), st.lists(st.text()))
     def test_only_known_names_are_meant(self, name: str, known: list[str]) -> None:
         assert find_closest(name, known) in (None, *known)

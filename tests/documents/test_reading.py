@@ -9,7 +9,7 @@ import traceback
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tactician.documents import (
@@ -41,7 +41,6 @@ def refuse(text: str, format: Format, limits: DocumentLimits | None = None) -> s
 
 
 class TestAnyText:
-    @settings(deadline=None)  # the first import of a format takes a while
     @given(st.text() | SYNTAX, st.sampled_from(FORMATS))
     @example("=" * 50, "toml")
     @example('"\\ud800"', "json")
@@ -58,7 +57,6 @@ class TestAnyText:
         check_data(document.data, SMALL)
         assert document.line_of(()) is None or document.line_of(())
 
-    @settings(deadline=None)  # the first import of a format takes a while
     @given(DATA)
     def test_json_and_yaml_say_the_same(self, data: object) -> None:
         made = make_document(data).data
@@ -66,12 +64,10 @@ class TestAnyText:
         assert read_document(json.dumps(data), "json").data == data
         assert read_document(write_yaml(made), "yaml").data == data
 
-    @settings(deadline=None)  # the first import of a format takes a while
     @given(TABLES)
     def test_toml_is_read(self, table: dict[str, object]) -> None:
         assert read_document(write_toml(table), "toml").data == table
 
-    @settings(deadline=None)  # the first import of a format takes a while
     @given(DATA)
     def test_what_is_measured_is_what_is_bounded(self, data: object) -> None:
         made = make_document(data).data

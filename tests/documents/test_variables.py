@@ -6,7 +6,7 @@ import re
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tactician.documents import (
@@ -60,7 +60,6 @@ def test_what_is_put_in_is_not_looked_at_again() -> None:
     assert substitute_variables("${A}{B}${A}", lambda _: "${B}$") == "${B}${B}${B}$"
 
 
-@settings(deadline=None)
 @given(TEXTS)
 def test_it_does_what_the_pattern_does(text: str) -> None:
     kept = substitute_variables(text, lambda variable: variable.text)
@@ -69,7 +68,6 @@ def test_it_does_what_the_pattern_does(text: str) -> None:
     assert has_variables(text) == bool(names)
 
 
-@settings(deadline=None)
 @given(TEXTS | st.text())
 def test_what_is_escaped_comes_back(text: str) -> None:
     escaped = escape_variables(text)
@@ -77,7 +75,6 @@ def test_what_is_escaped_comes_back(text: str) -> None:
     assert not has_variables(escaped)
 
 
-@settings(deadline=None)
 @given(TEXTS)
 def test_a_variable_alone_is_all_of_the_text(text: str) -> None:
     found, match = find_variable(text), PATTERN.fullmatch(text)
@@ -118,7 +115,6 @@ class TestScalars:
         with pytest.raises(DocumentError, match="is too large a number"):
             parse_scalar(text)
 
-    @settings(deadline=None)
     @given(st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False, allow_infinity=False))
     def test_what_yaml_writes_is_read(self, value: float | None) -> None:
         assert parse_scalar(write_yaml(value).removesuffix("\n...\n").removesuffix("\n")) == value

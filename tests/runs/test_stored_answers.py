@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, SecretStr
 
@@ -24,6 +24,7 @@ from tactician.runs import Response, RunStore, keep_responses
 from tactician.stores import DocumentStore, MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
 from tests.runs.kinds import KINDS, Kind, draw_portrait
+from tests.support.effort import examples
 from tests.support.stored import JsonStore, load_record
 
 STORES = pytest.mark.parametrize("new_store", [MemoryStore, JsonStore])
@@ -211,7 +212,7 @@ async def test_a_default_that_would_be_another_answer_as_json_is_refused() -> No
         await simple_agent(str, ask, name="Asker").run("x", context=platform_of(JsonStore()).context())
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(100, *HealthCheck)
 @given(KINDS, st.data(), st.booleans())
 def test_any_answer_is_the_same_elsewhere_or_is_refused(kind: Kind, data: st.DataObject, is_kept: bool) -> None:
     value = data.draw(kind.values)

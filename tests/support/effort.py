@@ -28,5 +28,5 @@ EFFORT: Final = _read_number("EFFORT", 1)
 
 def examples(usual: int, *suppressed: HealthCheck) -> Callable[[F], F]:
     """Declare a test with so many random examples, and with more of them in its long form."""
-    chosen = settings(max_examples=usual * EFFORT, deadline=None, suppress_health_check=suppressed)
+    chosen = settings(max_examples=usual * EFFORT, suppress_health_check=suppressed)
     return lambda test: pytest.mark.soak(chosen(test))
