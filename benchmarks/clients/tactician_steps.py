@@ -27,7 +27,7 @@ class Endless:
     """Model that calls a tool at each turn, and costs nothing."""
 
     name = "endless"
-    features = Features()
+    features = Features(tools=True)
 
     def __init__(self) -> None:
         self.turns = 0

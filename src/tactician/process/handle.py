@@ -137,7 +137,7 @@ class ProcessHandle(ABC):
 
     def times_run(self, action: str) -> int:
         """Return the number of times that the action has run in this process."""
-        return sum(1 for run in self._state.history if run.action == action)
+        return self._state.count_runs(action)
 
     @abstractmethod
     def has_run(self, action: str) -> bool:

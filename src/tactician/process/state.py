@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -166,6 +167,14 @@ class ProcessState:
     began_at: float = 0.0
     plan: Plan | None = None
     unused: set[str] = field(default_factory=set)
+    _counts: Counter[str] = field(default_factory=Counter, repr=False)
+    _counted: int = 0
+
+    def count_runs(self, action: str) -> int:
+        """Return the number of times that an action has run. The history only grows, and is counted once."""
+        self._counts.update(run.action for run in self.history[self._counted :])
+        self._counted = len(self.history)
+        return self._counts[action]
 
     @property
     def pending(self) -> tuple[PendingRequest, ...]:

@@ -25,7 +25,7 @@ from tactician.stores import AT_ONCE, LEASE_HEARTBEAT, Body, DocumentStore, Held
 DEFAULT_LEASE: Final = 30.0
 _HEARTBEATS: Final = 3
 _KILL_ATTEMPTS: Final = 20
-_FOLD_AT_LEAST: Final = 64 * 1024
+_FOLD_AT_LEAST: Final = 256 * 1024
 
 
 class DurableRun:
