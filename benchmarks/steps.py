@@ -11,7 +11,7 @@ from benchmarks.report import Section, judge
 from benchmarks.svg import Panel, Series, figure
 
 PLACES = (20, 100, 300, 1000)
-RUNS = {"talk": "a turn of a conversation with a tool call", "count": "an action of a process"}
+RUNS = {"talk": "a turn with a tool call", "count": "an action of a process"}
 BUDGET = 1.0  # ms for a step, at both ends
 TITLE = "Saving a step in SQLite"
 
