@@ -348,7 +348,7 @@ class Count:
     """What a process counts, and how much of that is stored with each action."""
 
     number: int
-    text: str = "x" * 5000
+    text: str = "x" * 20_000
 
 
 @planned_agent(description="counts", planner="utility")
