@@ -59,9 +59,9 @@ PUBLIC = {
         output_guardrail passed registry retry tool_input tool_input_guardrail tool_output tool_output_guardrail
     """,
     "tactician.platform": """
-        Autonomy Conversations GOALS ObjectView Picture Platform Ranked Request RequestOptions Requests Role
-        RunComparison RunReader RunTree RunView StepView SupervisorInvocation Worker create_message create_model_agent
-        create_request read_picture replay_events
+        Autonomy Conversations EnqueueOptions GOALS ObjectView Picture Platform Ranked Request RequestOptions Requests
+        Role RunComparison RunReader RunTree RunView StepView SupervisorInvocation Worker create_message
+        create_model_agent create_request read_picture replay_events
     """,
     "tactician.prompts": """
         CurrentDate FolderPrompts InstructionFile InstructionSource LangfusePrompts LlmReference Persona Place

@@ -69,7 +69,7 @@ class BaseRunnable(ABC, Generic[T_co]):
 
         Args:
             input: a string, a message, a conversation or any object that has a JSON form.
-            context: the surroundings; the models of the environment by default.
+            context: the surroundings; those of the code that runs by default, and outside of runs the default services.
             budget: how much it and all runs inside it may use; no limit by default.
 
         Returns:

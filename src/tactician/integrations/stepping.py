@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+
+from typing_extensions import Unpack
 
 from tactician.agents import as_runnable, raise_unless_completed
 from tactician.errors import ResponseError, RunConflictError, RunNotFoundError
 from tactician.events import new_id
 from tactician.integrations.standing import Standing
 from tactician.loop import output_type
-from tactician.platform import Platform
-from tactician.process import AgentProcess, Named, ProcessOptions
+from tactician.platform import EnqueueOptions, Platform
+from tactician.process import AgentProcess
 from tactician.runs import (
     DEFAULT_LEASE,
     Response,
@@ -45,41 +46,16 @@ class Stepper:
         self._lease = lease
         self._owner = f"stepper-{new_id()}"
 
-    async def add(
-        self,
-        agent: object,
-        *objects: object,
-        named: Named | None = None,
-        options: ProcessOptions | None = None,
-        priority: int = 0,
-        deadline: datetime | None = None,
-        idempotency_key: str | None = None,
-    ) -> str:
+    async def add(self, agent: object, *objects: object, **settings: Unpack[EnqueueOptions]) -> str:
         """Put a new run of a registered Runnable into the store, and return its id. See `Platform.enqueue`.
-
-        Args:
-            agent: the Runnable, or its name.
-            *objects: input; a planned agent may take several objects.
-            named: further objects for a planned agent, by their names.
-            options: settings of a process.
-            priority: rank among the runs that wait for a worker.
-            deadline: time by which the run has to end.
-            idempotency_key: key of the run, which is started once.
 
         Raises:
             AgentNotFoundError: when it is not registered: whoever makes a step finds it by its name.
-            ConfigurationError: when the platform has no store, or the options cannot be kept there; or for a service.
+            ConfigurationError: when the platform has no store, or the options cannot be kept there.
             StoredStateError: when an object has no JSON form.
         """
-        return await self._platform.enqueue(
-            agent if isinstance(agent, str) else _name_of(agent),
-            *objects,
-            named=named,
-            options=options,
-            priority=priority,
-            deadline=deadline,
-            idempotency_key=idempotency_key,
-        )
+        name = agent if isinstance(agent, str) else _name_of(agent)
+        return await self._platform.enqueue(name, *objects, **settings)
 
     async def step(self, run_id: str, now: float) -> Standing:
         """Make one step. A run that waits and has no answer stays as it is.

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime, timedelta
+from datetime import timedelta
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from typing_extensions import Unpack
+
 from tactician.errors import MissingExtraError, ResponseError, RunConflictError
 from tactician.integrations.stepping import Stepper
-from tactician.platform import Platform, RunReader, RunView
-from tactician.process import AgentProcess, Named, ProcessOptions
+from tactician.platform import EnqueueOptions, Platform, RunReader, RunView
+from tactician.process import AgentProcess
 from tactician.runs import DEFAULT_LEASE, Response, RunStatus
 
 if TYPE_CHECKING:
@@ -78,43 +80,17 @@ class TemporalDriver:
             sticky_queue_schedule_to_start_timeout=timedelta(seconds=beat),
         )
 
-    async def start(
-        self,
-        agent: object,
-        *objects: object,
-        named: Named | None = None,
-        options: ProcessOptions | None = None,
-        priority: int = 0,
-        deadline: datetime | None = None,
-        idempotency_key: str | None = None,
-    ) -> str:
-        """Start a run of a registered Runnable, and return its id.
+    async def start(self, agent: object, *objects: object, **settings: Unpack[EnqueueOptions]) -> str:
+        """Start a run of a registered Runnable, and return its id. See `Platform.enqueue`.
 
-        Args:
-            agent: the Runnable, or its name.
-            *objects: input; a planned agent may take several objects.
-            named: further objects for a planned agent, by their names.
-            options: settings of a process.
-            priority: rank that the store keeps with the run; Temporal does not look at it.
-            deadline: time by which the run has to end.
-            idempotency_key: key of the run. Started again with the same key, nothing happens, and the id of the first
-                run is returned.
+        Temporal does not look at the priority, which the store keeps with the run.
 
         Raises:
             AgentNotFoundError: when it is not registered: a worker finds it by its name.
-            ConfigurationError: when the platform has no store, or the options cannot be kept there. Or for a service:
-                `await service.request_agent(...)` starts a request.
+            ConfigurationError: when the platform has no store, or the options cannot be kept there.
             StoredStateError: when an object has no JSON form.
         """
-        run_id = await self._stepper.add(
-            agent,
-            *objects,
-            named=named,
-            options=options,
-            priority=priority,
-            deadline=deadline,
-            idempotency_key=idempotency_key,
-        )
+        run_id = await self._stepper.add(agent, *objects, **settings)
         await self.resume(run_id)
         return run_id
 

@@ -19,6 +19,7 @@ from tactician.platform.requests import (
     read_picture,
 )
 from tactician.platform.run_views import ObjectView, RunTree, RunView
+from tactician.platform.running import EnqueueOptions
 from tactician.platform.step_views import RunComparison, StepView
 from tactician.platform.supervision import SupervisorInvocation
 from tactician.platform.worker import Worker
@@ -26,6 +27,7 @@ from tactician.platform.worker import Worker
 __all__ = [
     "Autonomy",
     "Conversations",
+    "EnqueueOptions",
     "GOALS",
     "ObjectView",
     "Picture",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import cache
 from types import MappingProxyType, TracebackType
 from typing import Self, TypeVar
+
+from typing_extensions import Unpack
 
 from tactician.agents import PlannedAgent, raise_unless_completed
 from tactician.clock import SYSTEM_CLOCK
@@ -21,7 +23,7 @@ from tactician.platform.read_model import RunReader
 from tactician.platform.registry import Registry
 from tactician.platform.requests import Conversations, Requests, find_model_agent
 from tactician.platform.run_views import RunTree, RunView
-from tactician.platform.running import Runner, Urgency
+from tactician.platform.running import EnqueueOptions, Runner
 from tactician.platform.step_views import RunComparison, StepView
 from tactician.process import (
     AgentProcess,
@@ -261,27 +263,13 @@ class Platform:
         """
         return await self._runner.spawn(self._registry.met(agent), with_named(objects, named), options)
 
-    async def enqueue(
-        self,
-        agent: object,
-        *objects: object,
-        named: Named | None = None,
-        options: ProcessOptions | None = None,
-        priority: int = 0,
-        deadline: datetime | None = None,
-        idempotency_key: str | None = None,
-    ) -> str:
+    async def enqueue(self, agent: object, *objects: object, **settings: Unpack[EnqueueOptions]) -> str:
         """Put a run of any registered Runnable into the store for a worker to start, and return its id.
 
         Args:
             agent: the Runnable, or its registered name.
             *objects: input; a planned agent may take several objects.
-            named: further objects for a planned agent, by their names.
-            options: settings of a process.
-            priority: rank among the runs that wait for a worker; the highest comes first.
-            deadline: time by which the run has to end.
-            idempotency_key: key of the run. Enqueued again with the same key, nothing is started, and the id of the
-                first run is returned.
+            **settings: see `EnqueueOptions`.
 
         Raises:
             ConfigurationError: when the platform has no store, or the options cannot be kept there.
@@ -289,12 +277,7 @@ class Platform:
             DeclarationError: when the agent is not declared correctly.
             StoredStateError: when the input has no JSON form.
         """
-        urgency = Urgency(
-            priority=priority,
-            deadline=None if deadline is None else deadline.timestamp(),
-            idempotency_key=idempotency_key,
-        )
-        return await self._runner.enqueue(agent, with_named(objects, named), options, urgency)
+        return await self._runner.enqueue(agent, objects, settings)
 
     async def invoke(
         self, wanted: type[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None

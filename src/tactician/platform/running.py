@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from datetime import datetime
 from typing import Final
+
+from typing_extensions import TypedDict
 
 from tactician.agents import BaseRunnable, planned_spec
 from tactician.errors import AgentNotFoundError, ConfigurationError, RunConflictError, RunNotFoundError, StoreError
@@ -17,6 +20,7 @@ from tactician.platform.registry import Registry
 from tactician.process import (
     AgentProcess,
     Blackboard,
+    Named,
     PlannedAgentSpec,
     ProcessOptions,
     ProcessStatus,
@@ -24,6 +28,7 @@ from tactician.process import (
     check_options,
     check_tool_groups,
     create_blackboard,
+    with_named,
 )
 from tactician.runs import (
     DEFAULT_LEASE,
@@ -49,19 +54,23 @@ PROCESS_KIND: Final = "process"
 _OURS: Final = frozenset({ProcessStatus.NOT_STARTED, ProcessStatus.RUNNING})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Urgency:
-    """Settings of a run that is enqueued for workers.
+class EnqueueOptions(TypedDict, total=False):
+    """Options of a run that is enqueued for workers.
 
     Attributes:
+        named: further objects for a planned agent, by their names.
+        options: settings of a process.
         priority: rank among the runs that wait for a worker; the highest comes first.
-        deadline: seconds since the epoch by which the run has to end.
-        idempotency_key: key of the run: enqueued again with the same key, the run is not started twice.
+        deadline: time by which the run has to end.
+        idempotency_key: key of the run. Enqueued again with the same key, nothing is started, and the id of the first
+            run is returned.
     """
 
-    priority: int = 0
-    deadline: float | None = None
-    idempotency_key: str | None = None
+    named: Named | None
+    options: ProcessOptions | None
+    priority: int
+    deadline: datetime | None
+    idempotency_key: str | None
 
 
 class Runner:
@@ -104,7 +113,7 @@ class Runner:
             task.cancel()
         await asyncio.gather(*spawned, return_exceptions=True)
 
-    async def enqueue(self, agent: object, objects: Objects, options: ProcessOptions | None, urgency: Urgency) -> str:
+    async def enqueue(self, agent: object, objects: Objects, settings: EnqueueOptions) -> str:
         """Save a new run for a worker to start, and return its id; that of the first run with the idempotency key.
 
         Raises:
@@ -112,10 +121,12 @@ class Runner:
         """
         if not self._is_durable:
             raise ConfigurationError("A platform needs a store for workers to find runs: Platform(store=...)")
-        if (known := await self._find_enqueued(urgency.idempotency_key)) is not None:
+        key, options, deadline = settings.get("idempotency_key"), settings.get("options"), settings.get("deadline")
+        if (known := await self._find_enqueued(key)) is not None:
             return known
+        objects = with_named(objects, settings.get("named"))
         runnable = self._registry.runnable(agent)
-        around = self._context() if urgency.deadline is None else self._context().with_deadline(urgency.deadline)
+        around = self._context() if deadline is None else self._context().with_deadline(deadline.timestamp())
         context, is_process = around.child(runnable.name), planned_spec(runnable) is not None
         if is_process:
             spec, board = self._registry.met(agent), await self.create_board(self._registry.met(agent), options)
@@ -123,15 +134,15 @@ class Runner:
             AgentProcess.create(spec, objects, context, options, None, board)
         record = replace(
             create_record(runnable.name, context, PROCESS_KIND if is_process else "run"),
-            priority=urgency.priority,
-            idempotency_key=urgency.idempotency_key,
+            priority=settings.get("priority", 0),
+            idempotency_key=key,
         )
         given = None if is_process else objects[0] if len(objects) == 1 else objects
         types = getattr(runnable, "input_types", InputTypes())
         try:
             return (await enqueue_run(record, given, context, input_types=types)).run_id
         except RunConflictError:
-            if (known := await self._find_enqueued(urgency.idempotency_key)) is None:
+            if (known := await self._find_enqueued(key)) is None:
                 raise
             return known
 

@@ -52,7 +52,7 @@ async def start_run(
     Args:
         name: name of the run.
         input: its input.
-        context: context around it; the default one, when `None`.
+        context: context around it; that of the code that runs, when `None`.
         budget: budget of its own.
         work: the work, given the input and the context of the run.
         kind: kind of Runnable.
