@@ -3,7 +3,7 @@
 from tactician.runs.answers import StoredAnswer, check_response, restore_response, save_response
 from tactician.runs.budget import Budget, BudgetMeter, Spent, restore_budget, save_budget
 from tactician.runs.checkpoint import Changes, Checkpoint, Data, Live, Operation, Progress, SavedCheckpoint, revive
-from tactician.runs.context import RunContext, Services
+from tactician.runs.context import RunContext
 from tactician.runs.creation import create_durable_run, create_record, enqueue_run
 from tactician.runs.differences import find_difference
 from tactician.runs.durable import DEFAULT_LEASE, DurableRun, kill_run
@@ -35,6 +35,7 @@ from tactician.runs.parameters import RunParameter, find_run_parameter
 from tactician.runs.restoration import restore_context
 from tactician.runs.result import RunResult
 from tactician.runs.runnable import Input, Runnable, is_conversation, messages_of, stream_events
+from tactician.runs.services import Services
 from tactician.runs.spending import keep_spent
 from tactician.runs.status import TERMINAL, RunStatus
 from tactician.runs.steps import RunStart, RunState, RunStep, Snapshot, fold, read_snapshot, read_step
