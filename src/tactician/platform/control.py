@@ -1,0 +1,257 @@
+"""Control of the runs of a platform: they are read, answered, continued, forked and ended."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import timedelta
+from types import MappingProxyType
+
+from tactician.errors import ConfigurationError
+from tactician.platform.forking import Forker
+from tactician.platform.read_model import RunReader
+from tactician.platform.run_views import RunTree, RunView
+from tactician.platform.running import Runner
+from tactician.platform.step_views import RunComparison, StepView
+from tactician.process import (
+    AgentProcess,
+    Named,
+    with_named,
+)
+from tactician.runs import (
+    DEFAULT_LEASE,
+    ForkOptions,
+    Input,
+    Response,
+    RunRecord,
+    RunResult,
+    RunStatus,
+    RunStore,
+    Services,
+    run_blocking,
+)
+from tactician.stores import Lease
+
+_NOTHING: Mapping[str, Response] = MappingProxyType({})
+
+
+class RunControl:
+    """Runs of a platform, of every kind: what can be seen of them, and done with them.
+
+    Attributes:
+        services: services of the platform.
+        retention: age at which workers delete runs that have ended; `None` when they stay.
+    """
+
+    services: Services
+    retention: timedelta | None
+    _runner: Runner
+    _forker: Forker
+
+    async def processes(self) -> list[AgentProcess]:
+        """The processes that run here or wait, and the last 1000 of those that have ended or are stuck; oldest first.
+
+        With a store, those that wait are among the last 1000 too (see `waiting`), and one that has gone on elsewhere is
+        given as it is kept there. Others are in the list as long as the program holds them.
+
+        Raises:
+            StoredStateError: when what is kept cannot be read.
+        """
+        return await self._runner.all()
+
+    async def process(self, process_id: str) -> AgentProcess:
+        """A process of those that `processes` lists, or one that is kept in the store.
+
+        Raises:
+            RunNotFoundError: when there is none with the id.
+            StoredStateError: when what is kept cannot be read.
+        """
+        return await self._runner.process(process_id)
+
+    async def runs(
+        self, *, status: str | Collection[str] = (), names: Collection[str] = (), limit: int = 1000
+    ) -> list[RunView]:
+        """Return the runs in the store and the processes of this program, oldest first.
+
+        Args:
+            status: one status, such as `"waiting"`, or several; all by default.
+            names: names of agents; all by default.
+            limit: how many runs of the store are read.
+        """
+        statuses = (status,) if isinstance(status, str) else status
+        return await self._reader.list(statuses=statuses, names=names, limit=limit)
+
+    async def steps(self, run_id: str) -> tuple[StepView, ...]:
+        """Return the steps of a run, oldest first. `fork` starts a new run from one of them.
+
+        Raises:
+            RunNotFoundError: when the store has no such run.
+            StoredStateError: when a step cannot be read.
+        """
+        return await self._reader.steps(run_id)
+
+    async def compare(self, run_id: str, other_id: str) -> RunComparison:
+        """Return two runs side by side: the steps that both begin with, and those in which they differ.
+
+        Raises:
+            RunNotFoundError: when the store has no such run.
+            StoredStateError: when what is stored cannot be read.
+        """
+        return await self._reader.compare(run_id, other_id)
+
+    async def tree(self, run_id: str) -> RunTree:
+        """Return a run and all runs inside it.
+
+        Raises:
+            RunNotFoundError: when there is no such run.
+            StoredStateError: when what is stored cannot be read.
+        """
+        return await self._reader.tree(run_id)
+
+    async def respond(self, run_id: str, request_id: str, response: Response) -> AgentProcess | RunResult[object]:
+        """Answer a request of a run that waits, and continue the run as far as it can go.
+
+        Returns:
+            The process, for a run of a planned agent; the result, for any other.
+
+        Raises:
+            RunNotFoundError: when there is no such run, or it does not wait for that.
+            RunConflictError: when somebody else is continuing it.
+            AgentNotFoundError: when what ran is not registered here.
+            ResponseError: when a process does not wait for that, or the answer does not fit; then it still waits. Or
+                when it has ended.
+        """
+        return await self._runner.respond(run_id, {request_id: response})
+
+    def respond_sync(self, run_id: str, request_id: str, response: Response) -> AgentProcess | RunResult[object]:
+        """`respond`, for programs without an event loop."""
+        return run_blocking(self.respond(run_id, request_id, response))
+
+    async def resume(
+        self, run_id: str, *objects: object, named: Named | None = None
+    ) -> AgentProcess | RunResult[object]:
+        """Continue a run that was paused or interrupted, is stuck, or whose worker has died, as far as it can go.
+
+        The objects go onto the blackboard of a process first, as those of `start` do: what one that is stuck lacks.
+
+        Raises:
+            RunNotFoundError: when there is no such run.
+            RunConflictError: when it has ended, or somebody else is continuing it.
+            AgentNotFoundError: when what ran is not registered here.
+            StoredStateError: when an object cannot be kept in the store; then nothing has changed.
+        """
+        return await self._runner.resume(run_id, with_named(objects, named))
+
+    def resume_sync(
+        self, run_id: str, *objects: object, named: Named | None = None
+    ) -> AgentProcess | RunResult[object]:
+        """`resume`, for programs without an event loop."""
+        return run_blocking(self.resume(run_id, *objects, named=named))
+
+    async def fork(
+        self,
+        run_id: str,
+        *objects: object,
+        at: int | None = None,
+        model: str | None = None,
+        input: Input = None,
+        responses: Mapping[str, Response] = _NOTHING,
+        named: Named | None = None,
+    ) -> AgentProcess | RunResult[object]:
+        """Start a new run from a past step of another one, and run it as far as it can go.
+
+        The other run stays as it is, and may have ended, in whatever way. Its steps up to that one are those of the
+        fork, too; so `compare` shows what another model, input, answer or object would have done.
+
+        Args:
+            run_id: id of the other run.
+            *objects: what goes onto the blackboard of a process first, as with `resume`.
+            at: number of the step after which the fork begins, see `steps`; 0 is the start. By default the last step;
+                with another input, the start; with answers, the last step after which the run waited for them.
+            model: name of the model that the fork uses wherever it calls one, whatever its agents name.
+            input: another input, for a fork from the start; for a process what it begins with, where a tuple is
+                several objects. The same one by default.
+            responses: answers to requests for which the other run waited after that step, by the ids of the requests.
+            named: further objects for a process, by their names.
+
+        Returns:
+            The process, for a run of a planned agent; the result, for any other.
+
+        Raises:
+            ConfigurationError: when the platform has no store, or there is no such step or model; for another input
+                after the start; for objects where there is no process.
+            RunNotFoundError: when there is no such run.
+            ResponseError: when the run did not wait for one of the answers after that step.
+            AgentNotFoundError: when what ran is not registered here.
+            StoredStateError: when what is stored cannot be read, or an object, an input or an answer cannot be kept in
+                the store; then there is no fork.
+            RunError: when the fork fails, and is no process.
+        """
+        options = ForkOptions(at=at, model=model, input=input, responses=responses)
+        return await self._forker.fork(run_id, with_named(objects, named), options)
+
+    async def kill(self, run_id: str, reason: str = "killed") -> RunStatus:
+        """End a run for good, and interrupt what it does, wherever it runs. One that has ended stays as it is.
+
+        Returns:
+            Its status: `KILLED`, unless it had ended before.
+
+        Raises:
+            RunNotFoundError: when there is no such run.
+        """
+        return await self._runner.kill(run_id, reason)
+
+    async def continue_claimed(
+        self, record: RunRecord, lease: Lease, *, seconds: float = DEFAULT_LEASE
+    ) -> AgentProcess | RunResult[object]:
+        """Continue a run that a worker has claimed, as far as it can go.
+
+        Raises:
+            AgentNotFoundError: when what ran, or what it is made of, is not registered here.
+            StoredStateError: when what is kept cannot be read.
+            LeaseLostError: when another worker has claimed it.
+        """
+        return await self._runner.continue_claimed(record, lease, seconds)
+
+    async def step_claimed(
+        self, record: RunRecord, lease: Lease, *, seconds: float = DEFAULT_LEASE
+    ) -> AgentProcess | RunResult[object]:
+        """Continue a claimed run by one step: a process by one action, any other run as far as it can go.
+
+        A process is `PAUSED` then, unless it waits or has ended. Any other run cannot be cut between two of its steps:
+        it continues by running the same code again from the beginning, so each cut would run what users wrote around
+        its steps, such as a tool that runs an agent, once more. Its steps are saved on the way all the same.
+
+        Raises:
+            AgentNotFoundError: when what ran, or what it is made of, is not registered here.
+            StoredStateError: when what is kept cannot be read.
+            LeaseLostError: when another worker has claimed it.
+        """
+        return await self._runner.step_claimed(record, lease, seconds)
+
+    async def waiting(self, limit: int = 1000) -> list[RunView]:
+        """Return the runs that wait for somebody, or of which a part does while others go on; the oldest is the first.
+
+        These are the runs in the store and the processes of this program, one entry for each.
+
+        Args:
+            limit: how many runs of the store are read.
+        """
+        return await self._reader.list_waiting(limit)
+
+    async def prune(self, age: timedelta | None = None) -> int:
+        """Delete the runs that ended longer ago than an age, with their steps, and return how many.
+
+        Args:
+            age: time since the end of a run; the `retention` by default.
+
+        Raises:
+            ConfigurationError: when neither is given.
+        """
+        oldest = self.retention if age is None else age
+        if oldest is None:
+            raise ConfigurationError("Say which runs are to be deleted, as in prune(timedelta(days=30)).")
+        return await RunStore(self.services.store).prune(oldest.total_seconds())
+
+    @property
+    def _reader(self) -> RunReader:
+        return RunReader(self.services.store, self._runner.processes.all())
