@@ -121,14 +121,23 @@ class Conversation:
         """The tool calls of the last assistant message that have no result yet, in order."""
         return open_calls_of(self._list)
 
+    def to_tuple(self) -> tuple[Message, ...]:
+        """Return the messages as they are now."""
+        return tuple(self._list)
+
     def append(self, message: Message) -> None:
         """Add a message at the end, as a run does."""
-        self._add(message)
+        self._list.append(message)
+        self._numbers.append(self._next)
+        self._next += 1
         if self._waiting:
             self._let_in()
 
     def extend(self, messages: Iterable[Message]) -> None:
         """Add messages at the end."""
+        if not self._waiting:
+            self._extend(messages)
+            return
         for message in messages:
             self.append(message)
 
@@ -202,8 +211,7 @@ class Conversation:
         if same < max(end - begin, len(messages)):
             self._waiting[:0] = zip(self._numbers[end:], self._list[end:], strict=True)
             self._cut(begin + same, len(self._list))
-            for message in messages[same:]:
-                self._add(message)
+            self._extend(messages[same:])
             self._let_in()
         self.part.end = None
 
@@ -306,10 +314,11 @@ class Conversation:
         conversation.version = saved["version"]
         return conversation
 
-    def _add(self, message: Message) -> None:
-        self._list.append(message)
-        self._numbers.append(self._next)
-        self._next += 1
+    def _extend(self, messages: Iterable[Message]) -> None:
+        self._list += messages
+        following = self._next + len(self._list) - len(self._numbers)
+        self._numbers += range(self._next, following)
+        self._next = following
 
     def _cut(self, begin: int, end: int) -> None:
         if begin < end:
