@@ -322,8 +322,7 @@ class RunContext:
         Raises:
             ConfigurationError: when there is no such model, or when its key is not set.
         """
-        is_model = not (wanted is None or isinstance(wanted, str | LlmOptions))
-        options = NO_OPTIONS if is_model else LlmOptions.of(wanted)
+        options = LlmOptions.of(wanted) if wanted is None or isinstance(wanted, str | LlmOptions) else NO_OPTIONS
         if self.model is not None:
             options = options.with_model(self.model)
             return self.models.resolve(options), options

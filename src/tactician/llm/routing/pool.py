@@ -57,10 +57,17 @@ class Pool:
         with self.lock:
             if self._lines:
                 return None
-            policy, ready = self._policy(again), now + INSTANT
-            lane = policy.pick(policy.narrow(lanes, session, now), lambda lane: lane.opens_at(now, tokens) <= ready)
-            if lane is None:
-                return None
+            ready = now + INSTANT
+            if len(self.lanes) == 1:  # there is nothing to choose
+                (lane,) = self.lanes
+                if lane.opens_at(now, tokens) > ready:
+                    return None
+            else:
+                policy = self._policy(again)
+                chosen = policy.pick(policy.narrow(lanes, session, now), lambda one: one.opens_at(now, tokens) <= ready)
+                if chosen is None:
+                    return None
+                lane = chosen
             lane.start(now, tokens)
             return lane, lane.grants
 
