@@ -69,13 +69,12 @@ class Conversation:
     its result. It belongs to one event loop.
 
     Attributes:
-        messages: what was said, in order; a view, not a copy.
         version: which version of it a store holds; 0 when none does.
         part: the messages that the last run has added, when a service runs it in the conversation.
     """
 
     __slots__ = (
-        "__weakref__", "_changes", "_id", "_list", "_next", "_numbers", "_waiting", "messages", "part", "version",
+        "__weakref__", "_changes", "_id", "_list", "_next", "_numbers", "_waiting", "part", "version",
     )  # fmt: skip
 
     def __init__(self, messages: Iterable[Message] = (), id: str | None = None) -> None:
@@ -85,7 +84,6 @@ class Conversation:
         self._numbers = list(range(self._next))
         self._waiting: list[tuple[int, Message]] = []
         self._changes: list[int] = []
-        self.messages = Messages(self, self._list)
         self.part: RunPart | None = None
         self.version = 0
 
@@ -94,6 +92,12 @@ class Conversation:
 
     def __repr__(self) -> str:
         return f"Conversation({len(self._list)} messages, id={self._id!r})"
+
+    @property
+    def messages(self) -> Messages:
+        """The messages, in order: a view, not a copy."""
+        # A view that the conversation kept would be a cycle, which only the garbage collector takes apart.
+        return Messages(self, self._list)
 
     @property
     def id(self) -> str:

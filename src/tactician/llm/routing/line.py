@@ -52,8 +52,8 @@ class Line:
         self._joined += 1
         self._waiting += 1
         waiter.number = self._joined
-        self._stand(waiter, self._clock.monotonic())
-        self.admit()
+        if self._stand(waiter, self._clock.monotonic()):
+            self.admit()
 
     def leave(self) -> None:
         """One of those who joined is in, or was cancelled; its queue forgets it when it comes to the front."""
@@ -105,10 +105,13 @@ class Line:
             waiter.lanes, lambda lane: lane not in blocked and lane.opens_at(now, tokens) <= ready
         )
 
-    def _stand(self, waiter: Waiter, now: float) -> None:
+    def _stand(self, waiter: Waiter, now: float) -> bool:
+        """Put a waiter at the end of its queue, and return whether it is the first there."""
         lanes = waiter.policy.narrow(waiter.candidates, waiter.session, now)
         waiter.lanes = lanes
-        self._queues.setdefault(lanes, deque()).append(waiter)
+        queue = self._queues.setdefault(lanes, deque())
+        queue.append(waiter)
+        return len(queue) == 1 or queue[0].future.done()
 
     def _line_up_again(self, now: float) -> None:
         waiting = sorted((waiter for queue in self._queues.values() for waiter in queue), key=lambda one: one.number)
