@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Generic, TypeVar, cast
 
 from tactician.conversation import Conversation, Window, counter_for
@@ -66,7 +66,7 @@ class TurnLoop(Generic[T]):
         self._output = output
         self._context = context
         self._instructions = instructions
-        self._system: tuple[SystemMessage, ...] = (SystemMessage(instructions),) if instructions else ()
+        self._system = _system_messages(instructions)
         self._tools = tools
         self._options = options if context.trace is None else options.within(context.trace)
         self._policy = policy
@@ -181,14 +181,16 @@ class TurnLoop(Generic[T]):
         if context.meter is not None:
             context.meter.count_turn()
         state.turn += 1
-        request = await self._request(is_last_word)
+        conversation = state.conversation
+        view = conversation.to_tuple() if self._window is None else await self._window.view(conversation)
+        request = self._request(view, is_last_word)
         is_saved = context.is_saved
         if is_saved:
             await context.begin_step()
         response = await ask(self._model, request, context, state.turn, self._output.partial)
         message = response.message
         state.cut_off = response.finish_reason == "length"
-        state.conversation.append(message)
+        conversation.append(message)
         state.answer = message
         if is_saved:
             await context.save_step("answer", self._model.name, _describe(message))
@@ -207,11 +209,10 @@ class TurnLoop(Generic[T]):
             return True
         return policy.max_tool_calls is not None and state.calls >= policy.max_tool_calls
 
-    async def _request(self, is_over: bool) -> ModelRequest:
-        tools, conversation = self._toolbox(), self._state.conversation
+    def _request(self, view: Sequence[Message], is_over: bool) -> ModelRequest:
+        tools = self._toolbox()
         if self._ending.instructions:
-            self._system = (SystemMessage("\n\n".join(filter(None, (self._instructions, self._ending.instructions)))),)
-        view = conversation.to_tuple() if self._window is None else await self._window.view(conversation)
+            self._system = _system_messages("\n\n".join(filter(None, (self._instructions, self._ending.instructions))))
         if is_over:
             return ModelRequest(
                 (*self._system, *view, _ANSWER_NOW),
@@ -303,6 +304,11 @@ class TurnLoop(Generic[T]):
     @property
     def _name(self) -> str:
         return self._context.path[-1] if self._context.path else self._model.name
+
+
+@lru_cache(maxsize=256)
+def _system_messages(instructions: str) -> tuple[SystemMessage, ...]:
+    return (SystemMessage(instructions),) if instructions else ()
 
 
 def _describe(message: AssistantMessage) -> str:
