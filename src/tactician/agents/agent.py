@@ -229,7 +229,7 @@ class Agent(BaseRunnable[T_co]):
         return await self._loop(context, tools, instructions).run(messages_of(input), conversation)
 
     def _loop(self, context: RunContext, tools: ToolboxSource, instructions: str) -> TurnLoop[T_co]:
-        model, options = context.find_model(self.spec.model)
+        model, options = context.find_model(self.model)
         return TurnLoop(
             model,
             self._output,
