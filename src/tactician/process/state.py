@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -11,7 +10,7 @@ from tactician.llm import Usage, UsageTally
 from tactician.planning import Action, Plan, WorldState
 from tactician.process.blackboard import Blackboard
 from tactician.process.goals import GoalSpec
-from tactician.runs import PendingRequest, Response, RunStatus
+from tactician.runs import OutputError, PendingRequest, Response, RunStatus
 from tactician.stores import escape_invalid
 
 ProcessStatus = RunStatus
@@ -145,7 +144,10 @@ class ProcessState:
         declined: an action that has just given nothing: the next plan does without it.
         waiting: the actions that wait, by their names.
         responses: the answers to them, by the ids of the requests.
-        unused: the requests that had an answer already when their action waited for them again in this run.
+        unused: ids of the requests that had an answer already when their action waited for them again in this run.
+        unanswered: name of the last action that got no valid answer of a model, with the error, unless another gave
+            something.
+        seconds: duration of the run so far, without the time in which it waited.
         unstickings: number of times that the agent was asked to help since the last action.
         replans: number of actions in a row that asked to plan again.
         order: the order in which results go onto the blackboard.
@@ -166,15 +168,20 @@ class ProcessState:
     order: Order = field(default_factory=Order)
     began_at: float = 0.0
     plan: Plan | None = None
-    unused: set[str] = field(default_factory=set)
-    _counts: Counter[str] = field(default_factory=Counter, repr=False)
+    unused: tuple[str, ...] = ()
+    unanswered: tuple[str, OutputError] | None = None
+    seconds: float = 0.0
+    _counts: dict[str, int] | None = field(default=None, repr=False)
     _counted: int = 0
 
     def count_runs(self, action: str) -> int:
         """Return the number of times that an action has run. The history only grows, and is counted once."""
-        self._counts.update(run.action for run in self.history[self._counted :])
+        if self._counts is None:
+            self._counts = {}
+        for run in self.history[self._counted :]:
+            self._counts[run.action] = self._counts.get(run.action, 0) + 1
         self._counted = len(self.history)
-        return self._counts[action]
+        return self._counts.get(action, 0)
 
     @property
     def pending(self) -> tuple[PendingRequest, ...]:
@@ -186,7 +193,7 @@ class ProcessState:
     @property
     def answered(self) -> list[str]:
         """The waiting actions that can go on: an answer has come, or they wait for a paused process inside."""
-        answers = self.responses.keys() - self.unused
+        answers = self.responses.keys() - set(self.unused)
         return [
             name
             for name, waiting in self.waiting.items()
@@ -240,7 +247,7 @@ class ProcessState:
             if request.problem is not None:
                 self.responses.pop(request.id, None)
             if request.id in self.responses:
-                self.unused.add(request.id)
+                self.unused = (*self.unused, request.id)
 
     def forget_waiting(self, action: str) -> None:
         """Note that an action no longer waits: the answers to its requests are used up."""
