@@ -22,7 +22,7 @@ from tactician.process.goals import GoalSpec
 from tactician.process.handle import ProcessHandle
 from tactician.process.idle import IdleProcess
 from tactician.process.operation import OperationContext, create_process_context
-from tactician.process.options import ProcessOptions, create_blackboard
+from tactician.process.options import DEFAULT_OPTIONS, ProcessOptions, create_blackboard
 from tactician.process.progress import ProcessProgress, restore_process
 from tactician.process.spec import PlannedAgentSpec, add_inputs, check_tool_groups
 from tactician.process.state import ActionRun, ProcessState, ProcessStatus
@@ -58,7 +58,7 @@ class AgentProcess(ProcessHandle):
         run: DurableRun | None = None,
         state: ProcessState | None = None,
     ) -> None:
-        self.options = options or _inherit_options(context) or ProcessOptions()
+        self.options = options or _inherit_options(context) or DEFAULT_OPTIONS
         meter = BudgetMeter(self.options.budget, context.tally, context.clock, context.meter)
         inside = create_process_context(context, self.options, meter)
         if inside.checkpoint is not None:
@@ -153,6 +153,7 @@ class AgentProcess(ProcessHandle):
         meter, checkpoint = self._meter, self._context.checkpoint
         inside = {} if checkpoint is None else save_inside(checkpoint)
         used = self.tally if self.tally.by_model else None
+        self._state.compact()
         return IdleProcess(
             self.id, self.agent, self.options, self._state, inside or None, meter.turns, meter.actions, used
         )

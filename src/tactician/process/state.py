@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
+from weakref import WeakValueDictionary
 
 from tactician.errors import Replan
 from tactician.llm import Usage, UsageTally
@@ -79,23 +81,23 @@ class Order:
         places: for actions that others have overtaken: the number of entries of the blackboard before their result.
     """
 
-    order: list[str] = field(default_factory=list)
+    order: tuple[str, ...] = ()
     places: dict[str, int] = field(default_factory=dict)
 
     def copy(self) -> Order:
         """Return an equal order, which changes by itself."""
-        return Order(list(self.order), dict(self.places))
+        return Order(self.order, dict(self.places))
 
     def arrange(self, plan: Plan, world: WorldState) -> Plan:
         """Return a new plan, in the order of the last one when it consists of the actions that are left of that."""
-        names = [action.name for action in plan.actions]
+        names = tuple(action.name for action in plan.actions)
         if names == self.order or sorted(names) != sorted(self.order):
             return plan
         return _reordered(plan, self.order, world)
 
     def follow(self, plan: Plan) -> None:
         """Take the order of a plan over."""
-        self.order = [action.name for action in plan.actions]
+        self.order = tuple(action.name for action in plan.actions)
         self.places = {name: place for name, place in self.places.items() if name in self.order}
 
     def take(self, action: str, board: Blackboard, before: int) -> None:
@@ -108,8 +110,7 @@ class Order:
                 self.places[name] = known + size - before
         for name in overtaken if size > before else ():
             self.places[name] = min(place, self.places.get(name, place))
-        if action in self.order:
-            self.order.remove(action)
+        self.order = tuple(name for name in self.order if name != action)
 
 
 def _reordered(plan: Plan, order: Sequence[str], world: WorldState) -> Plan:
@@ -130,6 +131,15 @@ class WaitingAction:
     """Action that waits, and the requests it waits for. Its checkpoint has what it has done."""
 
     pending: tuple[PendingRequest, ...]
+
+
+_plans: Final[WeakValueDictionary[tuple[object, ...], Plan]] = WeakValueDictionary()
+
+
+def _share(plan: Plan) -> Plan:
+    """Return the plan that all processes have that wait with the same one."""
+    # A plan that is there keeps its goal and actions alive, so that no others can come by their ids.
+    return _plans.setdefault((id(plan.goal), *map(id, plan.actions), plan.costs, plan.value), plan)
 
 
 @dataclass(slots=True)
@@ -173,6 +183,12 @@ class ProcessState:
     seconds: float = 0.0
     _counts: dict[str, int] | None = field(default=None, repr=False)
     _counted: int = 0
+
+    def compact(self) -> None:
+        """Free what is only of use while the process runs, and share what it has in common with others."""
+        self.blackboard.forget_lookups()
+        if self.plan is not None:
+            self.plan = _share(self.plan)
 
     def count_runs(self, action: str) -> int:
         """Return the number of times that an action has run. The history only grows, and is counted once."""
