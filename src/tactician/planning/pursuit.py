@@ -5,9 +5,11 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterable
+from functools import cached_property
 
 from tactician.planning.consultation import Inquiry
 from tactician.planning.model import NIRVANA, Goal, Plan, rounded
+from tactician.planning.problem import PlanningProblem
 from tactician.planning.session import Session
 
 
@@ -58,7 +60,6 @@ class Pursuit:
         """Begin, without planning yet."""
         self.goal = goal
         self._session = session
-        self._problem = session.index.problem(goal)
         self._steps: list[int] | None = None
         self._plan: Plan | None = None
         self._assumed = 0
@@ -67,6 +68,9 @@ class Pursuit:
     def question(self) -> str | None:
         """Plan, and name a condition that decides whether the plan can be run; None if nothing more is to be asked."""
         if self._settled:
+            return None
+        if self._plan is None and (plan := self._session.direct_plan(self.goal)) is not None:
+            self._plan, self._settled = plan, True
             return None
         self._assume_the_best()
         name = None if self._steps is None else self._problem.first_use(self._steps, self._assumed)
@@ -77,7 +81,7 @@ class Pursuit:
 
     def is_hopeless(self) -> bool:
         """Whether there is certainly no plan, when the question has been put."""
-        return self._settled and self._steps is None
+        return self._settled and self._plan is None
 
     def promise(self) -> float:
         """A net value that the plan will not exceed; once there is nothing more to ask, its net value."""
@@ -94,6 +98,10 @@ class Pursuit:
     def plan(self) -> Plan | None:
         """The plan, when there is nothing more to ask."""
         return self._plan
+
+    @cached_property
+    def _problem(self) -> PlanningProblem:
+        return self._session.index.problem(self.goal)
 
     def _assume_the_best(self) -> None:
         session, problem = self._session, self._problem
