@@ -14,6 +14,7 @@ the plans that are found:
 """
 
 from tactician.planning.astar import AStarPlanner
+from tactician.planning.budget import DEFAULT_PLANNING, PlanningBudget
 from tactician.planning.consultation import Consultation, Determine
 from tactician.planning.errors import SearchLimitExceeded
 from tactician.planning.explanation import Explanation, Obstacle
@@ -25,6 +26,7 @@ from tactician.planning.verdict import Reason, Verdict
 from tactician.planning.world import UNKNOWN, ConditionValue, Unknown, WorldState
 
 __all__ = [
+    "DEFAULT_PLANNING",
     "NIRVANA",
     "UNKNOWN",
     "AStarPlanner",
@@ -39,6 +41,7 @@ __all__ = [
     "Obstacle",
     "Plan",
     "PlanningAlgorithm",
+    "PlanningBudget",
     "Reason",
     "SearchLimitExceeded",
     "Unknown",

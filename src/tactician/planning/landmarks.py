@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tactician.planning.masks import Masks
+
+_BYTES_A_LANDMARK: Final = 400
 
 
 class Landmark(NamedTuple):
@@ -38,6 +40,12 @@ class LandmarkFinder:
         """Prepare for any number of states."""
         self._masks = masks
         self._weights = weights
+        self._known: dict[Landmark, Landmark] = {}  # states share what they have in common
+
+    @property
+    def held(self) -> int:
+        """Bytes that the landmarks take, as estimated."""
+        return len(self._known) * _BYTES_A_LANDMARK
 
     def carry_over(self, landmarks: tuple[Landmark, ...]) -> Estimate:
         """The estimate that follows from these landmarks alone."""
@@ -53,7 +61,9 @@ class LandmarkFinder:
         while goal & ~cuts.reached:
             if not cuts.towards(goal & ~cuts.reached):
                 return None
-        return Estimate(sum(landmark.weight for landmark in cuts.landmarks), tuple(cuts.landmarks), cuts.residual)
+        shared = self._known.setdefault
+        landmarks = tuple([shared(landmark, landmark) for landmark in cuts.landmarks])
+        return Estimate(sum([landmark.weight for landmark in landmarks]), landmarks, cuts.residual)
 
     def _residual(self, landmarks: Iterable[Landmark]) -> list[int]:
         residual = list(self._weights)

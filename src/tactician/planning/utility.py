@@ -42,7 +42,7 @@ class UtilityPlanner(InquiringPlanner):
         return best_now(session, with_nirvana(goals))
 
     def _plans(self, session: Session, goals: tuple[Goal, ...]) -> Inquiry[list[Plan]]:
-        found = yield from plans_for(best_now(session, (goal,)) for goal in with_nirvana(goals))
+        found = yield from plans_for(session, [best_now(session, (goal,)) for goal in with_nirvana(goals)])
         order = {id(action): rank for rank, action in enumerate(_specific_first(session.index.actions))}
         return sorted(found, key=lambda plan: _before_others(plan, order))
 
