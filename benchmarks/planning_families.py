@@ -25,10 +25,8 @@ def gripper(balls: int) -> Problem:
     for ball, hand, room in product(names, "lr", "ab"):
         needs = (f"{ball}-{room}", f"at-{room}", f"free-{hand}")
         steps.append(Step(f"pick-{ball}{hand}{room}", needs, (f"{ball}-{hand}",), 1, (needs[0], needs[2])))
-        needs = (f"{ball}-{hand}", f"at-{room}")
-        steps.append(
-            Step(f"drop-{ball}{hand}{room}", needs, (f"{ball}-{room}", f"free-{hand}"), 1, (f"{ball}-{hand}",))
-        )
+        held = (f"{ball}-{hand}", f"at-{room}")
+        steps.append(Step(f"drop-{ball}{hand}{room}", held, (f"{ball}-{room}", f"free-{hand}"), 1, (f"{ball}-{hand}",)))
     start = ("at-a", "free-l", "free-r", *(f"{ball}-a" for ball in names))
     return classical("gripper", balls, steps, start, (f"{ball}-b" for ball in names))
 
@@ -38,9 +36,7 @@ def blocks(count: int) -> Problem:
     draw, names = Random(count), [f"b{n}" for n in range(count)]
     steps = []
     for a in names:
-        steps.append(
-            Step(f"take-{a}", (f"clear-{a}", f"table-{a}", "free"), (f"hold-{a}",), 1, (f"table-{a}", "free"))
-        )
+        steps.append(Step(f"take-{a}", (f"clear-{a}", f"table-{a}", "free"), (f"hold-{a}",), 1, (f"table-{a}", "free")))
         steps.append(Step(f"put-{a}", (f"hold-{a}",), (f"table-{a}", "free"), 1, (f"hold-{a}",)))
         for b in names:
             if a != b:
@@ -73,8 +69,8 @@ def logistics(packages: int) -> Problem:
     for city in cities:
         for a, b in permutations((f"office{city}", f"airport{city}")):
             steps.append(drive(f"lorry{city}", a, b, 1))
-    for a, b in permutations(cities, 2):
-        steps.append(drive("plane", f"airport{a}", f"airport{b}", 3))
+    for here, there in permutations(cities, 2):
+        steps.append(drive("plane", f"airport{here}", f"airport{there}", 3))
     stops = [(f"lorry{city}", f"{kind}{city}") for city in cities for kind in ("office", "airport")]
     stops += [("plane", f"airport{city}") for city in cities]
     names = [f"p{n}" for n in range(packages)]
@@ -115,8 +111,8 @@ def transport(packages: int) -> Problem:
         tail = f"{name}-{vehicle}-{place}-{less}"
         needs = (outside, there, more_room)
         steps.append(Step(f"load-{tail}", needs, (inside, less_room), 1, (outside, more_room)))
-        needs = (inside, there, less_room)
-        steps.append(Step(f"unload-{tail}", needs, (outside, more_room), 1, (inside, less_room)))
+        held = (inside, there, less_room)
+        steps.append(Step(f"unload-{tail}", held, (outside, more_room), 1, (inside, less_room)))
     start = ["v0@c0", f"v1@{places[-1]}", "v0-two", "v1-two", *(f"{name}@{draw.choice(places)}" for name in names)]
     return classical("transport", packages, steps, start, [f"{name}@{draw.choice(places)}" for name in names])
 
@@ -153,7 +149,7 @@ def hanoi(discs: int) -> Problem:
 def tiles(moves: int) -> Problem:
     """The sliding puzzle of eight tiles, shuffled by so many random moves."""
     draw = Random(moves)
-    cells = list(product(range(3), repeat=2))
+    cells = [(row, column) for row in range(3) for column in range(3)]
     near = [(a, b) for a, b in permutations(cells, 2) if abs(a[0] - b[0]) + abs(a[1] - b[1]) == 1]
     steps = []
     for tile, (a, b) in product(range(1, 9), near):
@@ -178,7 +174,7 @@ def sokoban(side: int) -> Problem:
     free = [cell for cell in cells if cell not in walls]
     inner = [cell for cell in free if 0 < cell[0] < side - 1 and 0 < cell[1] < side - 1]
     boxes = draw.sample(inner, 3)
-    targets = draw.sample(free, 3)
+    targets = draw.sample(inner, 3)
     name = {cell: f"{cell[0]}x{cell[1]}" for cell in free}
     steps = []
     for row, column in free:
@@ -186,8 +182,13 @@ def sokoban(side: int) -> Problem:
             a, b, c = ((row + n * down, column + n * right) for n in range(3))
             if b in name:
                 steps.append(
-                    Step(f"walk-{name[a]}-{name[b]}", (f"me@{name[a]}", f"clear-{name[b]}"), (f"me@{name[b]}",), 0,
-                         (f"me@{name[a]}",))
+                    Step(
+                        f"walk-{name[a]}-{name[b]}",
+                        (f"me@{name[a]}", f"clear-{name[b]}"),
+                        (f"me@{name[b]}",),
+                        0,
+                        (f"me@{name[a]}",),
+                    )
                 )
             if b in name and c in name:
                 for box in range(3):
@@ -225,8 +226,8 @@ def ferry(cars: int) -> Problem:
         for port in ports:
             needs = (f"car{n}@{port}", f"ferry@{port}", "empty")
             steps.append(Step(f"board{n}-{port}", needs, (f"on{n}",), 1, (needs[0], "empty")))
-            needs = (f"on{n}", f"ferry@{port}")
-            steps.append(Step(f"leave{n}-{port}", needs, (f"car{n}@{port}", "empty"), 1, (f"on{n}",)))
+            aboard = (f"on{n}", f"ferry@{port}")
+            steps.append(Step(f"leave{n}-{port}", aboard, (f"car{n}@{port}", "empty"), 1, (f"on{n}",)))
         origin, target = draw.sample(ports, 2)
         start.append(f"car{n}@{origin}")
         goal.append(f"car{n}@{target}")
@@ -330,10 +331,10 @@ def driver_log(packages: int) -> Problem:
         for d, place in product(range(2), places):
             needs = (f"d{d}@{place}", f"v{v}@{place}", f"free{v}")
             steps.append(Step(f"enter-{d}-{v}-{place}", needs, (f"d{d}in{v}", f"manned{v}"), 1, (needs[0], needs[2])))
-            needs = (f"d{d}in{v}", f"v{v}@{place}")
+            inside = (f"d{d}in{v}", f"v{v}@{place}")
             adds = (f"d{d}@{place}", f"free{v}")
-            steps.append(Step(f"leave-{d}-{v}-{place}", needs, adds, 1, (needs[0], f"manned{v}")))
-        for a, b in [way for a, b in roads for way in ((a, b), (b, a))]:
+            steps.append(Step(f"leave-{d}-{v}-{place}", inside, adds, 1, (inside[0], f"manned{v}")))
+        for a, b in (*roads, *((b, a) for a, b in roads)):
             steps.append(Step(f"drive-{v}-{a}-{b}", (f"v{v}@{a}", f"manned{v}"), (f"v{v}@{b}",), 1, (f"v{v}@{a}",)))
     for n in range(packages):
         origin, target = draw.sample(places, 2)
@@ -366,8 +367,15 @@ def agent_like(actions: int) -> Problem:
         if draw.random() < 0.15:
             deletes.add(f"token{draw.randrange(3)}")
             needs |= deletes
-        steps.append(Step(f"act{n}", tuple(sorted(needs)), tuple(sorted(adds)), draw.choice((0, 50, 100, 250, 500, 1000)),
-                          tuple(sorted(deletes))))
+        steps.append(
+            Step(
+                f"act{n}",
+                tuple(sorted(needs)),
+                tuple(sorted(adds)),
+                draw.choice((0, 50, 100, 250, 500, 1000)),
+                tuple(sorted(deletes)),
+            )
+        )
     goal = draw.sample(facts[-1], min(width, 3 + actions // 60))
     return classical("agent-like", actions, steps, ("start", "token0", "token1", "token2"), goal)
 
@@ -393,7 +401,7 @@ FAMILIES: tuple[tuple[Build, tuple[int, ...]], ...] = (
     (miconic, (4, 6, 8, 10, 14)),
     (hanoi, (3, 4, 5, 6, 7)),
     (tiles, (10, 20, 30, 50, 100)),
-    (sokoban, (5, 6, 7, 8, 9)),
+    (sokoban, (5, 6, 7, 8, 10)),
     (visit_all, (3, 4, 5, 6, 8)),
     (ferry, (3, 4, 5, 7, 10)),
     (satellite, (3, 4, 5, 6, 8)),

@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tactician.planning.budget import Limit, Meter
+from tactician.planning.budget import Limit, PlanningMeter
 from tactician.planning.greedy import GreedySearch, guess_by_relaxed_plan, guess_by_subgoals
 from tactician.planning.masks import Masks
 from tactician.planning.search import STEP_BITS, Search
@@ -15,13 +15,14 @@ _PROBE: Final = 6400
 """After so many states, times actions, a problem counts as hard."""
 _PROBED: Final = range(8, 65)
 """At least and at most so many states are explored before."""
-_FIRST_ROUND: Final = 256
+_ROUND: Final = 128
 _CAREFUL: Final = 16
-_QUICK: Final = 256
+_QUICK: Final = 64
 """States that greedy searches explore in turn, so that they take about the same time."""
 _TIDYING: Final = 64
 """States that are explored to find a plan that costs the same in fewer steps."""
-_HASTE: Final = ((3, 2), (6, 5))
+_HASTE: Final = (5.0, 2.0)
+_LANDMARK_HASTE: Final = (3, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +50,17 @@ class AnytimeSearch:
     """One search that has a plan before it knows that none is better.
 
     A* comes first, as most problems are small. Then a greedy search finds a plan. From then on A* raises the least cost
-    that a plan can have, and in turn with it a hasty search finds better plans among the same states.
+    that a plan can have, and in turn with it hasty searches find better plans.
     """
 
-    def __init__(self, masks: Masks, weights: Sequence[int], start: int, meter: Meter) -> None:
+    def __init__(self, masks: Masks, weights: Sequence[int], start: int, meter: PlanningMeter) -> None:
         """Prepare to search from a state."""
         self._masks = masks
         self._weights = weights
         self._start = start
         self._meter = meter
         self._search = Search(masks, weights, start)
-        self._greedy: list[GreedySearch] = []
+        self._others: list[GreedySearch] = []
         self._limit: Limit | None = None
         self._milestones: list[Milestone] = []
 
@@ -76,14 +77,8 @@ class AnytimeSearch:
         yield from self._explore(min(max(probe, _PROBED.start), _PROBED.stop - 1))
         if search.best is None and not self._is_done():
             yield from self._find_any()
-        states = _FIRST_ROUND
-        while not self._is_done():
-            for haste in _HASTE if states == _FIRST_ROUND else _HASTE[1:]:
-                if not self._is_done():
-                    search.hasten(*haste)
-                    yield from self._explore(states, hasty=True)
-            yield from self._explore(4 * states)
-            states *= 2
+        if not self._is_done():
+            yield from self._improve()
         if self._limit is None:
             yield from self._tidy()
         self._note()
@@ -93,7 +88,7 @@ class AnytimeSearch:
         return self._limit is not None or self._search.is_cheapest or self._search.is_exhausted
 
     def _explore(self, states: int, *, hasty: bool = False) -> Generator[None, None, None]:
-        """Explore so many states; a hasty search ends with the first better plan."""
+        """Explore so many states by A*, or hastily until there is a better plan."""
         search, weight = self._search, self._search.weight
         for _ in range(states):
             if self._is_done() or not self._may_go_on() or (hasty and search.weight != weight):
@@ -104,26 +99,40 @@ class AnytimeSearch:
 
     def _find_any(self) -> Generator[None, None, None]:
         """Find a plan greedily, in two ways; in turn with them, A* may be the first to know that there is none."""
-        masks, start = self._masks, self._start
-        careful, quick = guess_by_relaxed_plan(masks, _even_out(self._weights)), guess_by_subgoals(masks, start)
-        self._greedy = [GreedySearch(masks, start, [careful, quick]), GreedySearch(masks, start, [quick])]
+        masks, start, weights = self._masks, self._start, self._weights
+        careful, quick = guess_by_relaxed_plan(masks, _even_out(weights)), guess_by_subgoals(masks, start)
+        self._others = [GreedySearch(masks, weights, start, each) for each in ([careful, quick], [quick])]
         while self._search.best is None and not self._is_done():
-            for greedy, states in zip(self._greedy, (_CAREFUL, _QUICK), strict=True):
-                yield from self._explore_greedily(greedy, states)
-            if not self._is_done():
-                yield from self._explore(1)
-        self._greedy = []
+            for greedy, states in zip(self._others, (_CAREFUL, _QUICK), strict=True):
+                if self._search.best is None:
+                    yield from self._explore_greedily(greedy, states)
+                if greedy.is_exhausted:
+                    self._search.give_up()
+            yield from self._explore(1)
+
+    def _improve(self) -> Generator[None, None, None]:
+        """Raise the bound by A*, for longer and longer; in between, find better plans by hasty searches."""
+        masks, start, weights = self._masks, self._start, self._weights
+        guess = guess_by_relaxed_plan(masks, list(map(float, weights)))
+        self._others = [GreedySearch(masks, weights, start, [guess], haste=haste) for haste in _HASTE]
+        states = _ROUND
+        while not self._is_done():
+            for other in self._others:
+                yield from self._explore_greedily(other, _ROUND)
+            self._search.hasten(*_LANDMARK_HASTE)
+            yield from self._explore(_ROUND, hasty=True)
+            yield from self._explore(states)
+            states *= 2
 
     def _explore_greedily(self, greedy: GreedySearch, states: int) -> Generator[None, None, None]:
+        """Explore so many states, or until there is a better plan."""
         for _ in range(states):
-            if self._search.best is not None or self._is_done() or not self._may_go_on():
+            if greedy.is_exhausted or self._is_done() or not self._may_go_on():
                 return
-            greedy.explore_next()
-            if greedy.steps is not None:
-                self._search.offer(greedy.steps)
+            if (steps := greedy.explore_next(self._search.weight)) is not None:
+                self._search.offer(steps)
                 self._note()
-            elif greedy.is_exhausted:
-                self._search.give_up()
+                return
             yield
 
     def _tidy(self) -> Generator[None, None, None]:
@@ -135,7 +144,7 @@ class AnytimeSearch:
 
     def _may_go_on(self) -> bool:
         """Count one more state, unless a limit is reached."""
-        self._limit = self._meter.find_limit(self._search.held + sum(greedy.held for greedy in self._greedy))
+        self._limit = self._meter.find_limit(self._search.held + sum(other.held for other in self._others))
         self._meter.expansions += self._limit is None
         return self._limit is None
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tactician.planning.consultation import Inquiry
 from tactician.planning.contrast import contrast
 from tactician.planning.explanation import Explanation, explain_missing
+from tactician.planning.inquiry import Inquiry
 from tactician.planning.model import Action, Goal, Plan
 from tactician.planning.planner import InquiringPlanner, plans_for
 from tactician.planning.pursuit import best_plan, plan_for
@@ -16,8 +16,8 @@ class AStarPlanner(InquiringPlanner):
     """Finds the plan of least cost, or the best one that a budget leaves time for; it says which.
 
     Small decisions are optimal at once. For a hard one there is a plan soon, then better ones, and a bound that says
-    how much is still to be gained: see `Plan.optimal`, `bound` and `gap`. Of plans that cost the same, one with fewer steps
-    is preferred, as far as that is found out quickly; no plan has a step that could be left out.
+    how much is still to be gained: see `Plan.optimal`, `bound` and `gap`. Of plans that cost the same, one with fewer
+    steps is preferred, as far as that is found out quickly; no plan has a step that could be left out.
 
     Costs are compared in billionths. Between actions that serve equally well it prefers the more specific one, with
     more preconditions, then the one declared first; steps that do not depend on each other run in that order too.

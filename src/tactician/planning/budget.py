@@ -51,7 +51,7 @@ def _check(name: str, limit: object) -> None:
 DEFAULT_PLANNING: Final = PlanningBudget()
 
 
-class Meter:
+class PlanningMeter:
     """Count of what a decision has used of its budget. Time counts between `start` and `stop`."""
 
     __slots__ = ("_clock", "_most_bytes", "_since", "_spent", "_until", "budget", "expansions")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tactician.planning.consultation import settle
 from tactician.planning.explanation import facts_of, reachable_facts, unmet
 from tactician.planning.index import ActionIndex
+from tactician.planning.inquiry import settle
 from tactician.planning.model import NIRVANA, Action, Goal, Plan, rounded
 from tactician.planning.session import Session
 from tactician.planning.verdict import Verdict

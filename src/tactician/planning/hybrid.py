@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tactician.planning.astar import AStarPlanner
-from tactician.planning.consultation import Inquiry
 from tactician.planning.contrast import compare
 from tactician.planning.explanation import Explanation, explain_idle
+from tactician.planning.inquiry import Inquiry
 from tactician.planning.model import NIRVANA, Action, Goal, Plan, rounded
 from tactician.planning.planner import plans_for
 from tactician.planning.pursuit import best_plan, plan_for

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from tactician.planning.budget import DEFAULT_PLANNING, Meter, PlanningBudget
-from tactician.planning.consultation import Consultation, Determine, Inquiry, settle
+from tactician.planning.budget import DEFAULT_PLANNING, PlanningBudget, PlanningMeter
+from tactician.planning.consultation import Consultation
 from tactician.planning.explanation import Explanation
 from tactician.planning.index import IndexCache
+from tactician.planning.inquiry import Determine, Inquiry, settle
 from tactician.planning.model import Action, Goal, Plan, rounded
 from tactician.planning.session import Session
 from tactician.planning.verdict import Verdict
@@ -140,7 +141,7 @@ class InquiringPlanner(ABC):
         budget: PlanningBudget | None = None,
         known: Plan | None = None,
     ) -> Session:
-        meter = Meter(budget or self.budget)
+        meter = PlanningMeter(budget or self.budget)
         index = self._indexes.index(actions)
         return Session(world, index, asks=asks or self._determine is not None, meter=meter, known=known)
 

@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterable
 from functools import cached_property
 
-from tactician.planning.consultation import Inquiry
 from tactician.planning.errors import SearchLimitExceeded
+from tactician.planning.inquiry import Inquiry
 from tactician.planning.model import NIRVANA, Goal, Plan, rounded
 from tactician.planning.problem import PlanningProblem
 from tactician.planning.session import Session

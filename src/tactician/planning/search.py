@@ -1,4 +1,4 @@
-"""A* over sets of facts, which can also be made to go for the goal."""
+"""A* over sets of facts."""
 
 from __future__ import annotations
 
@@ -140,8 +140,8 @@ class Search:
     def hasten(self, numerator: int, denominator: int) -> None:
         """From now on, let the hasty queue count the way to go by this factor."""
         self._haste = numerator, denominator
-        nodes = {id(entry[3]): entry[3] for entry in self._queue}
-        self._hasty = [self._to_hasty(node) for node in nodes.values() if not node.expanded]
+        nodes = {id(node): node for *_, node in self._queue if not node.expanded}
+        self._hasty = list(map(self._to_hasty, nodes.values()))
         heapq.heapify(self._hasty)
 
     def explore_next(self, *, hasty: bool = False) -> None:
@@ -151,31 +151,32 @@ class Search:
             _, bound, _, node = heapq.heappop(queue)
             if self._is_stale(node):
                 continue
-            if bound < node.bound:
-                heapq.heappush(queue, self._to_hasty(node) if hasty else self._to_entry(node))
-            elif self._estimate(node, queue, bound):
+            if bound == node.bound and self._estimate(node):
                 self._expand(node)
                 return
+            if not node.expanded:  # its bound has been raised, here or by way of the other queue
+                heapq.heappush(queue, self._to_hasty(node) if hasty else self._to_entry(node))
 
     def _is_stale(self, node: _Node) -> bool:
-        return (
-            node.expanded
-            or node.weight > self._lightest[node.state]
-            or (self.weight is not None and node.weight + node.bound >= self.weight)
-        )
+        if node.expanded or node.weight > self._lightest[node.state]:
+            return True
+        return self.weight is not None and node.weight + node.bound >= self.weight
 
     def _drop_stale(self) -> None:
         queue = self._queue
-        while queue and ((node := queue[0][3]).bound > queue[0][1] or self._is_stale(node)):
+        while queue and (self._is_stale(node := queue[0][3]) or queue[0][1] < node.bound):
             heapq.heappop(queue)
             if not self._is_stale(node):
                 heapq.heappush(queue, self._to_entry(node))
 
-    def _estimate(self, node: _Node, queue: list[_Entry], bound: int) -> bool:
+    def _estimate(self, node: _Node) -> bool:
         """Estimate the node, and return whether it comes next: else it leads nowhere, or others now look lighter."""
-        if node.estimated or (node.forced and node.landmarks):
+        if node.estimated:
             return True
-        found = self._finder.estimate(node.state, node.inherited())
+        inherited = node.inherited()
+        if node.forced and inherited:
+            return True
+        found = self._finder.estimate(node.state, inherited)
         if found is None:
             node.expanded = True
             return False
@@ -184,13 +185,12 @@ class Search:
         self._recent = node, found
         if found.bound > node.bound:
             node.bound = found.bound
-            heapq.heappush(queue, self._to_hasty(node) if queue is self._hasty else self._to_entry(node))
             return False
         return True
 
     def _expand(self, node: _Node) -> None:
-        masks, weights = self._masks, self._weights
         node.expanded = True
+        masks, weights = self._masks, self._weights
         if node.bound < self._nearest.bound or self._nearest is self._root:
             self._nearest = node
         estimate = self._recall(node)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from tactician.planning.budget import Meter
-from tactician.planning.consultation import Inquiry
+from tactician.planning.budget import PlanningMeter
 from tactician.planning.direct import find_direct_plan
 from tactician.planning.errors import SearchLimitExceeded
 from tactician.planning.index import ActionIndex
+from tactician.planning.inquiry import Inquiry
 from tactician.planning.model import Action, Goal, Plan
 from tactician.planning.problem import UNITS_PER_COST, PlanningProblem
 from tactician.planning.solving import Solution, solve
@@ -23,7 +23,7 @@ class Session:
     """
 
     def __init__(
-        self, world: WorldState, index: ActionIndex, *, asks: bool, meter: Meter, known: Plan | None = None
+        self, world: WorldState, index: ActionIndex, *, asks: bool, meter: PlanningMeter, known: Plan | None = None
     ) -> None:
         """Start with the world as it was given; without `asks`, what is unknown stays so.
 

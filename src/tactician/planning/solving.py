@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from tactician.planning.anytime import AnytimeSearch, Found, Milestone
-from tactician.planning.budget import Limit, Meter
+from tactician.planning.budget import Limit, PlanningMeter
 from tactician.planning.forced import forced_plan
 from tactician.planning.masks import Masks
 from tactician.planning.preference import canonical_order, exchange
@@ -36,7 +36,7 @@ class Solution:
 
 
 def solve(
-    problem: PlanningProblem, weights: Sequence[int], start: int, meter: Meter, known: list[int] | None = None
+    problem: PlanningProblem, weights: Sequence[int], start: int, meter: PlanningMeter, known: list[int] | None = None
 ) -> Generator[None, None, Solution]:
     """Find the preferred one of the plans of least weight, or the best that the meter leaves room for.
 
@@ -64,7 +64,7 @@ def _search(
     weights: Sequence[int],
     usable: Sequence[bool],
     start: int,
-    meter: Meter,
+    meter: PlanningMeter,
     known: list[int] | None,
 ) -> Generator[None, None, Solution]:
     numbers = _candidates(masks, weights, usable, start)

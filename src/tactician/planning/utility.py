@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from tactician.planning.consultation import Determine, Inquiry
 from tactician.planning.contrast import compare
 from tactician.planning.explanation import Explanation, explain_idle
+from tactician.planning.inquiry import Determine, Inquiry
 from tactician.planning.model import NIRVANA, Action, Goal, Plan, rounded
 from tactician.planning.planner import InquiringPlanner, plans_for
 from tactician.planning.session import Session
