@@ -105,7 +105,7 @@ class Goal:
         return world.satisfies(self.conditions)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Plan:
     """Actions which, run in this order, reach a goal; none if it is reached already. For `NIRVANA`: the best action.
 
