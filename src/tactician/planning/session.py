@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from tactician.planning.consultation import Inquiry
+from tactician.planning.budget import PlanningMeter
 from tactician.planning.direct import find_direct_plan
 from tactician.planning.errors import SearchLimitExceeded
 from tactician.planning.index import ActionIndex
+from tactician.planning.inquiry import Inquiry
 from tactician.planning.model import Action, Goal, Plan
-from tactician.planning.problem import PlanningProblem
-from tactician.planning.search import ExpansionLimitError
-from tactician.planning.solving import solve
+from tactician.planning.problem import UNITS_PER_COST, PlanningProblem
+from tactician.planning.solving import Solution, solve
 from tactician.planning.world import UNKNOWN, WorldState
 
 
@@ -22,15 +22,22 @@ class Session:
     `world` is the world with the answers so far; amounts are those in the world as it was given.
     """
 
-    def __init__(self, world: WorldState, index: ActionIndex, *, asks: bool, max_expansions: int) -> None:
-        """Start with the world as it was given; without `asks`, what is unknown stays so."""
+    def __init__(
+        self, world: WorldState, index: ActionIndex, *, asks: bool, meter: PlanningMeter, known: Plan | None = None
+    ) -> None:
+        """Start with the world as it was given; without `asks`, what is unknown stays so.
+
+        `known` is a plan that may work.
+        """
         self.world = world
         self.index = index
         self._given = world
         self._amounts: dict[tuple[int, str], tuple[Action | Goal, float]] = {}
         self._asks = asks
         self._asked: set[str] = set()
-        self._max_expansions = max_expansions
+        self.meter = meter
+        self.rivals = 0  # goals that may be planned for later
+        self._known = known
 
     def cost(self, action: Action) -> float:
         """What running the action costs."""
@@ -83,17 +90,27 @@ class Session:
                     mask |= bit
         return mask
 
-    def steps(self, goal: Goal, problem: PlanningProblem, start: int) -> list[int] | None:
+    def solve(self, goal: Goal, problem: PlanningProblem, start: int) -> Inquiry[Solution]:
         """The best steps from where these facts hold.
 
         Raises:
-            SearchLimitExceeded: the search reached its limit first
+            SearchLimitExceeded: a limit was reached before there was a plan
         """
-        try:
-            return solve(problem, problem.weights(self.cost), start, self._max_expansions)
-        except ExpansionLimitError as limit:
-            closest = tuple(problem.actions[step] for step in limit.steps)
-            raise SearchLimitExceeded(goal, limit.expansions, closest) from None
+        self.meter.begin_search(self.rivals)
+        weights = problem.weights(self.cost)
+        solution = yield from solve(problem, weights, start, self.meter, self._known_steps(problem, start))
+        if solution.steps is None and solution.limit is not None:
+            nearest = tuple(problem.actions[step] for step in solution.nearest)
+            raise SearchLimitExceeded(goal, self.meter.expansions, nearest, solution.limit, self.meter.budget)
+        return solution
+
+    def _known_steps(self, problem: PlanningProblem, start: int) -> list[int] | None:
+        """Return the steps of the longest rest of the known plan that works from here."""
+        if self._known is None:
+            return None
+        numbers = {id(action): number for number, action in enumerate(problem.actions)}
+        steps = [number for action in self._known.actions if (number := numbers.get(id(action))) is not None]
+        return next((steps[n:] for n in range(len(steps)) if problem.runs(steps[n:], start)), None)
 
     def direct_plan(self, goal: Goal) -> Plan | None:
         """Return the plan that follows without a choice; `None` if there is a choice, a question, or no plan."""
@@ -105,7 +122,9 @@ class Session:
     def _is_any_open(self, *conditions: Mapping[str, bool]) -> bool:
         return any(self.is_open(name) for several in conditions for name in several)
 
-    def priced(self, goal: Goal, actions: Sequence[Action]) -> Plan:
-        """The plan that runs these actions."""
+    def priced(self, goal: Goal, actions: Sequence[Action], bound: int | None = None) -> Plan:
+        """The plan that runs these actions; `bound` is the least cost possible, if that may be less, in billionths."""
         value = math.fsum((self.worth(goal), *map(self.value, actions)))
-        return Plan(goal, tuple(actions), tuple(map(self.cost, actions)), value)
+        costs = tuple(map(self.cost, actions))
+        saving = 0.0 if bound is None else max(0.0, math.fsum(costs) - bound / UNITS_PER_COST)
+        return Plan(goal, tuple(actions), costs, value, saving)
