@@ -267,7 +267,7 @@ async def test_what_was_spent_before_it_waited_counts_when_nobody_has_held_it() 
 
     done = expect_process(await platform.respond(process_id, request, "Ada"))
 
-    assert (done.status, done.failure) == (ProcessStatus.TERMINATED, "the budget of 2 turns is used up")
+    assert (done.status, done.failure) == (ProcessStatus.TERMINATED, "ask: the budget of 2 turns is used up")
 
 
 async def test_what_nobody_holds_can_be_killed() -> None:
