@@ -7,6 +7,7 @@ SEED     ?= $(shell date +%s)
 KILLS    ?= 200
 FREEZES  ?= 100
 EFFORT   ?= 10
+CONVERSATIONS ?= 1000
 
 # One line for each package that is downloaded or installed, and nothing else.
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off
@@ -39,10 +40,12 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 # The long form of what `make test` does a few times: workers that are killed 200 times in runs of each kind and frozen
-# 100 times, ten times as many random examples. `make soak SEED=7` chooses the same moments as CI, as far as a machine
-# allows; `make soak KILLS=20 FREEZES=10 ARGS=tests/crash` takes a tenth of the time.
+# 100 times, ten times as many random examples, 1000 conversations with two service processes. `make soak SEED=7`
+# chooses the same moments as CI, as far as a machine allows; `make soak KILLS=20 FREEZES=10 ARGS=tests/crash` takes a
+# tenth of the time.
 soak: $(VENV)/.dev
 	TACTICIAN_KILLS=$(KILLS) TACTICIAN_FREEZES=$(FREEZES) TACTICIAN_EFFORT=$(EFFORT) TACTICIAN_SEED=$(SEED) \
+	TACTICIAN_CONVERSATIONS=$(CONVERSATIONS) \
 	$(BIN)/python -m pytest -m soak --verbose --capture=no --durations=20 $(ARGS)
 
 bench: $(VENV)/.dev

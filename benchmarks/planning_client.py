@@ -22,8 +22,8 @@ def action(step: Step) -> Action:
 
 def planning(problem: Problem) -> Callable[[], list[Plan]]:
     """Return a call of a new planner on new actions, none of which has been seen before."""
-    planner, goals = AStarPlanner(), [Goal(fact, {fact: True}) for fact in problem.goals]
-    world, actions = WorldState({problem.start: True}), [action(step) for step in problem.steps]
+    planner, goals = AStarPlanner(), [Goal(" ".join(goal), dict.fromkeys(goal, True)) for goal in problem.goals]
+    world, actions = WorldState(dict.fromkeys(problem.start, True)), [action(step) for step in problem.steps]
     return lambda: planner.plans(world, actions, goals)
 
 

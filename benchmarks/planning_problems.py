@@ -33,7 +33,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A start, goals of which each is a fact, and the steps there are.
+    """The facts at the start, goals of which each is some facts, and the steps there are.
 
     `family` names the problems that differ only in `size`.
     """
@@ -41,8 +41,8 @@ class Problem:
     family: str
     size: int
     steps: tuple[Step, ...]
-    goals: tuple[str, ...] = ("goal",)
-    start: str = "start"
+    goals: tuple[tuple[str, ...], ...] = (("goal",),)
+    start: tuple[str, ...] = ("start",)
 
     @property
     def name(self) -> str:
@@ -51,7 +51,7 @@ class Problem:
 
     def facts(self) -> list[str]:
         """Return every fact, in order of appearance."""
-        seen = {self.start: None} | dict.fromkeys(self.goals)
+        seen = dict.fromkeys((*self.start, *(fact for goal in self.goals for fact in goal)))
         for step in self.steps:
             seen.update(dict.fromkeys(step.needs + step.adds))
         return list(seen)
@@ -127,7 +127,7 @@ def open_mode(count: int) -> Problem:
         for n in range(OPEN_ACTIONS // length)
         for i in range(length)
     ]
-    goals = tuple(f"fact{n}x{length - 1}" for n in range(count))
+    goals = tuple((f"fact{n}x{length - 1}",) for n in range(count))
     return Problem(f"open mode, {OPEN_ACTIONS:,} actions, {{}} goals", count, tuple(steps), goals)
 
 
@@ -152,10 +152,10 @@ def domain(problem: Problem, *, costs: bool = True) -> str:
 
 
 def pddl_action(problem: Problem, step: Step, costs: bool) -> str:
-    # Where nothing is needed `start`, which always holds there, stands in, since pyperplan wants a precondition.
+    # Where nothing is needed, the first fact at the start, which always holds there, stands in: pyperplan wants one.
     deletes = "".join(f" (not ({fact}))" for fact in step.deletes)
     effect = conjunction(step.adds, deletes + (f" (increase (total-cost) {step.cost})" if costs else ""))
-    precondition = conjunction(step.needs or (problem.start,))
+    precondition = conjunction(step.needs or problem.start[:1])
     return f"  (:action {step.name} :parameters () :precondition {precondition} :effect {effect})"
 
 
@@ -166,5 +166,6 @@ def conjunction(facts: Iterable[str], rest: str = "") -> str:
 def task(problem: Problem, *, costs: bool = True) -> str:
     """Return the PDDL problem that goes with `domain`."""
     init, metric = (" (= (total-cost) 0)", " (:metric minimize (total-cost))") if costs else ("", "")
-    goal = conjunction(problem.goals)
-    return f"(define (problem p) (:domain d) (:init ({problem.start}){init}) (:goal {goal}){metric})\n"
+    goal = conjunction(fact for goal in problem.goals for fact in goal)
+    start = " ".join(f"({fact})" for fact in problem.start)
+    return f"(define (problem p) (:domain d) (:init {start}{init}) (:goal {goal}){metric})\n"

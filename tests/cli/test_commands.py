@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tactician.cli import main
-from tactician.planning import Goal, SearchLimitExceeded
+from tactician.planning import Goal, PlanningBudget, SearchLimitExceeded
 from tests.cli.support import STAR_NEWS, tactician, written
 from tests.support.chat_server import ChatServer, answers, completion
 
@@ -307,7 +307,7 @@ def test_a_search_that_is_too_large_is_a_message_too(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def give_up() -> None:
-        raise SearchLimitExceeded(Goal("paid", {"paid": True}), 250_000, ())
+        raise SearchLimitExceeded(Goal("paid", {"paid": True}), 250_000, (), "expansions", PlanningBudget())
 
     monkeypatch.setattr("tactician.cli.app.app", give_up)
     with pytest.raises(SystemExit, match="2"):

@@ -35,7 +35,7 @@ def each_planner() -> pytest.MarkDecorator:
 def answered(consultation: Consultation, truth: Truth) -> list[str]:
     """Answer every question truly, and give the questions."""
     asked = []
-    while (name := consultation.question) is not None:
+    while (name := consultation.advance()) is not None:
         assert consultation.plan is None
         asked.append(name)
         consultation.answer(truth[name])
@@ -99,7 +99,7 @@ def test_no_question_is_asked_once_the_answers_cannot_matter(
     (world, actions, goals), truth = wanted_one_way(secret[0]), secret[1]
 
     consultation = planner.consult(world, actions, goals)
-    while (name := consultation.question) is not None:
+    while (name := consultation.advance()) is not None:
         open_names = [other for other in truth if other not in consultation.world]
         completions: product[tuple[bool | Unknown, ...]] = product((True, UNKNOWN), repeat=len(open_names))
         worlds = [consultation.world.with_(dict(zip(open_names, values, strict=True))) for values in completions]
@@ -125,8 +125,8 @@ async def test_conditions_that_take_time() -> None:
         return truth[name]
 
     consultation = AStarPlanner().consult(NOT_DONE, [WAIT, URGENT, APPROVED], [DONE])
-    while consultation.question is not None:
-        consultation.answer(await evaluate(consultation.question))
+    while (question := consultation.advance()) is not None:
+        consultation.answer(await evaluate(question))
 
     assert str(consultation.plan) == "rush"
     assert asked == ["approved", "urgent"]
@@ -136,7 +136,7 @@ async def test_conditions_that_take_time() -> None:
 def test_what_is_known_already_is_not_asked() -> None:
     consultation = AStarPlanner().consult(NOT_DONE.with_(approved=True), [WAIT, URGENT, APPROVED], [DONE])
 
-    assert consultation.question is None
+    assert consultation.advance() is None
     assert str(consultation.plan) == "ship"
     with pytest.raises(RuntimeError, match="no question"):
         consultation.answer(True)
@@ -146,9 +146,11 @@ def test_what_is_known_already_is_not_asked() -> None:
 def test_what_cannot_be_known_satisfies_nothing(answer: ConditionValue | None) -> None:
     consultation = AStarPlanner().consult(NOT_DONE, [APPROVED], [DONE])
 
+    assert consultation.advance() == "approved"
     consultation.answer(answer)
 
-    assert consultation.question is None
+    assert consultation.advance() is None
+    assert consultation.is_done
     assert consultation.plan is None
     assert consultation.world == NOT_DONE.with_(approved=UNKNOWN)
 
@@ -159,10 +161,11 @@ def test_goals_that_promise_less_are_not_asked_about() -> None:
     world = WorldState({f"made {n}": False for n in range(1000)})
 
     consultation = AStarPlanner().consult(world, actions, goals)
-    consultation.answer(False)
-    consultation.answer(True)
+    for answer, question in ((False, "allowed 999"), (True, "allowed 998")):
+        assert consultation.advance() == question
+        consultation.answer(answer)
 
-    assert consultation.question is None
+    assert consultation.advance() is None
     assert str(consultation.plan) == "make 998"
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tactician.planning import Action, AStarPlanner, Goal, SearchLimitExceeded, WorldState
+from tactician.planning import Action, AStarPlanner, Goal, PlanningBudget, SearchLimitExceeded, WorldState
 
 
 def action(name: str, pre: str = "", effects: str = "", cost: float = 0.0) -> Action:
@@ -216,7 +216,7 @@ class TestLimit:
         goal = Goal("all", conditions("a b c d e f"))
 
         with pytest.raises(SearchLimitExceeded, match="'all' after exploring 5 states") as caught:
-            AStarPlanner(max_expansions=5).plan(WorldState(conditions("-money")), actions, goal)
+            AStarPlanner(budget=PlanningBudget(expansions=5)).plan(WorldState(conditions("-money")), actions, goal)
 
         assert caught.value.goal == goal
         assert caught.value.expansions == 5
@@ -225,7 +225,9 @@ class TestLimit:
     def test_does_not_count_what_needs_no_search(self) -> None:
         chain = [action(f"step {n}", f"t{n}", f"t{n + 1}") for n in range(5)]
 
-        plan = AStarPlanner(max_expansions=0).plan(WorldState({"t0": True}), chain, Goal("end", {"t5": True}))
+        plan = AStarPlanner(budget=PlanningBudget(expansions=0)).plan(
+            WorldState({"t0": True}), chain, Goal("end", {"t5": True})
+        )
 
         assert plan is not None
 

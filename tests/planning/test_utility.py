@@ -245,6 +245,7 @@ def test_functions_are_called_at_most_once_in_a_call_of_any_planner(planner: Pla
 def test_planners_are_interchangeable(planner: PlanningAlgorithm) -> None:
     consultation = planner.consult(WorldState(), [Action("tan", {"sunny": True}, value=1)], [NIRVANA])
 
-    assert consultation.question == "sunny"
+    assert consultation.advance() == "sunny"
     consultation.answer(True)
+    assert consultation.advance() is None
     assert str(consultation.plan) == "tan"

@@ -14,10 +14,12 @@ the plans that are found:
 """
 
 from tactician.planning.astar import AStarPlanner
-from tactician.planning.consultation import Consultation, Determine
+from tactician.planning.budget import DEFAULT_PLANNING, PlanningBudget
+from tactician.planning.consultation import Consultation
 from tactician.planning.errors import SearchLimitExceeded
 from tactician.planning.explanation import Explanation, Obstacle
 from tactician.planning.hybrid import HybridPlanner
+from tactician.planning.inquiry import Determine
 from tactician.planning.model import NIRVANA, Action, Amount, Goal, Plan
 from tactician.planning.planner import PlanningAlgorithm
 from tactician.planning.utility import UtilityPlanner
@@ -25,6 +27,7 @@ from tactician.planning.verdict import Reason, Verdict
 from tactician.planning.world import UNKNOWN, ConditionValue, Unknown, WorldState
 
 __all__ = [
+    "DEFAULT_PLANNING",
     "NIRVANA",
     "UNKNOWN",
     "AStarPlanner",
@@ -39,6 +42,7 @@ __all__ = [
     "Obstacle",
     "Plan",
     "PlanningAlgorithm",
+    "PlanningBudget",
     "Reason",
     "SearchLimitExceeded",
     "Unknown",

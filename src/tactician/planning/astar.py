@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tactician.planning.consultation import Inquiry
 from tactician.planning.contrast import contrast
 from tactician.planning.explanation import Explanation, explain_missing
+from tactician.planning.inquiry import Inquiry
 from tactician.planning.model import Action, Goal, Plan
 from tactician.planning.planner import InquiringPlanner, plans_for
 from tactician.planning.pursuit import best_plan, plan_for
@@ -13,11 +13,15 @@ from tactician.planning.verdict import Verdict
 
 
 class AStarPlanner(InquiringPlanner):
-    """Finds the plan of least cost; among equals the one with fewest steps.
+    """Finds the plan of least cost, or the best one that a budget leaves time for; it says which.
+
+    Small decisions are optimal at once. For a hard one there is a plan soon, then better ones, and a bound that says
+    how much is still to be gained: see `Plan.optimal`, `bound` and `gap`. Of plans that cost the same, one with fewer
+    steps is preferred, as far as that is found out quickly; no plan has a step that could be left out.
 
     Costs are compared in billionths. Between actions that serve equally well it prefers the more specific one, with
     more preconditions, then the one declared first; steps that do not depend on each other run in that order too.
-    The same arguments always give the same plan.
+    The same arguments always give the same plan, unless the time of the budget is used up.
 
     Among several goals, the best plan is the one of highest net value, then that of the goal named first.
 
@@ -28,12 +32,12 @@ class AStarPlanner(InquiringPlanner):
         determine: tells whether an unknown condition holds, or None if that cannot be known. It is asked only for
             conditions that the best plan depends on, and for each at most once per call of the planner. Without it,
             unknown conditions satisfy nothing
-        max_expansions: how many states one search may explore, 250,000 by default
+        budget: the limits of one call: a second, 250,000 states and 300 MB by default
 
     Raises:
         ValueError: a cost function returned a number that is negative or not finite, or a value function one that
             is not finite
-        SearchLimitExceeded: a search reached `max_expansions` before it knew the best plan
+        SearchLimitExceeded: a limit of the budget was reached before there was a plan, or a proof that there is none
     """
 
     def _plan(self, session: Session, goal: Goal) -> Inquiry[Plan | None]:
@@ -43,7 +47,7 @@ class AStarPlanner(InquiringPlanner):
         return best_plan(session, goals)
 
     def _plans(self, session: Session, goals: tuple[Goal, ...]) -> Inquiry[list[Plan]]:
-        return plans_for(plan_for(session, goal) for goal in goals)
+        return plans_for(session, [plan_for(session, goal) for goal in goals])
 
     def _obstacle(self, session: Session, goal: Goal) -> Explanation:
         return explain_missing(session.world, session.index, goal)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tactician.planning.explanation import facts_of, reachable_facts, unmet
 from tactician.planning.index import ActionIndex
+from tactician.planning.inquiry import settle
 from tactician.planning.model import NIRVANA, Action, Goal, Plan, rounded
 from tactician.planning.session import Session
 from tactician.planning.verdict import Verdict
@@ -44,7 +45,7 @@ def _cheapest_with(session: Session, goal: Goal, about: Action) -> Plan | None:
     marked = replace(about, effects=effects, cost=session.cost(about), value=session.value(about))
     index = ActionIndex(tuple(marked if action == about else action for action in session.index.actions))
     problem = index.problem(replace(goal, conditions={**goal.conditions, _RAN: True}))
-    steps = session.steps(goal, problem, problem.facts_in(session.world))
+    steps = settle(session.solve(goal, problem, problem.facts_in(session.world)), None).steps
     return None if steps is None else session.priced(goal, [problem.actions[step] for step in steps])
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tactician.planning.astar import AStarPlanner
-from tactician.planning.consultation import Inquiry
 from tactician.planning.contrast import compare
 from tactician.planning.explanation import Explanation, explain_idle
+from tactician.planning.inquiry import Inquiry
 from tactician.planning.model import NIRVANA, Action, Goal, Plan, rounded
 from tactician.planning.planner import plans_for
 from tactician.planning.pursuit import best_plan, plan_for
@@ -39,7 +39,7 @@ class HybridPlanner(AStarPlanner):
         )
 
     def _plans(self, session: Session, goals: tuple[Goal, ...]) -> Inquiry[list[Plan]]:
-        found = yield from plans_for(plan_for(session, goal) for goal in real(goals))
+        found = yield from plans_for(session, [plan_for(session, goal) for goal in real(goals)])
         action = yield from best_now(session, (NIRVANA,))
         return sorted([*found, *([action] if action else [])], key=_rank)
 

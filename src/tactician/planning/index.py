@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache, partial
 
 from tactician.planning.model import Action, Goal
 from tactician.planning.problem import PlanningProblem
@@ -24,25 +23,24 @@ class ActionIndex:
             ValueError: two have the same name
         """
         self.actions = actions
-        for name, times in Counter(action.name for action in actions).items():
-            if times > 1:
-                raise ValueError(f"there are {times} actions with the name {name!r}: give each a name of its own")
-        achievers: dict[Fact, list[int]] = {}
-        for position, action in enumerate(actions):
-            pre = action.pre
-            for fact in action.effects.items():
-                if pre.get(fact[0]) is not fact[1]:
-                    achievers.setdefault(fact, []).append(position)
-        self._achievers = achievers
-        self._compile = lru_cache(_GOALS_REMEMBERED)(partial(_compile, actions, achievers))
+        self.achievers = _index_achievers(actions)
+        self._problems: dict[tuple[Fact, ...], PlanningProblem] = {}
+        if len({action.name for action in actions}) < len(actions):
+            raise ValueError(_describe_duplicates(actions))
 
     def achievers_of(self, fact: Fact) -> tuple[Action, ...]:
         """The actions that make a fact true and do not need it themselves."""
-        return tuple(self.actions[position] for position in self._achievers.get(fact, ()))
+        return tuple(self.actions[position] for position in self.achievers.get(fact, ()))
 
     def problem(self, goal: Goal) -> PlanningProblem:
         """The problem of reaching the goal, compiled once."""
-        return self._compile(tuple(goal.conditions.items()))
+        conditions = tuple(goal.conditions.items())
+        if (problem := self._problems.pop(conditions, None)) is None:
+            problem = _compile(self.actions, self.achievers, conditions)
+            if len(self._problems) == _GOALS_REMEMBERED:
+                self._problems.pop(next(iter(self._problems)), None)
+        self._problems[conditions] = problem  # the last one is the one that was used last
+        return problem
 
 
 class IndexCache:
@@ -50,31 +48,39 @@ class IndexCache:
 
     def __init__(self) -> None:
         """Start with nothing remembered."""
-        self._index = lru_cache(_SEQUENCES_REMEMBERED)(_index_of)
+        self._indexes: dict[
+            tuple[int, ...], ActionIndex
+        ] = {}  # an index keeps its actions alive, so their ids are theirs
 
     def index(self, actions: Iterable[Action]) -> ActionIndex:
         """The index of these actions in this order."""
-        return self._index(_SameActions(tuple(actions)))
+        sequence = tuple(actions)
+        ids = tuple(map(id, sequence))
+        if (index := self._indexes.pop(ids, None)) is None:
+            index = ActionIndex(sequence)
+            if len(self._indexes) >= _SEQUENCES_REMEMBERED:
+                self._indexes.pop(next(iter(self._indexes)), None)
+        self._indexes[ids] = index  # the last one is the one that was used last
+        return index
 
 
-class _SameActions:
-    """A key for a sequence of actions; it keeps them alive, so that no other object can come by their ids."""
-
-    __slots__ = ("_ids", "actions")
-
-    def __init__(self, actions: tuple[Action, ...]) -> None:
-        self.actions = actions
-        self._ids = tuple(map(id, actions))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _SameActions) and self._ids == other._ids
-
-    def __hash__(self) -> int:
-        return hash(self._ids)
+def _index_achievers(actions: Sequence[Action]) -> dict[Fact, list[int]]:
+    """Return the positions of the actions that bring a fact about and do not need it themselves."""
+    achievers: dict[Fact, list[int]] = {}
+    for position, action in enumerate(actions):
+        needed = action.pre.items()
+        for fact in action.effects.items():
+            if fact not in needed:
+                if fact in achievers:
+                    achievers[fact].append(position)
+                else:
+                    achievers[fact] = [position]
+    return achievers
 
 
-def _index_of(same: _SameActions) -> ActionIndex:
-    return ActionIndex(same.actions)
+def _describe_duplicates(actions: Sequence[Action]) -> str:
+    name, times = Counter(action.name for action in actions).most_common(1)[0]
+    return f"there are {times} actions with the name {name!r}: give each a name of its own"
 
 
 def _compile(

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from tactician.planning.masks import Masks
+from tactician.planning.masks import Masks, bits_of
+
+_BYTES_A_LANDMARK: Final = 400
 
 
 class Landmark(NamedTuple):
@@ -38,6 +40,12 @@ class LandmarkFinder:
         """Prepare for any number of states."""
         self._masks = masks
         self._weights = weights
+        self._known: dict[Landmark, Landmark] = {}  # states share what they have in common
+
+    @property
+    def held(self) -> int:
+        """Bytes that the landmarks take, as estimated."""
+        return len(self._known) * _BYTES_A_LANDMARK
 
     def carry_over(self, landmarks: tuple[Landmark, ...]) -> Estimate:
         """The estimate that follows from these landmarks alone."""
@@ -50,10 +58,16 @@ class LandmarkFinder:
         """
         cuts = _Cuts(self._masks, state, list(inherited), self._residual(inherited))
         goal = self._masks.goal
-        while goal & ~cuts.reached:
-            if not cuts.towards(goal & ~cuts.reached):
-                return None
-        return Estimate(sum(landmark.weight for landmark in cuts.landmarks), tuple(cuts.landmarks), cuts.residual)
+        while missing := goal & ~cuts.reached:
+            zones = [_Zone(fact) for fact in bits_of(missing)]
+            while zones:
+                for zone in zones:
+                    if not zone.facts & cuts.reached and not cuts.find_next(zone):
+                        return None
+                zones = [zone for zone in zones if not zone.facts & cuts.reached]
+        shared = self._known.setdefault
+        landmarks = tuple([shared(landmark, landmark) for landmark in cuts.landmarks])
+        return Estimate(sum([landmark.weight for landmark in landmarks]), landmarks, cuts.residual)
 
     def _residual(self, landmarks: Iterable[Landmark]) -> list[int]:
         residual = list(self._weights)
@@ -61,6 +75,21 @@ class LandmarkFinder:
             for number in members:
                 residual[number] -= weight
         return residual
+
+
+class _Zone:
+    """Facts of which one must come true before a goal fact does, and the actions that make one of them true.
+
+    The action that makes the first of them true needs none of them and is not free, so the actions at the border that
+    need none are a landmark.
+    """
+
+    __slots__ = ("border", "facts", "fresh")
+
+    def __init__(self, goal: int) -> None:
+        self.facts = goal
+        self.fresh = [goal]
+        self.border: dict[int, None] = {}
 
 
 class _Cuts:
@@ -77,51 +106,42 @@ class _Cuts:
         self.residual = residual
         self.reached = masks.spread(state, range(len(residual)), residual)
 
-    def towards(self, missing: int) -> bool:
-        """Find landmarks for a missing goal fact until some fact around it is reached; False if it cannot be.
-
-        The zone holds facts of which one must come true before the goal does. The action that makes the first of
-        them true needs none of them and is not free, so the actions at the border of the zone are a landmark.
-        """
-        needs = self._masks.needs
-        zone = missing & -missing
-        fresh, border = [zone], list[int]()
-        while not zone & self.reached:
-            zone = self._grow(zone, fresh, border)
-            border = [number for number in dict.fromkeys(border) if not needs[number] & zone]
-            if not border:
-                return False
-            freed = self._pay(border)
-            border = [number for number in border if self.residual[number]]
-            self.reached = self._masks.spread(self.reached, freed, self.residual)
-            if not zone & self.reached:
-                zone = self._absorb(freed, zone, fresh)
+    def find_next(self, zone: _Zone) -> bool:
+        """Find the next landmark of a zone, unless a fact in it is reached; False if the goal fact cannot be."""
+        needs, residual = self._masks.needs, self.residual
+        self._grow(zone)
+        if zone.facts & self.reached:
+            return True
+        zone.border = dict.fromkeys([number for number in zone.border if not needs[number] & zone.facts])
+        if not zone.border:
+            return False
+        weight = min([residual[number] for number in zone.border])
+        self.landmarks.append(Landmark(weight, tuple(zone.border)))
+        freed = []
+        for number in zone.border:
+            residual[number] -= weight
+            if not residual[number]:
+                freed.append(number)
+        self.reached = self._masks.spread(self.reached, freed, residual)
         return True
 
-    def _grow(self, zone: int, fresh: list[int], border: list[int]) -> int:
-        achievers = self._masks.achievers
-        while fresh:
-            for number in achievers.get(fresh.pop(), ()):
-                if self.residual[number]:
-                    border.append(number)
-                else:
-                    zone = self._absorb((number,), zone, fresh)
-        return zone
-
-    def _absorb(self, free: Iterable[int], zone: int, fresh: list[int]) -> int:
-        """Let one missing need of each free action join the zone, unless one is there already."""
-        needs = self._masks.needs
-        for number in free:
-            if not needs[number] & zone:
-                missing = needs[number] & ~self.reached
-                zone |= missing & -missing
-                fresh.append(missing & -missing)
-        return zone
-
-    def _pay(self, members: Sequence[int]) -> list[int]:
-        """Record a landmark, and give the members that have become free."""
-        weight = min(self.residual[number] for number in members)
-        self.landmarks.append(Landmark(weight, tuple(members)))
-        for number in members:
-            self.residual[number] -= weight
-        return [number for number in members if not self.residual[number]]
+    def _grow(self, zone: _Zone) -> None:
+        """Let one missing need of each free action at the border join the zone, unless one is there already."""
+        needs, achievers, residual = self._masks.needs, self._masks.achievers, self.residual
+        waiting = [number for number in zone.border if not residual[number]]
+        while True:
+            for number in waiting:
+                del zone.border[number]
+                if not needs[number] & zone.facts:
+                    missing = needs[number] & ~self.reached
+                    zone.facts |= missing & -missing
+                    zone.fresh.append(missing & -missing)
+            waiting = []
+            while zone.fresh:
+                for number in achievers.get(zone.fresh.pop(), ()):
+                    if number not in zone.border:
+                        zone.border[number] = None
+                        if not residual[number]:
+                            waiting.append(number)
+            if not waiting or zone.facts & self.reached:
+                return

@@ -105,18 +105,24 @@ class Goal:
         return world.satisfies(self.conditions)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Plan:
     """Actions which, run in this order, reach a goal; none if it is reached already. For `NIRVANA`: the best action.
 
-    `costs` has one number per action, as estimated when the plan was made; `value` is the goal's value plus that of
-    every action.
+    Attributes:
+        goal: what the plan reaches
+        actions: what to run, in this order
+        costs: one number per action, as estimated when the plan was made
+        value: the goal's value plus that of every action
+        possible_saving: the most that another plan for the goal could cost less; 0 for a plan that is known to be the
+            cheapest
     """
 
     goal: Goal
     actions: tuple[Action, ...]
     costs: tuple[float, ...]
     value: float
+    possible_saving: float = 0.0
 
     @property
     def cost(self) -> float:
@@ -128,8 +134,38 @@ class Plan:
         """What the goal and the actions are worth, less what they cost."""
         return self.value - self.cost
 
+    @property
+    def optimal(self) -> bool:
+        """Whether it is known that no plan for the goal costs less."""
+        return not rounded(self.possible_saving)
+
+    @property
+    def bound(self) -> float:
+        """The least that a plan for the goal can cost, as far as is known."""
+        return self.cost - self.possible_saving
+
+    @property
+    def gap(self) -> float | None:
+        """By which part of the least possible cost this plan may be dearer: 0.04 for 4 %; None if that cost is 0."""
+        if self.optimal:
+            return 0.0
+        return self.possible_saving / self.bound if rounded(self.bound) > 0 else None
+
+    @property
+    def quality(self) -> str:
+        """How good the plan is, for people: `optimal`, `within 4 %`, or `not known how good`."""
+        if self.optimal:
+            return "optimal"
+        return "not known how good" if self.gap is None else f"within {_percent(self.gap)}"
+
     def __str__(self) -> str:
         return " -> ".join(action.name for action in self.actions) or "nothing to do"
+
+
+def _percent(part: float) -> str:
+    """Write a part so that it is not rounded down: 0.0401 as `5 %`."""
+    percent = part * 100
+    return f"{math.ceil(percent)} %" if percent > 1 else f"{math.ceil(percent * 100) / 100:g} %"
 
 
 def rounded(amount: float) -> float:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from tactician.planning.consultation import Consultation, Determine, Inquiry, settle
+from tactician.planning.budget import DEFAULT_PLANNING, PlanningBudget, PlanningMeter
+from tactician.planning.consultation import Consultation
 from tactician.planning.explanation import Explanation
 from tactician.planning.index import IndexCache
+from tactician.planning.inquiry import Determine, Inquiry, settle
 from tactician.planning.model import Action, Goal, Plan, rounded
 from tactician.planning.session import Session
 from tactician.planning.verdict import Verdict
@@ -25,8 +27,16 @@ class PlanningAlgorithm(Protocol):
     def best(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> Plan | None:
         """The first of `plans`, without the work and the questions that only the others need."""
 
-    def consult(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> Consultation:
-        """The way to the best plan, halted wherever it depends on a condition that is unknown."""
+    def consult(
+        self,
+        world: WorldState,
+        actions: Iterable[Action],
+        goals: Iterable[Goal],
+        *,
+        budget: PlanningBudget | None = None,
+        known: Plan | None = None,
+    ) -> Consultation:
+        """The way to the best plan, halted wherever it depends on a condition that is unknown, or takes long."""
 
     def plans(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> list[Plan]:
         """The best plan for each goal that can be reached, the best first."""
@@ -49,10 +59,10 @@ class PlanningAlgorithm(Protocol):
 class InquiringPlanner(ABC):
     """A planner whose choices are inquiries: they yield the conditions that they depend on."""
 
-    def __init__(self, determine: Determine | None = None, *, max_expansions: int = 250_000) -> None:
+    def __init__(self, determine: Determine | None = None, *, budget: PlanningBudget = DEFAULT_PLANNING) -> None:
         """Remember the options."""
+        self.budget = budget
         self._determine = determine
-        self._max_expansions = max_expansions
         self._indexes = IndexCache()
 
     def plan(self, world: WorldState, actions: Iterable[Action], goal: Goal) -> Plan | None:
@@ -63,13 +73,29 @@ class InquiringPlanner(ABC):
         """The first of `plans`, without the work and the questions that only the others need."""
         return settle(self._best(self._session(world, actions), tuple(goals)), self._determine)
 
-    def consult(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> Consultation:
-        """The way to the best plan, halted wherever it depends on a condition that is unknown.
+    def consult(
+        self,
+        world: WorldState,
+        actions: Iterable[Action],
+        goals: Iterable[Goal],
+        *,
+        budget: PlanningBudget | None = None,
+        known: Plan | None = None,
+    ) -> Consultation:
+        """The way to the best plan, halted wherever it depends on a condition that is unknown, or takes long.
 
         It hopes for the best of what is unknown and asks only for what the hope rests on: one condition at a time, that
         of the most promising choice first, each at most once. `determine` is not called.
+
+        Args:
+            world: what is known
+            actions: what can be done
+            goals: what is worth reaching
+            budget: the limits; those of the planner by default
+            known: a plan that may still work, or a part of it: what is found is not dearer
         """
-        return Consultation(world, self._best(self._session(world, actions, asks=True), tuple(goals)))
+        session = self._session(world, actions, asks=True, budget=budget, known=known)
+        return Consultation(session, self._best(session, tuple(goals)))
 
     def plans(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> list[Plan]:
         """The best plan for each goal that can be reached, the best first."""
@@ -106,9 +132,18 @@ class InquiringPlanner(ABC):
         verdict = self._verdict(session, goal, plan, about) if about else None
         return replace(explanation, about=verdict, rivals=tuple(by_net_value(filter(None, found))))
 
-    def _session(self, world: WorldState, actions: Iterable[Action], *, asks: bool = False) -> Session:
+    def _session(
+        self,
+        world: WorldState,
+        actions: Iterable[Action],
+        *,
+        asks: bool = False,
+        budget: PlanningBudget | None = None,
+        known: Plan | None = None,
+    ) -> Session:
+        meter = PlanningMeter(budget or self.budget)
         index = self._indexes.index(actions)
-        return Session(world, index, asks=asks or self._determine is not None, max_expansions=self._max_expansions)
+        return Session(world, index, asks=asks or self._determine is not None, meter=meter, known=known)
 
     @abstractmethod
     def _plan(self, session: Session, goal: Goal) -> Inquiry[Plan | None]: ...
@@ -133,10 +168,11 @@ class InquiringPlanner(ABC):
         return self._contrast(session, goal, plan, about)
 
 
-def plans_for(inquiries: Iterable[Inquiry[Plan | None]]) -> Inquiry[list[Plan]]:
+def plans_for(session: Session, inquiries: Sequence[Inquiry[Plan | None]]) -> Inquiry[list[Plan]]:
     """The plans that there are, as `by_net_value` orders them."""
     found: list[Plan] = []
-    for inquiry in inquiries:
+    for rivals, inquiry in zip(reversed(range(len(inquiries))), inquiries, strict=True):
+        session.rivals = rivals
         plan = yield from inquiry
         if plan is not None:
             found.append(plan)

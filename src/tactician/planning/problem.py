@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from tactician.planning.masks import Masks
 from tactician.planning.model import Action
 from tactician.planning.reduction import split_enablers
 from tactician.planning.world import Fact, WorldState
 
-_UNITS_PER_COST = 10**9
-_STEP_BITS = 32
+UNITS_PER_COST: Final = 10**9
+COST_BITS: Final = 32
+"""The bits of a weight above which its cost is, in billionths."""
 
 
 def weight_of(cost: float) -> int:
@@ -21,7 +23,7 @@ def weight_of(cost: float) -> int:
     free actions loses. Plans of 2**32 steps and more are out of reach anyway.
     """
     whole = int(cost)
-    return (whole * _UNITS_PER_COST + round((cost - whole) * _UNITS_PER_COST) << _STEP_BITS) + 1
+    return (whole * UNITS_PER_COST + round((cost - whole) * UNITS_PER_COST) << COST_BITS) + 1
 
 
 @dataclass(frozen=True, slots=True)

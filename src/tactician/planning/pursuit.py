@@ -5,16 +5,20 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterable
+from functools import cached_property
 
-from tactician.planning.consultation import Inquiry
+from tactician.planning.errors import SearchLimitExceeded
+from tactician.planning.inquiry import Inquiry
 from tactician.planning.model import NIRVANA, Goal, Plan, rounded
+from tactician.planning.problem import PlanningProblem
 from tactician.planning.session import Session
+from tactician.planning.solving import Solution
 
 
 def plan_for(session: Session, goal: Goal) -> Inquiry[Plan | None]:
     """The best plan for the goal. It asks only for what that depends on."""
     pursuit = Pursuit(session, goal)
-    while (name := pursuit.question()) is not None:
+    while (name := (yield from pursuit.question())) is not None:
         yield from session.ask(name)
     return pursuit.plan()
 
@@ -31,10 +35,16 @@ def best_plan(session: Session, goals: Iterable[Goal]) -> Inquiry[Plan | None]:
     pursuits = [Pursuit(session, goal) for goal in wanted]
     queue = [(*pursuit.rank(), position) for position, pursuit in enumerate(pursuits)]
     heapq.heapify(queue)
+    exceeded: SearchLimitExceeded | None = None
     while queue:
         *_, position = heapq.heappop(queue)
         pursuit = pursuits[position]
-        name = pursuit.question()
+        session.rivals = len(queue)
+        try:
+            name = yield from pursuit.question()
+        except SearchLimitExceeded as error:
+            exceeded = exceeded or error
+            continue
         if pursuit.is_hopeless():
             continue
         entry = *pursuit.rank(), position
@@ -45,6 +55,8 @@ def best_plan(session: Session, goals: Iterable[Goal]) -> Inquiry[Plan | None]:
         else:
             yield from session.ask(name)
             heapq.heappush(queue, entry)
+    if exceeded is not None:
+        raise exceeded
     return None
 
 
@@ -58,26 +70,28 @@ class Pursuit:
         """Begin, without planning yet."""
         self.goal = goal
         self._session = session
-        self._problem = session.index.problem(goal)
         self._steps: list[int] | None = None
         self._plan: Plan | None = None
         self._assumed = 0
         self._settled = goal == NIRVANA
 
-    def question(self) -> str | None:
+    def question(self) -> Inquiry[str | None]:
         """Plan, and name a condition that decides whether the plan can be run; None if nothing more is to be asked."""
         if self._settled:
             return None
-        self._assume_the_best()
+        if self._plan is None and (plan := self._session.direct_plan(self.goal)) is not None:
+            self._plan, self._settled = plan, True
+            return None
+        yield from self._assume_the_best()
         name = None if self._steps is None else self._problem.first_use(self._steps, self._assumed)
-        if name is not None and self._without_assumptions():
+        if name is not None and (yield from self._without_assumptions()):
             name = None
         self._settled = name is None
         return name
 
     def is_hopeless(self) -> bool:
         """Whether there is certainly no plan, when the question has been put."""
-        return self._settled and self._steps is None
+        return self._settled and self._plan is None
 
     def promise(self) -> float:
         """A net value that the plan will not exceed; once there is nothing more to ask, its net value."""
@@ -95,27 +109,33 @@ class Pursuit:
         """The plan, when there is nothing more to ask."""
         return self._plan
 
-    def _assume_the_best(self) -> None:
+    @cached_property
+    def _problem(self) -> PlanningProblem:
+        return self._session.index.problem(self.goal)
+
+    def _assume_the_best(self) -> Inquiry[None]:
         session, problem = self._session, self._problem
         self._assumed = session.unknown_facts(problem)
         start = problem.facts_in(session.world) | self._assumed
         if self._steps is None or not problem.runs(self._steps, start):
-            self._follow(session.steps(self.goal, problem, start))
+            self._follow((yield from session.solve(self.goal, problem, start)))
 
-    def _without_assumptions(self) -> bool:
+    def _without_assumptions(self) -> Inquiry[bool]:
         """Whether there is a plan as good that relies on nothing unknown; that is the plan then."""
         start = self._problem.facts_in(self._session.world)
-        steps = self._session.steps(self.goal, self._problem, start)
-        found = steps is not None and self._weight(steps) == self._weight(self._steps or [])
+        solution = yield from self._session.solve(self.goal, self._problem, start)
+        found = solution.steps is not None and self._weight(solution.steps) <= self._weight(self._steps or [])
         if found:
-            self._follow(steps)
+            self._follow(solution)
         return found
 
     def _weight(self, steps: Iterable[int]) -> int:
         weights = self._problem.weights(self._session.cost)
         return sum(weights[step] for step in steps)
 
-    def _follow(self, steps: list[int] | None) -> None:
-        actions = self._problem.actions
+    def _follow(self, solution: Solution) -> None:
+        actions, steps = self._problem.actions, solution.steps
         self._steps = steps
-        self._plan = None if steps is None else self._session.priced(self.goal, [actions[step] for step in steps])
+        self._plan = None
+        if steps is not None:
+            self._plan = self._session.priced(self.goal, [actions[step] for step in steps], solution.bound)

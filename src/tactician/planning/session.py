@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias, TypeVar
 
-from tactician.planning.consultation import Inquiry
+from tactician.planning.budget import PlanningMeter
+from tactician.planning.direct import find_direct_plan
 from tactician.planning.errors import SearchLimitExceeded
 from tactician.planning.index import ActionIndex
+from tactician.planning.inquiry import Inquiry
 from tactician.planning.model import Action, Goal, Plan
-from tactician.planning.problem import PlanningProblem
-from tactician.planning.search import ExpansionLimitError
-from tactician.planning.solving import solve
+from tactician.planning.problem import UNITS_PER_COST, PlanningProblem
+from tactician.planning.solving import Solution, solve
 from tactician.planning.world import UNKNOWN, WorldState
-
-Owner = TypeVar("Owner", Action, Goal)
-AmountOf: TypeAlias = Callable[[Owner], float]
 
 
 class Session:
@@ -25,28 +22,41 @@ class Session:
     `world` is the world with the answers so far; amounts are those in the world as it was given.
     """
 
-    def __init__(self, world: WorldState, index: ActionIndex, *, asks: bool, max_expansions: int) -> None:
-        """Start with the world as it was given; without `asks`, what is unknown stays so."""
+    def __init__(
+        self, world: WorldState, index: ActionIndex, *, asks: bool, meter: PlanningMeter, known: Plan | None = None
+    ) -> None:
+        """Start with the world as it was given; without `asks`, what is unknown stays so.
+
+        `known` is a plan that may work.
+        """
         self.world = world
         self.index = index
-        self._cost: AmountOf[Action] = _once(lambda action: action.cost_in(world))
-        self._value: AmountOf[Action] = _once(lambda action: action.value_in(world))
-        self._worth: AmountOf[Goal] = _once(lambda goal: goal.value_in(world))
+        self._given = world
+        self._amounts: dict[tuple[int, str], tuple[Action | Goal, float]] = {}
         self._asks = asks
         self._asked: set[str] = set()
-        self._max_expansions = max_expansions
+        self.meter = meter
+        self.rivals = 0  # goals that may be planned for later
+        self._known = known
 
     def cost(self, action: Action) -> float:
         """What running the action costs."""
-        return self._cost(action) if callable(action.cost) else action.cost
+        return self._once(action, action.cost_in) if callable(action.cost) else action.cost
 
     def value(self, action: Action) -> float:
         """What running the action is worth."""
-        return self._value(action) if callable(action.value) else action.value
+        return self._once(action, action.value_in) if callable(action.value) else action.value
 
     def worth(self, goal: Goal) -> float:
         """What reaching the goal is worth."""
-        return self._worth(goal) if callable(goal.value) else goal.value
+        return self._once(goal, goal.value_in) if callable(goal.value) else goal.value
+
+    def _once(self, owner: Action | Goal, evaluate: Callable[[WorldState], float]) -> float:
+        """Return the amount, evaluated at most once for each owner, which is kept so that its id stays its own."""
+        key = id(owner), evaluate.__name__
+        if (entry := self._amounts.get(key)) is None:
+            entry = self._amounts[key] = owner, evaluate(self._given)
+        return entry[1]
 
     def is_open(self, name: str) -> bool:
         """Whether a condition is unknown and can be asked for."""
@@ -80,31 +90,41 @@ class Session:
                     mask |= bit
         return mask
 
-    def steps(self, goal: Goal, problem: PlanningProblem, start: int) -> list[int] | None:
+    def solve(self, goal: Goal, problem: PlanningProblem, start: int) -> Inquiry[Solution]:
         """The best steps from where these facts hold.
 
         Raises:
-            SearchLimitExceeded: the search reached its limit first
+            SearchLimitExceeded: a limit was reached before there was a plan
         """
-        try:
-            return solve(problem, problem.weights(self.cost), start, self._max_expansions)
-        except ExpansionLimitError as limit:
-            closest = tuple(problem.actions[step] for step in limit.steps)
-            raise SearchLimitExceeded(goal, limit.expansions, closest) from None
+        self.meter.begin_search(self.rivals)
+        weights = problem.weights(self.cost)
+        solution = yield from solve(problem, weights, start, self.meter, self._known_steps(problem, start))
+        if solution.steps is None and solution.limit is not None:
+            nearest = tuple(problem.actions[step] for step in solution.nearest)
+            raise SearchLimitExceeded(goal, self.meter.expansions, nearest, solution.limit, self.meter.budget)
+        return solution
 
-    def priced(self, goal: Goal, actions: Sequence[Action]) -> Plan:
-        """The plan that runs these actions."""
+    def _known_steps(self, problem: PlanningProblem, start: int) -> list[int] | None:
+        """Return the steps of the longest rest of the known plan that works from here."""
+        if self._known is None:
+            return None
+        numbers = {id(action): number for number, action in enumerate(problem.actions)}
+        steps = [number for action in self._known.actions if (number := numbers.get(id(action))) is not None]
+        return next((steps[n:] for n in range(len(steps)) if problem.runs(steps[n:], start)), None)
+
+    def direct_plan(self, goal: Goal) -> Plan | None:
+        """Return the plan that follows without a choice; `None` if there is a choice, a question, or no plan."""
+        actions = find_direct_plan(self.index, dict(self.world.items()), goal)
+        if actions is None or (self._asks and self._is_any_open(goal.conditions, *(action.pre for action in actions))):
+            return None
+        return self.priced(goal, actions)
+
+    def _is_any_open(self, *conditions: Mapping[str, bool]) -> bool:
+        return any(self.is_open(name) for several in conditions for name in several)
+
+    def priced(self, goal: Goal, actions: Sequence[Action], bound: int | None = None) -> Plan:
+        """The plan that runs these actions; `bound` is the least cost possible, if that may be less, in billionths."""
         value = math.fsum((self.worth(goal), *map(self.value, actions)))
-        return Plan(goal, tuple(actions), tuple(map(self.cost, actions)), value)
-
-
-def _once(evaluate: AmountOf[Owner]) -> AmountOf[Owner]:
-    """The function, evaluated at most once for each owner."""
-    known: dict[int, tuple[Owner, float]] = {}  # keeps the owners alive, so that no other object can come by their ids
-
-    def evaluate_once(owner: Owner) -> float:
-        if (entry := known.get(id(owner))) is None:
-            entry = known[id(owner)] = owner, evaluate(owner)
-        return entry[1]
-
-    return evaluate_once
+        costs = tuple(map(self.cost, actions))
+        saving = 0.0 if bound is None else max(0.0, math.fsum(costs) - bound / UNITS_PER_COST)
+        return Plan(goal, tuple(actions), costs, value, saving)

@@ -2,48 +2,112 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+from math import gcd
 
+from tactician.planning.anytime import AnytimeSearch, Found, Milestone
+from tactician.planning.budget import Limit, PlanningMeter
 from tactician.planning.forced import forced_plan
 from tactician.planning.masks import Masks
 from tactician.planning.preference import canonical_order, exchange
-from tactician.planning.problem import PlanningProblem
+from tactician.planning.problem import COST_BITS, PlanningProblem
 from tactician.planning.reduction import undominated
-from tactician.planning.search import ExpansionLimitError, Search
+from tactician.planning.search import STEP_BITS
 
 
-def solve(problem: PlanningProblem, weights: Sequence[int], start: int, max_expansions: int) -> list[int] | None:
-    """The preferred one of the plans of least weight, or None if there is no plan.
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """The preferred one of the best plans that were found, or None.
 
-    Raises:
-        ExpansionLimitError: the limit was reached first
+    Attributes:
+        steps: the numbers of its actions
+        bound: the least cost that a plan can have, in billionths; None if that of this plan
+        limit: the limit that ended the search; None if there is no better plan
+        nearest: the steps to the state that looked nearest to the goal
+        milestones: how the bound and the best plan met
+    """
+
+    steps: list[int] | None
+    bound: int | None = None
+    limit: Limit | None = None
+    nearest: Sequence[int] = ()
+    milestones: tuple[Milestone, ...] = ()
+
+
+def solve(
+    problem: PlanningProblem, weights: Sequence[int], start: int, meter: PlanningMeter, known: list[int] | None = None
+) -> Generator[None, None, Solution]:
+    """Find the preferred one of the plans of least weight, or the best that the meter leaves room for.
+
+    It halts after each state that is explored. `known` are the steps of a plan to begin with.
     """
     masks = problem.masks
     if not masks.goal & ~start:
-        return []
+        return Solution([])
     usable = [not enabler & ~start for enabler in problem.enablers]
     steps = forced_plan(masks, weights, usable, start)
+    solution = Solution(steps)
     if steps is None:
-        found = _search(masks, weights, usable, start, max_expansions)
-        if found is None:
-            return None
-        steps = canonical_order(masks, start, found)
-    preferred = exchange(problem, weights, usable, start, steps) if problem.contested else steps
-    return steps if preferred is steps else canonical_order(masks, start, preferred)
+        solution = yield from _search(masks, weights, usable, start, meter, known)
+        if solution.steps is None:
+            return solution
+        steps = canonical_order(masks, start, _shorten(masks, start, solution.steps))
+    if problem.contested and solution.limit is None:
+        preferred = exchange(problem, weights, usable, start, steps)
+        steps = steps if preferred is steps else canonical_order(masks, start, preferred)
+    return replace(solution, steps=steps)
 
 
 def _search(
-    masks: Masks, weights: Sequence[int], usable: Sequence[bool], start: int, max_expansions: int
-) -> list[int] | None:
+    masks: Masks,
+    weights: Sequence[int],
+    usable: Sequence[bool],
+    start: int,
+    meter: PlanningMeter,
+    known: list[int] | None,
+) -> Generator[None, None, Solution]:
     numbers = _candidates(masks, weights, usable, start)
     if numbers is None:
-        return None
-    search = Search(masks.only(numbers), [weights[number] for number in numbers], max_expansions)
-    try:
-        found = search.run(start)
-    except ExpansionLimitError as limit:
-        raise ExpansionLimitError(limit.expansions, [numbers[step] for step in limit.steps]) from None
-    return None if found is None else [numbers[step] for step in found]
+        return Solution(None)
+    unit, scaled = _scale([weights[number] for number in numbers])
+    positions = {number: position for position, number in enumerate(numbers)}
+    begun = [positions[step] for step in known] if known and all(step in positions for step in known) else None
+    found = yield from AnytimeSearch(masks.only(numbers), scaled, start, meter).run(begun)
+    return _translate(found, numbers, unit)
+
+
+def _translate(found: Found, numbers: Sequence[int], unit: int) -> Solution:
+    """Return what was found, in the numbers and costs of the problem."""
+    return Solution(
+        None if found.steps is None else [numbers[step] for step in found.steps],
+        found.bound * unit if found.limit else None,
+        found.limit,
+        [numbers[step] for step in found.nearest],
+        tuple(
+            replace(one, bound=one.bound * unit, cost=None if one.cost is None else one.cost * unit)
+            for one in found.milestones
+        ),
+    )
+
+
+def _scale(weights: Sequence[int]) -> tuple[int, list[int]]:
+    """Return the unit of which all costs are multiples, and the weights in it: small numbers are added faster."""
+    costs = [weight >> COST_BITS for weight in weights]
+    unit = gcd(*costs) or 1
+    return unit, [(cost // unit << STEP_BITS) + 1 for cost in costs]
+
+
+def _shorten(masks: Masks, start: int, steps: list[int]) -> list[int]:
+    """Leave out the steps without which the others work."""
+    position = 0
+    while position < len(steps):
+        fewer = steps[:position] + steps[position + 1 :]
+        if masks.run(start, fewer):
+            steps = fewer
+        else:
+            position += 1
+    return steps
 
 
 def _candidates(masks: Masks, weights: Sequence[int], usable: Sequence[bool], start: int) -> list[int] | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from tactician.planning.consultation import Determine, Inquiry
 from tactician.planning.contrast import compare
 from tactician.planning.explanation import Explanation, explain_idle
+from tactician.planning.inquiry import Determine, Inquiry
 from tactician.planning.model import NIRVANA, Action, Goal, Plan, rounded
 from tactician.planning.planner import InquiringPlanner, plans_for
 from tactician.planning.session import Session
@@ -42,7 +42,7 @@ class UtilityPlanner(InquiringPlanner):
         return best_now(session, with_nirvana(goals))
 
     def _plans(self, session: Session, goals: tuple[Goal, ...]) -> Inquiry[list[Plan]]:
-        found = yield from plans_for(best_now(session, (goal,)) for goal in with_nirvana(goals))
+        found = yield from plans_for(session, [best_now(session, (goal,)) for goal in with_nirvana(goals)])
         order = {id(action): rank for rank, action in enumerate(_specific_first(session.index.actions))}
         return sorted(found, key=lambda plan: _before_others(plan, order))
 

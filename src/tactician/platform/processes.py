@@ -3,64 +3,99 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final
 from weakref import WeakValueDictionary
 
-from tactician.process import AgentProcess, ProcessStatus
+from tactician.process import AgentProcess, IdleProcess, PlannedAgentSpec, ProcessOptions, ProcessStatus
 
 MOST_AT_REST: Final = 1000
 _TO_BE_CONTINUED: Final = frozenset({ProcessStatus.WAITING, ProcessStatus.PAUSED})
 
 
-class Processes:
-    """Those that run or are to be gone on with, and the last ones that are not.
+@dataclass(frozen=True, slots=True)
+class StoredProcess:
+    """Process that waits in the store: what the store does not have of it.
 
-    Others are forgotten, unless the program holds them. Where processes are kept in a store, even one that waits may be
-    forgotten here: the store has it.
+    Attributes:
+        agent: description of its agent, which may be registered no more.
+        options: its settings, functions included.
+    """
+
+    agent: PlannedAgentSpec
+    options: ProcessOptions
+
+
+class Processes:
+    """Those that run or are to be continued, and the last ones that are not.
+
+    Others are forgotten, unless the program holds them. One that waits is an object of a few hundred bytes, or in the
+    store; the same `AgentProcess` is found again as long as the program holds it, and another one after that.
 
     Args:
         is_durable: whether they are kept in a store.
+        wake: returns the process that an idle one is.
     """
 
-    def __init__(self, *, is_durable: bool) -> None:
+    def __init__(self, wake: Callable[[IdleProcess], AgentProcess], *, is_durable: bool) -> None:
         self._is_durable = is_durable
+        self._wake = wake
         self._known: WeakValueDictionary[str, AgentProcess] = WeakValueDictionary()
-        self._needed: dict[str, AgentProcess] = {}
-        self._at_rest: OrderedDict[str, AgentProcess] = OrderedDict()
-        self._look_again_at = MOST_AT_REST
+        self._running: dict[str, AgentProcess] = {}
+        self._idle: dict[str, IdleProcess] = {}
+        self._resting: OrderedDict[str, AgentProcess | StoredProcess] = OrderedDict()
 
     def add(self, process: AgentProcess) -> None:
-        """Knows of one that is about to run, in place of the one that had its id before."""
-        self._at_rest.pop(process.id, None)
-        self._known[process.id] = self._needed[process.id] = process
-        if len(self._needed) > self._look_again_at:
-            self._look_again()
-
-    def drop(self, process: AgentProcess) -> None:
-        """Forgets one."""
-        for known in (self._known, self._needed, self._at_rest):
-            known.pop(process.id, None)
+        """Note a process that is about to run, in place of the one that had its id before."""
+        self._forget(process.id)
+        self._known[process.id] = self._running[process.id] = process
+        process.on_rest = self.rest
 
     def rest(self, process: AgentProcess) -> None:
-        """One has run as far as it can."""
-        if not self._is_durable and process.status in _TO_BE_CONTINUED:
+        """Note that a process has run as far as it can, whoever let it run."""
+        if self._known.get(process.id) is not process:
             return
-        self._needed.pop(process.id, None)
-        self._at_rest[process.id] = process
-        self._at_rest.move_to_end(process.id)
-        if len(self._at_rest) > MOST_AT_REST:
-            self._at_rest.popitem(last=False)
+        if process.status is ProcessStatus.RUNNING and not self._is_durable:  # somebody makes single steps
+            return
+        self._forget(process.id)
+        waits = process.status in _TO_BE_CONTINUED
+        if waits and not self._is_durable:
+            self._idle[process.id] = process.to_idle()
+            return
+        self._resting[process.id] = StoredProcess(process.agent, process.options) if waits else process
+        if len(self._resting) > MOST_AT_REST:
+            self._resting.popitem(last=False)
 
     def find(self, process_id: str) -> AgentProcess | None:
-        """The process with the id, if it is known."""
-        return self._known.get(process_id)
+        """Return the process with the id, if it is here; see `find_stored` for one that is in the store only."""
+        found = self._known.get(process_id)
+        if found is None and (idle := self._idle.get(process_id)) is not None:
+            found = self._known[process_id] = self._wake(idle)
+            found.on_rest = self.rest
+        return found
 
-    def all(self) -> list[AgentProcess]:
-        """All that are known, oldest first."""
-        return list(self._known.values())
+    def find_stored(self, process_id: str) -> StoredProcess | None:
+        """Return what the store does not have of a process that is in the store only."""
+        found = self._resting.get(process_id)
+        return found if isinstance(found, StoredProcess) else None
 
-    def _look_again(self) -> None:
-        """Finds those that the program itself has gone on with to their end."""
-        for process in [one for one in self._needed.values() if one.status.is_terminal]:
-            self.rest(process)
-        self._look_again_at = max(MOST_AT_REST, 2 * len(self._needed))
+    def all(self) -> list[AgentProcess | IdleProcess]:
+        """Return all that are here, oldest first."""
+        idle = [one for one in self._idle.values() if one.id not in self._known]
+        return sorted((*self._known.values(), *idle), key=attrgetter("began_at"))
+
+    def list_stored(self) -> list[str]:
+        """Return the ids of the last ones that wait in the store, and are not here."""
+        return [
+            process_id
+            for process_id, process in self._resting.items()
+            if isinstance(process, StoredProcess) and process_id not in self._known
+        ]
+
+    def _forget(self, process_id: str) -> None:
+        """Hold a process no longer, if it is held."""
+        self._running.pop(process_id, None)
+        self._idle.pop(process_id, None)
+        self._resting.pop(process_id, None)

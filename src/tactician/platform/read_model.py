@@ -8,7 +8,7 @@ from dataclasses import replace
 from tactician.errors import RunNotFoundError, StoredStateError
 from tactician.platform.run_views import RunTree, RunView, view_child, view_process, view_record, view_state
 from tactician.platform.step_views import RunComparison, StepView, compare_runs, view_steps
-from tactician.process import AgentProcess
+from tactician.process import AgentProcess, IdleProcess
 from tactician.runs import RunStore
 from tactician.stores import DocumentStore
 
@@ -21,14 +21,14 @@ class RunReader:
         processes: processes of this program.
     """
 
-    def __init__(self, store: DocumentStore, processes: Iterable[AgentProcess] = ()) -> None:
+    def __init__(self, store: DocumentStore, processes: Iterable[AgentProcess | IdleProcess] = ()) -> None:
         self._store = RunStore(store)
         self._processes = {process.id: process for process in processes}
 
     async def list_waiting(self, limit: int = 1000) -> list[RunView]:
         """Return the runs that wait for somebody, or of which a part does while others go on, oldest first."""
         stored = [view_record(one) for one in await self._store.find_waiting(limit=limit)]
-        here = (process for process in self._processes.values() if process.keeper is None and process.pending)
+        here = (process for process in self._processes.values() if _is_in_memory(process) and process.pending)
         return stored + [view_process(process) for process in here]
 
     async def list(
@@ -112,6 +112,10 @@ class RunReader:
             await self._with_children(one, around) for one in inside
         ]
         return RunTree(run, tuple(children))
+
+
+def _is_in_memory(process: AgentProcess | IdleProcess) -> bool:
+    return isinstance(process, IdleProcess) or process.keeper is None
 
 
 def _unknown(run_id: str) -> RunNotFoundError:

@@ -15,6 +15,7 @@ from tactician.process import (
     Blackboard,
     ChildRun,
     Entry,
+    IdleProcess,
     is_process,
     read_board,
     read_history,
@@ -166,7 +167,7 @@ def _find_messages(tree: Checkpoint) -> tuple[Message, ...]:
     return found[0] if len(found) == 1 else ()
 
 
-def view_process(process: AgentProcess) -> RunView:
+def view_process(process: AgentProcess | IdleProcess) -> RunView:
     """Return the view of a process of this program. Its objects have to be looked up in the process itself."""
     return RunView(
         process.id,

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
+from operator import attrgetter
 from typing import Final
 
 from typing_extensions import TypedDict
@@ -20,6 +21,7 @@ from tactician.platform.registry import Registry
 from tactician.process import (
     AgentProcess,
     Blackboard,
+    IdleProcess,
     Named,
     PlannedAgentSpec,
     ProcessOptions,
@@ -90,7 +92,7 @@ class Runner:
         self._is_durable = services.is_durable
         self._owner = f"platform-{new_id()}"
         self._spawned: set[asyncio.Task[AgentProcess]] = set()
-        self.processes = Processes(is_durable=services.is_durable)
+        self.processes = Processes(self._wake, is_durable=services.is_durable)
 
     async def start(self, agent: PlannedAgentSpec, objects: Objects, options: ProcessOptions | None) -> AgentProcess:
         """Create a process, and run it as far as it can go."""
@@ -266,8 +268,17 @@ class Runner:
 
     async def all(self) -> list[AgentProcess]:
         """Return the processes that are known here, oldest first, as they stand."""
-        found = [await self._find_current(process) for process in self.processes.all()]
-        return [process for process in found if process is not None]
+        known = [self.processes.find(process.id) for process in self.processes.all()]
+        found = [await self._find_current(process) for process in known if process is not None]
+        found += [await self._find_stored(process_id) for process_id in self.processes.list_stored()]
+        return sorted((process for process in found if process is not None), key=attrgetter("began_at"))
+
+    def _wake(self, idle: IdleProcess) -> AgentProcess:
+        return AgentProcess.wake(idle, self._context())
+
+    async def _find_stored(self, process_id: str) -> AgentProcess | None:
+        record = await self._runs.load(process_id)
+        return None if record is None else await self._restore(record)
 
     async def _find_current(self, process: AgentProcess) -> AgentProcess | None:
         """Return the process, or a copy of what is kept if it has continued elsewhere; `None` if nothing is kept."""
@@ -392,7 +403,8 @@ class Runner:
         context = restore_context(record, state, self._context(), {})
         owner = self._owner if lease is None else lease.owner
         keeper = DurableRun(context, record, owner, lease=lease, seconds=seconds, start=state.start, size=state.size)
-        process = AgentProcess.restore(agent, context, None, keeper)
+        stored = self.processes.find_stored(record.run_id)
+        process = AgentProcess.restore(agent, context, None if stored is None else stored.options, keeper)
         if record.has_ended and process.status is not record.status:  # as it was killed, or could not be saved
             process.mark_ended(record.status, record.header.failure)
         return process
@@ -403,7 +415,7 @@ class Runner:
         Raises:
             AgentNotFoundError: when it is not registered here.
         """
-        here = self.processes.find(record.run_id)
+        here = self.processes.find(record.run_id) or self.processes.find_stored(record.run_id)
         return self._registry.of_record(record) if here is None else here.agent.refresh()
 
 

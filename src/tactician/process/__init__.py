@@ -33,6 +33,7 @@ from tactician.process.events import (
 from tactician.process.forking import renew_processes
 from tactician.process.goals import Export, GoalSpec
 from tactician.process.handle import ProcessHandle
+from tactician.process.idle import IdleProcess
 from tactician.process.operation import TOWARDS, OperationContext
 from tactician.process.options import DEFAULT_BUDGET, ActionRetryPolicy, ProcessOptions, Verbosity, create_blackboard
 from tactician.process.people import HINTS, allow_questions, ask_human, build_form, build_label, confirm, parse_answer
@@ -64,6 +65,7 @@ from tactician.process.stored_types import SavedObject, formerly, stored_names, 
 
 __all__ = [
     "AgentProcess",
+    "IdleProcess",
     "ProcessHandle",
     "ProcessStatus",
     "ProcessOptions",

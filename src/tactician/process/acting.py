@@ -55,14 +55,12 @@ class Actor:
 
     Attributes:
         error: exception of an action that ended the process.
-        unanswered: the last action that got no valid answer of a model, with the error, unless another gave something.
     """
 
-    __slots__ = ("_execution", "_state", "error", "unanswered")
+    __slots__ = ("_execution", "_state", "error")
 
     def __init__(self, execution: Execution) -> None:
         self.error: Exception | None = None
-        self.unanswered: tuple[ActionSpec, OutputError] | None = None
         self._execution = execution
         self._state = execution.state
 
@@ -137,10 +135,10 @@ class Actor:
             state.declined = action.plan
         elif isinstance(error, OutputError):
             _record_nothing(state.blackboard, action)
-            state.declined, self.unanswered = action.plan, (action, error)
+            state.declined, state.unanswered = action.plan, (action.name, error)
         elif error is None:
             outputs, error = self._try_record_output(outcome)
-            self.unanswered = None if outputs else self.unanswered
+            state.unanswered = None if outputs else state.unanswered
         state.order.take(action.name, state.blackboard, before)
         if error is not None and not isinstance(error, Rejected | OutputError):
             self.fail(action, error)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel
@@ -121,6 +122,7 @@ def _is_name(name: object) -> bool:
 
 T = TypeVar("T")
 GAVE_NOTHING: Final = "the last action gave nothing"
+_NOTHING: Final[Mapping[int, object]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +173,11 @@ class Blackboard:
     afterwards is not saved again. So add a changed copy, as by `dataclasses.replace`.
     """
 
+    __slots__ = ("__weakref__", "_added", "_changes", "_conditions", "_encode", "_entries", "_hidden", "_newest")
+
     def __init__(self, *objects: object) -> None:
         self._entries: list[Entry] = []
-        self._hidden: dict[int, object] = {}
+        self._hidden: Mapping[int, object] = _NOTHING
         self._conditions: dict[str, bool] = {}
         self._newest: dict[type, object | None] = {}
         self._added = 0
@@ -367,21 +371,27 @@ class Blackboard:
         An object that is not there, though an equal one may be, is not hidden.
         """
         if numbers := self._numbers_of(value):
-            self._hidden[id(value)] = value
+            self._hidden = {**self._hidden, id(value): value}
             self._newest.clear()
             self._note(BoardChange("hide", numbers))
 
     def show(self, value: object) -> None:
         """Show this very object again."""
-        if self._hidden.pop(id(value), None) is not None:
+        if id(value) in self._hidden:
+            self._hidden = {key: hidden for key, hidden in self._hidden.items() if hidden is not value}
             self._newest.clear()
             self._note(BoardChange("show", self._numbers_of(value)))
 
     def clear(self) -> None:
         """Remove all objects, and all conditions that were set."""
-        for memory in (self._entries, self._hidden, self._newest, self._conditions):
+        self._hidden = _NOTHING
+        for memory in (self._entries, self._newest, self._conditions):
             memory.clear()
         self._note(BoardChange("clear"))
+
+    def forget_lookups(self) -> None:
+        """Free the memory of past look-ups, which are only faster with it."""
+        self._newest.clear()
 
     def set_condition(self, name: str, value: bool) -> None:
         """Set a condition that no `@condition` method computes."""

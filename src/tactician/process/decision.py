@@ -67,7 +67,7 @@ async def _best(
     if not agent.conditions:
         return agent.planner.best(world, actions, goals), world
     consultation = agent.planner.consult(world, actions, goals)
-    while (question := consultation.question) is not None:
+    while (question := consultation.advance()) is not None:
         observe = agent.conditions.get(question)
         consultation.answer(None if observe is None else await _evaluate(question, observe, context))
     return consultation.plan, consultation.world

@@ -227,8 +227,9 @@ class Driver:
                 has_helped = await handler(execution.process)
             if has_helped:
                 return
-        if self._actor.unanswered is not None:
-            self._actor.fail(*self._actor.unanswered)
+        if state.unanswered is not None:
+            name, error = state.unanswered
+            self._actor.fail(execution.agent.action(name), error)
             return
         why = explain_stuck(execution.agent, state, await self.observe())
         known = ", ".join(type(value).__name__ for value in state.blackboard.objects) or "nothing"

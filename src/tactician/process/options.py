@@ -166,6 +166,9 @@ def _need_function(name: str, value: object, example: str) -> None:
         raise ConfigurationError(f"ProcessOptions.{name} is {value!r}; write a function, as in {name}={example}")
 
 
+DEFAULT_OPTIONS: Final = ProcessOptions()
+
+
 def need_options(options: ProcessOptions | None) -> ProcessOptions:
     """Return the options, or the default ones for `None`.
 
@@ -174,7 +177,7 @@ def need_options(options: ProcessOptions | None) -> ProcessOptions:
     """
     if not isinstance(options, ProcessOptions | None):
         raise ConfigurationError(f"The options are {options!r}; write options=ProcessOptions(...)")
-    return options or ProcessOptions()
+    return options or DEFAULT_OPTIONS
 
 
 def create_blackboard(options: ProcessOptions | None) -> Blackboard:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from functools import lru_cache, partial
+from sys import intern
 from typing import Final, TypeVar, cast
 from zlib import crc32
 
@@ -35,6 +36,7 @@ from tactician.runs import (
 T = TypeVar("T")
 HINTS: Final = "x-form"
 _ONLY: Final = "value"
+_CONFIRMATION: Final[JsonSchema] = {"type": "boolean"}
 _LONG_TEXT = 200
 _WIDGETS = {"boolean": "checkbox", "integer": "number", "number": "number", "array": "list", "object": "group"}
 _FORMATS = {
@@ -111,6 +113,12 @@ def _accept(expected: OutputType[T], response: object) -> T:
             return expected.parse(to_json(response).decode())  # where JSON means more than the same Python objects
         except PydanticSerializationError:
             raise error from None
+
+
+@lru_cache(maxsize=512)
+def _share_form(wanted: Hashable) -> JsonSchema:
+    """Return the form of a type, the same object for all who are asked."""
+    return build_form(cast("type", wanted))
 
 
 @lru_cache(maxsize=512)
@@ -210,7 +218,7 @@ async def ask_human(
         Rejected: when somebody rejects it: `platform.respond(id, request_id, reject("why"))`.
         ConfigurationError: outside of actions, or for a deadline without a default, or one that is no time from 0 up.
     """
-    return await _ask("form", wanted, prompt, build_form(wanted), deadline, default)
+    return await _ask("form", wanted, prompt, _share_form(cast(Hashable, wanted)), deadline, default)
 
 
 async def confirm(subject: object, prompt: str, *, deadline: timedelta | None = None, default: bool = False) -> bool:
@@ -223,7 +231,7 @@ async def confirm(subject: object, prompt: str, *, deadline: timedelta | None = 
     """
     shown = f"{prompt}\n\n{_format_subject(subject)}" if subject is not None else prompt
     given = default if deadline is not None else _NO_DEFAULT
-    return await _ask("confirmation", bool, shown, {"type": "boolean"}, deadline, given)
+    return await _ask("confirmation", bool, shown, _CONFIRMATION, deadline, given)
 
 
 async def _ask(
@@ -351,7 +359,7 @@ def _create_request(
         until = float(known) if isinstance(known, int | float) else run.clock.time() + deadline.total_seconds()
         asked.set(deadline=until)  # it stays when the action is run again
     answer: JsonValue = None if default is _NO_DEFAULT else to_jsonable_python(default)
-    return PendingRequest(asked.path, kind, prompt, None, run.path, schema, until, answer, problem)
+    return PendingRequest(intern(asked.path), kind, prompt, None, run.path, schema, until, answer, problem)
 
 
 def _format_subject(subject: object) -> str:

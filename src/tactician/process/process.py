@@ -20,13 +20,23 @@ from tactician.process.driver import Driver
 from tactician.process.events import ProcessEnded, ProcessStarted
 from tactician.process.goals import GoalSpec
 from tactician.process.handle import ProcessHandle
+from tactician.process.idle import IdleProcess
 from tactician.process.operation import OperationContext, create_process_context
-from tactician.process.options import ProcessOptions, create_blackboard
+from tactician.process.options import DEFAULT_OPTIONS, ProcessOptions, create_blackboard
 from tactician.process.progress import ProcessProgress, restore_process
 from tactician.process.spec import PlannedAgentSpec, add_inputs, check_tool_groups
 from tactician.process.state import ActionRun, ProcessState, ProcessStatus
 from tactician.process.stored_objects import encode_object
-from tactician.runs import BudgetMeter, DurableRun, Response, RunContext, RunKilledError, check_response, keep_spent
+from tactician.runs import (
+    BudgetMeter,
+    DurableRun,
+    Response,
+    RunContext,
+    RunKilledError,
+    check_response,
+    keep_spent,
+    save_inside,
+)
 
 
 class AgentProcess(ProcessHandle):
@@ -36,6 +46,7 @@ class AgentProcess(ProcessHandle):
         options: settings of the process.
         keeper: keeper of the process in a store; `None` for one that is in memory only, or inside another run.
         spawned: the task that runs the process, when it was spawned.
+        on_rest: called with the process whenever it has run as far as it can.
     """
 
     def __init__(
@@ -47,7 +58,7 @@ class AgentProcess(ProcessHandle):
         run: DurableRun | None = None,
         state: ProcessState | None = None,
     ) -> None:
-        self.options = options or _inherit_options(context) or ProcessOptions()
+        self.options = options or _inherit_options(context) or DEFAULT_OPTIONS
         meter = BudgetMeter(self.options.budget, context.tally, context.clock, context.meter)
         inside = create_process_context(context, self.options, meter)
         if inside.checkpoint is not None:
@@ -62,13 +73,15 @@ class AgentProcess(ProcessHandle):
         if inside.is_durable:
             blackboard.save_with(lambda value: encode_object(value, self.agent))
         self._task: asyncio.Task[object] | None = None
-        self._seconds = meter.seconds  # more than nothing, where a crash had ended it before its first action had
+        # More than nothing, where a crash had ended it before its first action had.
+        self._state.seconds = meter.seconds
         self._began = 0.0
         self._turn = asyncio.Lock()
         self._is_idle = asyncio.Event()
         if self.status not in (ProcessStatus.NOT_STARTED, ProcessStatus.RUNNING):
             self._is_idle.set()
         self.spawned: asyncio.Task[AgentProcess] | None = None
+        self.on_rest: Callable[[AgentProcess], None] | None = None
         if inside.checkpoint is not None:
             saved_runs = None if state is None else len(state.history)
             inside.checkpoint.attach(ProcessProgress(self._execution, saved_runs))
@@ -125,6 +138,26 @@ class AgentProcess(ProcessHandle):
         state.take_responses(context.responses)
         return process
 
+    @classmethod
+    def wake(cls, idle: IdleProcess, outer: RunContext) -> AgentProcess:
+        """Return a process that was idle, to continue it.
+
+        Args:
+            idle: the process.
+            outer: context of its platform.
+        """
+        return cls(idle.agent, idle.blackboard, idle.enter(outer), idle.options, None, idle.state)
+
+    def to_idle(self) -> IdleProcess:
+        """Return the process without what runs it."""
+        meter, checkpoint = self._meter, self._context.checkpoint
+        inside = {} if checkpoint is None else save_inside(checkpoint)
+        used = self.tally if self.tally.by_model else None
+        self._state.compact()
+        return IdleProcess(
+            self.id, self.agent, self.options, self._state, inside or None, meter.turns, meter.actions, used
+        )
+
     @property
     def agent(self) -> PlannedAgentSpec:
         """Description of the agent."""
@@ -148,7 +181,7 @@ class AgentProcess(ProcessHandle):
     @property
     def seconds(self) -> float:
         """Seconds that the process has run, without the time in which it waited."""
-        return self._seconds if self._task is None else self._meter.seconds
+        return self._state.seconds if self._task is None else self._meter.seconds
 
     @property
     def plannable(self) -> tuple[Action, ...]:
@@ -285,6 +318,7 @@ class AgentProcess(ProcessHandle):
         self._state.end(ProcessStatus.KILLED, reason)
         if task is None:
             self._is_idle.set()
+            self._report_rest()
         elif not self._is_run_by(asyncio.current_task()):
             task.cancel()
             await asyncio.wait([task])
@@ -329,7 +363,7 @@ class AgentProcess(ProcessHandle):
         return self.status is ProcessStatus.RUNNING or self.status.may_become(ProcessStatus.RUNNING)
 
     async def _work(self, work: Callable[[], Awaitable[None]]) -> None:
-        self._meter.restart(self._seconds)  # it may have been idle meanwhile
+        self._meter.restart(self._state.seconds)  # it may have been idle meanwhile
         self._task = asyncio.current_task()
         token = _running.set((*_running.get(), self))
         if (operation := self._context.find(OperationContext)) is not None:
@@ -354,14 +388,15 @@ class AgentProcess(ProcessHandle):
         finally:
             _running.reset(token)
             self._task = None
-            self._seconds = self._meter.seconds
+            self._state.seconds = self._meter.seconds
             if is_over:
                 self._emit_ended()
                 self._is_idle.set()
+            self._report_rest()
 
     async def _begin(self) -> None:
         self._state.status = ProcessStatus.RUNNING
-        self._state.unused.clear()
+        self._state.unused = ()
         self._began = perf_counter()
         self._is_idle.clear()
         self._context.emit(ProcessStarted, agent=self.name, goals=tuple(goal.name for goal in self.goals))
@@ -370,6 +405,10 @@ class AgentProcess(ProcessHandle):
         except StoredStateError as error:  # of what it was given: the store has it as it was before, if at all
             self._state.end(ProcessStatus.FAILED, str(error))
             raise
+
+    def _report_rest(self) -> None:
+        if self.on_rest is not None:
+            self.on_rest(self)
 
     def _emit_ended(self) -> None:
         self._context.emit(

@@ -132,5 +132,5 @@ class ActionSelector:
         return OperationContext(execution.process, apart, f"{execution.process.id}/{step}")
 
 
-def _names(plan: Plan) -> list[str]:
-    return [action.name for action in plan.actions]
+def _names(plan: Plan) -> tuple[str, ...]:
+    return tuple(action.name for action in plan.actions)

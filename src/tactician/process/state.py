@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
+from weakref import WeakValueDictionary
 
 from tactician.errors import Replan
 from tactician.llm import Usage, UsageTally
 from tactician.planning import Action, Plan, WorldState
 from tactician.process.blackboard import Blackboard
 from tactician.process.goals import GoalSpec
-from tactician.runs import PendingRequest, Response, RunStatus
+from tactician.runs import OutputError, PendingRequest, Response, RunStatus
 from tactician.stores import escape_invalid
 
 ProcessStatus = RunStatus
@@ -80,23 +81,23 @@ class Order:
         places: for actions that others have overtaken: the number of entries of the blackboard before their result.
     """
 
-    order: list[str] = field(default_factory=list)
+    order: tuple[str, ...] = ()
     places: dict[str, int] = field(default_factory=dict)
 
     def copy(self) -> Order:
         """Return an equal order, which changes by itself."""
-        return Order(list(self.order), dict(self.places))
+        return Order(self.order, dict(self.places))
 
     def arrange(self, plan: Plan, world: WorldState) -> Plan:
         """Return a new plan, in the order of the last one when it consists of the actions that are left of that."""
-        names = [action.name for action in plan.actions]
+        names = tuple(action.name for action in plan.actions)
         if names == self.order or sorted(names) != sorted(self.order):
             return plan
         return _reordered(plan, self.order, world)
 
     def follow(self, plan: Plan) -> None:
         """Take the order of a plan over."""
-        self.order = [action.name for action in plan.actions]
+        self.order = tuple(action.name for action in plan.actions)
         self.places = {name: place for name, place in self.places.items() if name in self.order}
 
     def take(self, action: str, board: Blackboard, before: int) -> None:
@@ -109,8 +110,7 @@ class Order:
                 self.places[name] = known + size - before
         for name in overtaken if size > before else ():
             self.places[name] = min(place, self.places.get(name, place))
-        if action in self.order:
-            self.order.remove(action)
+        self.order = tuple(name for name in self.order if name != action)
 
 
 def _reordered(plan: Plan, order: Sequence[str], world: WorldState) -> Plan:
@@ -133,6 +133,15 @@ class WaitingAction:
     pending: tuple[PendingRequest, ...]
 
 
+_plans: Final[WeakValueDictionary[tuple[object, ...], Plan]] = WeakValueDictionary()
+
+
+def _share(plan: Plan) -> Plan:
+    """Return the plan that all processes have that wait with the same one."""
+    # A plan that is there keeps its goal and actions alive, so that no others can come by their ids.
+    return _plans.setdefault((id(plan.goal), *map(id, plan.actions), plan.costs, plan.value), plan)
+
+
 @dataclass(slots=True)
 class ProcessState:
     """State of a process.
@@ -145,7 +154,10 @@ class ProcessState:
         declined: an action that has just given nothing: the next plan does without it.
         waiting: the actions that wait, by their names.
         responses: the answers to them, by the ids of the requests.
-        unused: the requests that had an answer already when their action waited for them again in this run.
+        unused: ids of the requests that had an answer already when their action waited for them again in this run.
+        unanswered: name of the last action that got no valid answer of a model, with the error, unless another gave
+            something.
+        seconds: duration of the run so far, without the time in which it waited.
         unstickings: number of times that the agent was asked to help since the last action.
         replans: number of actions in a row that asked to plan again.
         order: the order in which results go onto the blackboard.
@@ -166,15 +178,26 @@ class ProcessState:
     order: Order = field(default_factory=Order)
     began_at: float = 0.0
     plan: Plan | None = None
-    unused: set[str] = field(default_factory=set)
-    _counts: Counter[str] = field(default_factory=Counter, repr=False)
+    unused: tuple[str, ...] = ()
+    unanswered: tuple[str, OutputError] | None = None
+    seconds: float = 0.0
+    _counts: dict[str, int] | None = field(default=None, repr=False)
     _counted: int = 0
+
+    def compact(self) -> None:
+        """Free what is only of use while the process runs, and share what it has in common with others."""
+        self.blackboard.forget_lookups()
+        if self.plan is not None:
+            self.plan = _share(self.plan)
 
     def count_runs(self, action: str) -> int:
         """Return the number of times that an action has run. The history only grows, and is counted once."""
-        self._counts.update(run.action for run in self.history[self._counted :])
+        if self._counts is None:
+            self._counts = {}
+        for run in self.history[self._counted :]:
+            self._counts[run.action] = self._counts.get(run.action, 0) + 1
         self._counted = len(self.history)
-        return self._counts[action]
+        return self._counts.get(action, 0)
 
     @property
     def pending(self) -> tuple[PendingRequest, ...]:
@@ -186,7 +209,7 @@ class ProcessState:
     @property
     def answered(self) -> list[str]:
         """The waiting actions that can go on: an answer has come, or they wait for a paused process inside."""
-        answers = self.responses.keys() - self.unused
+        answers = self.responses.keys() - set(self.unused)
         return [
             name
             for name, waiting in self.waiting.items()
@@ -240,7 +263,7 @@ class ProcessState:
             if request.problem is not None:
                 self.responses.pop(request.id, None)
             if request.id in self.responses:
-                self.unused.add(request.id)
+                self.unused = (*self.unused, request.id)
 
     def forget_waiting(self, action: str) -> None:
         """Note that an action no longer waits: the answers to its requests are used up."""

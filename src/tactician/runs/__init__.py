@@ -36,7 +36,7 @@ from tactician.runs.restoration import restore_context
 from tactician.runs.result import RunResult
 from tactician.runs.runnable import Input, Runnable, is_conversation, messages_of, stream_events
 from tactician.runs.services import Services
-from tactician.runs.spending import keep_spent
+from tactician.runs.spending import keep_spent, restore_spent, save_inside
 from tactician.runs.status import TERMINAL, RunStatus
 from tactician.runs.steps import RunStart, RunState, RunStep, Snapshot, fold, read_snapshot, read_step
 from tactician.runs.store import RunHeader, RunRecord, RunStore, default_store
@@ -72,6 +72,8 @@ __all__ = [
     "save_budget",
     "restore_budget",
     "keep_spent",
+    "restore_spent",
+    "save_inside",
     "Pace",
     "Approval",
     "approve",

@@ -250,6 +250,14 @@ class Checkpoint:
         data = dict(self.data) if self.progress is None else self.progress.to_data()
         return SavedCheckpoint(data=data, children={k: c.to_saved() for k, c in (self._children or {}).items()})
 
+    def save_children(self) -> Iterator[tuple[str, SavedCheckpoint]]:
+        """Yield the keys and the saved forms of those inside it that have any data."""
+        for key, child in (self._children or {}).items():
+            data = dict(child.data) if child.progress is None else child.progress.to_data()
+            children = dict(child.save_children())
+            if data or children:
+                yield key, SavedCheckpoint(data=data, children=children)
+
     @classmethod
     def restore(cls, path: str, saved: SavedCheckpoint) -> Checkpoint:
         """Restore a tree that was saved."""

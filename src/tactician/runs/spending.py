@@ -9,7 +9,7 @@ from typing import Final
 from pydantic import TypeAdapter
 
 from tactician.runs.budget import BudgetMeter, Spent
-from tactician.runs.checkpoint import Changes, Checkpoint, Data, Operation, revive
+from tactician.runs.checkpoint import Changes, Checkpoint, Data, Operation, SavedCheckpoint, revive
 
 _KEY: Final = "@spent"
 """Key of the checkpoint inside that of a run with a budget of its own."""
@@ -50,6 +50,16 @@ def keep_spent(meter: BudgetMeter, checkpoint: Checkpoint) -> None:
         if checkpoint.keys:  # the outermost run has its usage from its last step
             meter.tally.restore(spent["usage"])
     kept.attach(SpentProgress(meter))
+
+
+def restore_spent(checkpoint: Checkpoint, spent: Spent) -> None:
+    """Let the meter of the run of a checkpoint go on from what was used before."""
+    checkpoint.at(_KEY).set(spent=spent)
+
+
+def save_inside(checkpoint: Checkpoint) -> dict[str, SavedCheckpoint]:
+    """Return what the runs inside a run have done, with live objects: not what the run itself has used."""
+    return {key: saved for key, saved in checkpoint.save_children() if key != _KEY}
 
 
 def take_spent(checkpoint: Checkpoint) -> Iterator[Operation]:

@@ -1,0 +1,162 @@
+"""The course of a search: some plan soon, better ones with time, and a proof in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tactician.planning.budget import Limit, PlanningMeter
+from tactician.planning.greedy import GreedySearch, guess_by_relaxed_plan, guess_by_subgoals
+from tactician.planning.masks import Masks
+from tactician.planning.search import STEP_BITS, Search
+
+_PROBE: Final = 6400
+"""After so many states, times actions, a problem counts as hard."""
+_PROBED: Final = range(8, 65)
+"""At least and at most so many states are explored before."""
+_ROUND: Final = 128
+_CAREFUL: Final = 16
+_QUICK: Final = 64
+"""States that greedy searches explore in turn, so that they take about the same time."""
+_TIDYING: Final = 64
+"""States that are explored to find a plan that costs the same in fewer steps."""
+_HASTE: Final = (5.0, 2.0)
+_LANDMARK_HASTE: Final = (3, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Milestone:
+    """A change of what is known: after how many states and seconds, the least cost possible, and that of the plan."""
+
+    expansions: int
+    seconds: float
+    bound: int
+    cost: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What came of a search: the best plan, the least cost a plan can have, and the limit that ended it, if any."""
+
+    steps: list[int] | None
+    bound: int
+    limit: Limit | None
+    nearest: list[int]
+    milestones: tuple[Milestone, ...]
+
+
+class AnytimeSearch:
+    """One search that has a plan before it knows that none is better.
+
+    A* comes first, as most problems are small. Then a greedy search finds a plan. From then on A* raises the least cost
+    that a plan can have, and in turn with it hasty searches find better plans.
+    """
+
+    def __init__(self, masks: Masks, weights: Sequence[int], start: int, meter: PlanningMeter) -> None:
+        """Prepare to search from a state."""
+        self._masks = masks
+        self._weights = weights
+        self._start = start
+        self._meter = meter
+        self._search = Search(masks, weights, start)
+        self._others: list[GreedySearch] = []
+        self._limit: Limit | None = None
+        self._milestones: list[Milestone] = []
+
+    def run(self, known: list[int] | None = None) -> Generator[None, None, Found]:
+        """Search, and halt after each state.
+
+        Args:
+            known: a plan to begin with
+        """
+        search = self._search
+        if known is not None:
+            search.offer(known)
+        probe = _PROBE // (1 + len(self._weights))
+        yield from self._explore(min(max(probe, _PROBED.start), _PROBED.stop - 1))
+        if search.best is None and not self._is_done():
+            yield from self._find_any()
+        if not self._is_done():
+            yield from self._improve()
+        if self._limit is None:
+            yield from self._tidy()
+        self._note()
+        return Found(search.best, search.bound, self._limit, search.nearest, tuple(self._milestones))
+
+    def _is_done(self) -> bool:
+        return self._limit is not None or self._search.is_cheapest or self._search.is_exhausted
+
+    def _explore(self, states: int, *, hasty: bool = False) -> Generator[None, None, None]:
+        """Explore so many states by A*, or hastily until there is a better plan."""
+        search, weight = self._search, self._search.weight
+        for _ in range(states):
+            if self._is_done() or not self._may_go_on() or (hasty and search.weight != weight):
+                return
+            search.explore_next(hasty=hasty)
+            self._note()
+            yield
+
+    def _find_any(self) -> Generator[None, None, None]:
+        """Find a plan greedily, in two ways; in turn with them, A* may be the first to know that there is none."""
+        masks, start, weights = self._masks, self._start, self._weights
+        careful, quick = guess_by_relaxed_plan(masks, _even_out(weights)), guess_by_subgoals(masks, start)
+        self._others = [GreedySearch(masks, weights, start, each) for each in ([careful, quick], [quick])]
+        while self._search.best is None and not self._is_done():
+            for greedy, states in zip(self._others, (_CAREFUL, _QUICK), strict=True):
+                if self._search.best is None:
+                    yield from self._explore_greedily(greedy, states)
+                if greedy.is_exhausted:
+                    self._search.give_up()
+            yield from self._explore(1)
+
+    def _improve(self) -> Generator[None, None, None]:
+        """Raise the bound by A*, for longer and longer; in between, find better plans by hasty searches."""
+        masks, start, weights = self._masks, self._start, self._weights
+        guess = guess_by_relaxed_plan(masks, list(map(float, weights)))
+        self._others = [GreedySearch(masks, weights, start, [guess], haste=haste) for haste in _HASTE]
+        states = _ROUND
+        while not self._is_done():
+            for other in self._others:
+                yield from self._explore_greedily(other, _ROUND)
+            self._search.hasten(*_LANDMARK_HASTE)
+            yield from self._explore(_ROUND, hasty=True)
+            yield from self._explore(states)
+            states *= 2
+
+    def _explore_greedily(self, greedy: GreedySearch, states: int) -> Generator[None, None, None]:
+        """Explore so many states, or until there is a better plan."""
+        for _ in range(states):
+            if greedy.is_exhausted or self._is_done() or not self._may_go_on():
+                return
+            if (steps := greedy.explore_next(self._search.weight)) is not None:
+                self._search.offer(steps)
+                self._note()
+                return
+            yield
+
+    def _tidy(self) -> Generator[None, None, None]:
+        for _ in range(_TIDYING):
+            if self._search.is_exhausted:
+                break
+            self._search.explore_next()
+            yield
+
+    def _may_go_on(self) -> bool:
+        """Count one more state, unless a limit is reached."""
+        self._limit = self._meter.find_limit(self._search.held + sum(other.held for other in self._others))
+        self._meter.expansions += self._limit is None
+        return self._limit is None
+
+    def _note(self) -> None:
+        search, meter = self._search, self._meter
+        bound, cost = search.bound, None if search.weight is None else search.weight >> STEP_BITS
+        if not self._milestones or (self._milestones[-1].bound, self._milestones[-1].cost) != (bound, cost):
+            self._milestones.append(Milestone(meter.expansions, meter.seconds, bound, cost))
+
+
+def _even_out(weights: Sequence[int]) -> list[float]:
+    """Return costs in which a step counts as much as the mean cost: a plan should be cheap and short."""
+    costs = [weight >> STEP_BITS for weight in weights]
+    mean = sum(costs) / len(costs) if costs else 0.0
+    return [1.0 + (cost / mean if mean else 0.0) for cost in costs]

@@ -1,0 +1,97 @@
+"""Limits of planning, and the count of what a decision has used."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+Limit: TypeAlias = Literal["time", "expansions", "memory"]
+Clock: TypeAlias = Callable[[], float]
+_MEGABYTE: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanningBudget:
+    """Limits of one decision. At a limit, the best plan that was found counts.
+
+    Attributes:
+        time: seconds of planning, not counting those in which others had the event loop; `None` for no limit. How far
+            a search gets in a time differs from call to call.
+        expansions: number of states that one search may explore; `None` for no limit. With `time=None`, the same
+            arguments always give the same plan.
+        memory: megabytes that one search may hold, as estimated; `None` for no limit.
+
+    Raises:
+        ValueError: a limit is not a number from 0 up
+        TypeError: a limit is not a number
+    """
+
+    time: float | None = 1.0
+    expansions: int | None = 250_000
+    memory: float | None = 300.0
+
+    def __post_init__(self) -> None:
+        for name in ("time", "expansions", "memory"):
+            _check(name, getattr(self, name))
+
+
+def _check(name: str, limit: object) -> None:
+    if limit is None:
+        return
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or (name == "expansions" and limit != int(limit)):
+        kind = "a whole number" if name == "expansions" else "a number"
+        raise TypeError(f"PlanningBudget.{name} must be {kind}, or None for no limit, not {limit!r}")
+    if not limit >= 0 or math.isinf(limit):
+        raise ValueError(f"PlanningBudget.{name} must be finite and not negative, or None for no limit, not {limit!r}")
+
+
+DEFAULT_PLANNING: Final = PlanningBudget()
+
+
+class PlanningMeter:
+    """Count of what a decision has used of its budget. Time counts between `start` and `stop`."""
+
+    __slots__ = ("_clock", "_most_bytes", "_since", "_spent", "_until", "budget", "expansions")
+
+    def __init__(self, budget: PlanningBudget, clock: Clock = time.perf_counter) -> None:
+        """Start to count."""
+        self.budget = budget
+        self.expansions = 0
+        self._clock = clock
+        self._most_bytes = math.inf if budget.memory is None else budget.memory * _MEGABYTE
+        self._since: float | None = clock()
+        self._spent = 0.0
+        self._until = math.inf if budget.time is None else budget.time
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that were spent so far."""
+        return self._spent + (0.0 if self._since is None else self._clock() - self._since)
+
+    def start(self) -> None:
+        """Count time from now on."""
+        if self._since is None:
+            self._since = self._clock()
+
+    def stop(self) -> None:
+        """Count no time from now on."""
+        self._spent, self._since = self.seconds, None
+
+    def begin_search(self, rivals: int) -> None:
+        """Give the search that begins its share of the time, when so many others may follow it."""
+        self.expansions = 0
+        if self.budget.time is not None:
+            spent = self.seconds
+            self._until = spent + max(0.0, self.budget.time - spent) / (1 + rivals)
+
+    def find_limit(self, held: int) -> Limit | None:
+        """Return the limit that the search has reached while it holds so many bytes."""
+        most = self.budget.expansions
+        if most is not None and self.expansions >= most:
+            return "expansions"
+        if held > self._most_bytes:
+            return "memory"
+        return "time" if self.seconds >= self._until else None

@@ -1,0 +1,167 @@
+"""Any plan, soon: a greedy search that follows relaxed plans.
+
+Lazy greedy best-first search with preferred operators, after Richter & Westphal, "The LAMA planner" (JAIR 2010). A
+state is estimated when it is taken from a queue, not when it is found; states that relaxed plans lead to have a queue
+of their own, which comes first for a while after each progress.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from heapq import heappop, heappush
+from itertools import count
+from typing import Final, NamedTuple, TypeAlias
+
+from tactician.planning.masks import Masks
+from tactician.planning.relaxed import RelaxedPlanner
+from tactician.planning.subgoals import SubgoalCounter
+
+_BOOST: Final = 1000
+_BYTES_A_STATE: Final = 300
+_BYTES_AN_ENTRY: Final = 120
+
+
+class SearchPlace(NamedTuple):
+    """A state that was reached, and how; `reached` are the facts that were true on the way."""
+
+    state: int
+    reached: int
+    step: int
+    before: SearchPlace | None
+    weight: int
+
+
+class Guess(NamedTuple):
+    """How far a state seems to be from the goal, and the actions that seem to lead there."""
+
+    distance: float
+    preferred: Sequence[int]
+
+
+Guesser: TypeAlias = Callable[[SearchPlace, Sequence[int]], Guess | None]
+"""Looks at a place and the actions that can run there; `None` if the goal is certainly out of reach."""
+_Entry: TypeAlias = tuple[float, int, SearchPlace, int]
+
+
+class GreedySearch:
+    """One search for any plan, state by state.
+
+    For each guesser there are two queues, of all actions and of those that some guesser prefers, and they take turns.
+    """
+
+    def __init__(
+        self,
+        masks: Masks,
+        weights: Sequence[int],
+        start: int,
+        guessers: Sequence[Guesser],
+        *,
+        haste: float | None = None,
+    ) -> None:
+        """Prepare to search from a state.
+
+        Args:
+            masks: the actions, and the goal
+            weights: what each action weighs
+            start: the state to start from
+            guessers: what tells how far a state seems to be from the goal
+            haste: by which factor the way to go counts more than the way so far, which counts nothing for `None`
+        """
+        self._masks = masks
+        self._weights = weights
+        self._guessers = guessers
+        self._haste = haste
+        self._lightest = {start: 0}
+        self._found = count()
+        self._queues: list[list[_Entry]] = [[] for _ in range(2 * len(guessers))]
+        self._priority = [0] * len(self._queues)
+        self._least = [float("inf")] * len(guessers)
+        self._explore(SearchPlace(start, start, -1, None, 0))
+
+    @property
+    def is_exhausted(self) -> bool:
+        """True when nothing is left to explore."""
+        return not any(self._queues)
+
+    @property
+    def held(self) -> int:
+        """Bytes that the search holds, as estimated."""
+        return len(self._lightest) * _BYTES_A_STATE + sum(map(len, self._queues)) * _BYTES_AN_ENTRY
+
+    def explore_next(self, below: int | None = None) -> list[int] | None:
+        """Explore the most promising state, and return the steps of a plan if one is found that weighs less."""
+        while any(self._queues):
+            _, _, before, step = heappop(self._choose())
+            state, weight = self._masks.after(before.state, step), before.weight + self._weights[step]
+            if (below is None or weight < below) and self._is_new(state, weight):
+                self._lightest[state] = weight
+                place = SearchPlace(state, before.reached | state, step, before, weight)
+                if not self._masks.goal & ~state:
+                    return _path_to(place)
+                self._explore(place)
+                break
+        return None
+
+    def _is_new(self, state: int, weight: int) -> bool:
+        """Return whether the state is new, or reached by a lighter way where that counts."""
+        known = self._lightest.get(state)
+        return known is None or (self._haste is not None and weight < known)
+
+    def _choose(self) -> list[_Entry]:
+        numbers = [number for number, queue in enumerate(self._queues) if queue]
+        chosen = min(numbers, key=self._priority.__getitem__)
+        self._priority[chosen] += 1
+        return self._queues[chosen]
+
+    def _explore(self, place: SearchPlace) -> None:
+        missing, adds = ~place.state, self._masks.adds
+        runnable = [step for step, need in enumerate(self._masks.needs) if not need & missing and adds[step] & missing]
+        guesses = list[Guess]()
+        for guesser in self._guessers:
+            if (guess := guesser(place, runnable)) is None:
+                return
+            guesses.append(guess)
+        preferred = dict.fromkeys(step for guess in guesses for step in guess.preferred)
+        for number, guess in enumerate(guesses):
+            if guess.distance < self._least[number]:
+                self._least[number] = guess.distance
+                for queue in range(1, len(self._queues), 2):
+                    self._priority[queue] -= _BOOST
+            key = guess.distance if self._haste is None else place.weight + self._haste * guess.distance
+            self._add(self._queues[2 * number], key, place, runnable)
+            self._add(self._queues[2 * number + 1], key, place, preferred)
+
+    def _add(self, queue: list[_Entry], key: float, place: SearchPlace, steps: Iterable[int]) -> None:
+        for step in steps:
+            heappush(queue, (key, next(self._found), place, step))
+
+
+def guess_by_relaxed_plan(masks: Masks, costs: Sequence[float]) -> Guesser:
+    """Return a guesser that knows much of each state, and takes its time."""
+    planner = RelaxedPlanner(masks, costs)
+
+    def guess(place: SearchPlace, runnable: Sequence[int]) -> Guess | None:
+        relaxed = planner.find(place.state)
+        return None if relaxed is None else Guess(relaxed.cost, relaxed.preferred)
+
+    return guess
+
+
+def guess_by_subgoals(masks: Masks, start: int) -> Guesser:
+    """Return a guesser that is quick, and knows little."""
+    counter = SubgoalCounter(masks, start)
+    adds = masks.adds
+
+    def guess(place: SearchPlace, runnable: Sequence[int]) -> Guess:
+        left = counter.subgoals & ~place.reached
+        return Guess(counter.count(place.state, place.reached), [step for step in runnable if adds[step] & left])
+
+    return guess
+
+
+def _path_to(place: SearchPlace) -> list[int]:
+    steps: list[int] = []
+    while place.before is not None:
+        steps.append(place.step)
+        place = place.before
+    return steps[::-1]
