@@ -39,6 +39,7 @@ python_use_unqualified_type_names = True
 maximum_signature_line_length = 90
 napoleon_numpy_docstring = False
 napoleon_use_rtype = False
+napoleon_use_ivar = True
 
 html_theme = "furo"
 html_title = "Tactician"
