@@ -10,7 +10,6 @@ from rich.markup import escape
 from tactician.cli.console import err
 from tactician.cli.words import visible
 from tactician.errors import TacticianError
-from tactician.planning import SearchLimitExceeded
 
 _INTERRUPTED = 130
 
@@ -19,8 +18,8 @@ def main() -> None:
     """Run the command line. A mistake of the user ends it with one message and exit code 2."""
     try:
         find_app(sys.argv[1:])()
-    except (TacticianError, SearchLimitExceeded) as error:
-        if "--debug" in sys.argv:
+    except Exception as error:
+        if "--debug" in sys.argv or not _is_mistake(error):
             raise
         err.print(f"[bold red]error:[/bold red] {escape(visible(str(error)))}", soft_wrap=True, highlight=False)
         sys.exit(2)
@@ -28,6 +27,12 @@ def main() -> None:
         if ended.code == _INTERRUPTED:
             err.print("[bold red]interrupted[/bold red]")
         raise
+
+
+def _is_mistake(error: Exception) -> bool:
+    from tactician.planning import SearchLimitExceeded
+
+    return isinstance(error, TacticianError | SearchLimitExceeded)
 
 
 def find_app(arguments: list[str]) -> typer.Typer:

@@ -17,7 +17,7 @@ from tactician.cli.stores import require_store
 from tactician.cli.words import moment, short, spent
 from tactician.llm import UsageTally
 from tactician.runs import RunRecord, RunStatus, RunStore
-from tactician.stores import open_store
+from tactician.stores import open_store, store_path
 
 _OPEN = [status.value for status in RunStatus if not status.is_terminal]
 _LINES, _OBJECTS = 100, 1000
@@ -41,7 +41,7 @@ def ps(
 
         are_more = print_summaries(address, wanted, limit)
     else:
-        are_more = _print_table(asyncio.run(_find(address, wanted, limit + 1)), limit)
+        are_more = _print_table(_find(address, wanted, limit + 1), limit)
     if are_more:
         err.print(f"There are more than these {limit}: `--limit` and `--status` choose others.", style="yellow")
 
@@ -51,7 +51,13 @@ def _print_table(found: Sequence[RunRecord], limit: int) -> bool:
     return len(found) > limit
 
 
-async def _find(address: str, statuses: Collection[str], limit: int) -> list[RunRecord]:
+def _find(address: str, statuses: Collection[str], limit: int) -> list[RunRecord]:
+    path = store_path(address)
+    found = None if path is None else RunStore.find_in_file(path, statuses=statuses, limit=limit)
+    return asyncio.run(_find_in_store(address, statuses, limit)) if found is None else found
+
+
+async def _find_in_store(address: str, statuses: Collection[str], limit: int) -> list[RunRecord]:
     async with open_store(address) as documents:
         return await RunStore(documents).find(statuses=statuses, limit=limit)
 
