@@ -21,7 +21,7 @@ from sphinx.util.docutils import SphinxDirective
 
 import tactician
 from tactician.blueprint import json_schema
-from tactician.cli.app import app
+from tactician.cli.commands import app
 from tactician.config import Settings
 from tactician.errors import TacticianError
 from tactician.events import Event

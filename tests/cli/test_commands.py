@@ -309,7 +309,7 @@ def test_a_search_that_is_too_large_is_a_message_too(
     def give_up() -> None:
         raise SearchLimitExceeded(Goal("paid", {"paid": True}), 250_000, (), "expansions", PlanningBudget())
 
-    monkeypatch.setattr("tactician.cli.app.app", give_up)
+    monkeypatch.setattr("tactician.cli.commands.app", give_up)
     with pytest.raises(SystemExit, match="2"):
         main()
     assert "error: " in (told := capsys.readouterr().err)

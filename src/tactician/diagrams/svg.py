@@ -11,12 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
-from statistics import fmean
 from typing import Final
 
 from tactician.diagrams.diagram import Diagram, DiagramEdge, DiagramNode, NodeStatus
 
-_CHARACTER, _LINE, _PADDING = 7.0, 17.0, 12.0
+_CHARACTER, _SMALL_CHARACTER, _LINE, _PADDING = 7.0, 5.5, 17.0, 12.0
 _LAYER_GAP, _NODE_GAP, _MARGIN = 56.0, 18.0, 10.0
 _PASSAGE = (8.0, 8.0)
 _DETOUR = 16.0
@@ -51,7 +50,8 @@ def to_svg(diagram: Diagram) -> str:
     layers = _find_layers(diagram)
     routes = _find_routes(diagram, layers)
     layers = _order(layers, [pair for route in routes for pair in pairwise(route)])
-    boxes = _place(layers, {node.id: _measure(node) for node in diagram.nodes}, is_across=is_across)
+    gaps = _find_gaps(layers, diagram.edges) if is_across else [_LAYER_GAP] * len(layers)
+    boxes = _place(layers, {node.id: _measure(node) for node in diagram.nodes}, gaps, is_across=is_across)
     width = max((box.x + box.width for box in boxes.values()), default=0.0) + _MARGIN
     height = max((box.y + box.height for box in boxes.values()), default=0.0) + _MARGIN + _DETOUR
     shapes = [
@@ -126,18 +126,30 @@ def _order(layers: list[list[str]], pairs: Iterable[tuple[str, str]]) -> list[li
             current = {name: float(place) for place, name in enumerate(layers[number])}
             for name in layers[number]:
                 if places := [fixed[one] for one in neighbors[name] if one in fixed]:
-                    current[name] = fmean(places)
+                    current[name] = sum(places) / len(places)
             layers[number].sort(key=current.__getitem__)
     return layers
 
 
+def _find_gaps(layers: Sequence[Sequence[str]], edges: Iterable[DiagramEdge]) -> list[float]:
+    """Return the distance after each layer, where the labels of the edges have to fit."""
+    longest: defaultdict[str, float] = defaultdict(float)
+    for edge in edges:
+        longest[edge.source] = max(longest[edge.source], len(_cut(edge.label)) * _SMALL_CHARACTER + 2 * _PADDING)
+    return [max((_LAYER_GAP, *(longest[name] for name in layer))) for layer in layers]
+
+
 def _place(
-    layers: Sequence[Sequence[str]], measured: Mapping[str, tuple[float, float]], *, is_across: bool
+    layers: Sequence[Sequence[str]],
+    measured: Mapping[str, tuple[float, float]],
+    gaps: Sequence[float],
+    *,
+    is_across: bool,
 ) -> dict[str, _Box]:
     sizes = {name: measured.get(name, _PASSAGE) for layer in layers for name in layer}
     lengths = [_length_of([sizes[name][is_across] for name in layer]) for layer in layers]
     boxes, offset = {}, _MARGIN
-    for layer, length in zip(layers, lengths, strict=True):
+    for layer, length, gap in zip(layers, lengths, gaps, strict=True):
         along = _MARGIN + (max(lengths) - length) / 2
         depth = max(sizes[name][not is_across] for name in layer)
         for name in layer:
@@ -145,7 +157,7 @@ def _place(
             centered = offset + (depth - sizes[name][not is_across]) / 2
             boxes[name] = _Box(centered, along, width, height) if is_across else _Box(along, centered, width, height)
             along += sizes[name][is_across] + _NODE_GAP
-        offset += depth + _LAYER_GAP
+        offset += depth + gap
     return boxes
 
 
@@ -206,8 +218,8 @@ def _draw_edge(edge: DiagramEdge, route: Sequence[_Box], *, is_across: bool) -> 
     x, y = (begin[0] + following.x) / 2, (begin[1] + following.y + following.height / 2) / 2 - 4
     if is_back:
         x, y = (begin[0] + route[-1].x + route[-1].width / 2) / 2, begin[1] + _DETOUR
-    label = escape(_cut(edge.label))
-    return f'{path}<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle" font-size="11" fill="#868e96">{label}</text>'
+    style = 'text-anchor="middle" font-size="11" fill="#495057" stroke="#fff" stroke-width="3" paint-order="stroke"'
+    return f'{path}<text x="{x:.1f}" y="{y:.1f}" {style}>{escape(_cut(edge.label))}</text>'
 
 
 def _follow(route: Sequence[_Box], *, is_across: bool) -> tuple[tuple[float, float], str]:
