@@ -11,7 +11,7 @@ from tactician.planning.greedy import GreedySearch, guess_by_relaxed_plan, guess
 from tactician.planning.masks import Masks
 from tactician.planning.search import STEP_BITS, Search
 
-_PROBE: Final = 6400
+_PROBE: Final = 4000
 """After so many states, times actions, a problem counts as hard."""
 _PROBED: Final = range(8, 65)
 """At least and at most so many states are explored before."""
