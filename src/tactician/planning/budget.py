@@ -93,6 +93,11 @@ class PlanningMeter:
             spent = self.seconds
             self._until = spent + max(0.0, self.budget.time - spent) / (1 + rivals)
 
+    @property
+    def is_time_short(self) -> bool:
+        """True when a quarter of the time is spent: too much to be still without a plan."""
+        return 4 * self.seconds > self._until
+
     def find_limit(self, held: int) -> Limit | None:
         """Return the limit that the search has reached while it holds so many bytes."""
         most = self.budget.expansions

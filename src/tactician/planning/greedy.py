@@ -7,9 +7,8 @@ of their own, which comes first for a while after each progress.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from heapq import heappop, heappush
-from itertools import count
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush, heapreplace
 from typing import Final, NamedTuple, TypeAlias
 
 from tactician.planning.masks import Masks
@@ -33,7 +32,8 @@ Guesser: TypeAlias = Callable[[int, int, Sequence[int]], Guess | None]
 
 `None` if the goal is certainly out of reach.
 """
-_Entry: TypeAlias = tuple[float, int, int, int]
+_Entry: TypeAlias = tuple[float, int, int, tuple[int, ...]]
+"""The key, a place, which action to try next, and all that are to be tried there."""
 
 
 class GreedySearch:
@@ -65,7 +65,6 @@ class GreedySearch:
         self._guessers = guessers
         self._haste = haste
         self._lightest = {start: 0}
-        self._found = count()
         self._queues: list[list[_Entry]] = [[] for _ in range(2 * len(guessers))]
         self._priority = [0] * len(self._queues)
         self._least = [float("inf")] * len(guessers)
@@ -85,7 +84,7 @@ class GreedySearch:
     def explore_next(self, below: int | None = None) -> list[int] | None:
         """Explore the most promising state, and return the steps of a plan if one is found that weighs less."""
         while any(self._queues):
-            _, _, before, step = heappop(self._choose())
+            before, step = self._take(self._choose())
             state, reached, weight, *_ = self._places[before]
             state, weight = self._masks.after(state, step), weight + self._weights[step]
             if (below is None or weight < below) and self._is_new(state, weight):
@@ -95,6 +94,16 @@ class GreedySearch:
                 self._explore((state, reached | state, weight, step, before))
                 break
         return None
+
+    @staticmethod
+    def _take(queue: list[_Entry]) -> tuple[int, int]:
+        """Take a step from the first place of a queue."""
+        key, place, position, steps = queue[0]
+        if position + 1 < len(steps):
+            heapreplace(queue, (key, place, position + 1, steps))
+        else:
+            heappop(queue)
+        return place, steps[position]
 
     def _is_new(self, state: int, weight: int) -> bool:
         """Return whether the state is new, or reached by a lighter way where that counts."""
@@ -117,20 +126,16 @@ class GreedySearch:
                 return
             guesses.append(guess)
         self._places.append(place)
-        preferred = dict.fromkeys(step for guess in guesses for step in guess.preferred)
+        preferred = tuple(dict.fromkeys(step for guess in guesses for step in guess.preferred))
         for number, guess in enumerate(guesses):
             if guess.distance < self._least[number]:
                 self._least[number] = guess.distance
-                for queue in range(1, len(self._queues), 2):
-                    self._priority[queue] -= _BOOST
+                for preferring in range(1, len(self._queues), 2):
+                    self._priority[preferring] -= _BOOST
             key = guess.distance if self._haste is None else weight + self._haste * guess.distance
-            self._add(self._queues[2 * number], key, runnable)
-            self._add(self._queues[2 * number + 1], key, preferred)
-
-    def _add(self, queue: list[_Entry], key: float, steps: Iterable[int]) -> None:
-        place = len(self._places) - 1
-        for step in steps:
-            heappush(queue, (key, next(self._found), place, step))
+            for queue, steps in zip(self._queues[2 * number :], (tuple(runnable), preferred), strict=False):
+                if steps:
+                    heappush(queue, (key, len(self._places) - 1, 0, steps))
 
     def _path_to(self, place: int) -> list[int]:
         steps: list[int] = []

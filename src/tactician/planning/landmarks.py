@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, TypeAlias
 
 from tactician.planning.masks import Masks, bits_of
 
 _BYTES_A_LANDMARK: Final = 400
 
 
-class Landmark(NamedTuple):
-    """Actions of which one must be run, and the part of their weights that it accounts for."""
+Landmark: TypeAlias = tuple[int, tuple[int, ...]]
+"""The part of their weights that it accounts for, and actions of which one must be run.
 
-    weight: int
-    members: tuple[int, ...]
+A plain tuple of numbers is nothing that the garbage collector has to look at again and again.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +59,12 @@ class LandmarkFinder:
     def leave_standing(self, numbers: tuple[int, ...], step: int) -> tuple[int, ...]:
         """Return the numbers of the landmarks that are still to be paid for after a step."""
         table = self._table
-        return tuple([number for number in numbers if step not in table[number].members])
+        return tuple([number for number in numbers if step not in table[number][1]])
 
     def carry_over(self, numbers: tuple[int, ...]) -> Estimate:
         """The estimate that follows from these landmarks alone."""
         landmarks = self.look_up(numbers)
-        return Estimate(sum([landmark.weight for landmark in landmarks]), numbers, self._residual(landmarks))
+        return Estimate(sum([weight for weight, _ in landmarks]), numbers, self._residual(landmarks))
 
     def estimate(self, state: int, inherited: tuple[int, ...]) -> Estimate | None:
         """A lower bound for the weight of a plan from the state, or None if there is certainly no plan.
@@ -82,7 +82,7 @@ class LandmarkFinder:
                         return None
                 zones = [zone for zone in zones if not zone.facts & cuts.reached]
         numbers = inherited + tuple([self._number(landmark) for landmark in landmarks[len(inherited) :]])
-        return Estimate(sum([landmark.weight for landmark in landmarks]), numbers, cuts.residual)
+        return Estimate(sum([weight for weight, _ in landmarks]), numbers, cuts.residual)
 
     def _number(self, landmark: Landmark) -> int:
         if (number := self._numbers.get(landmark)) is None:
@@ -137,7 +137,7 @@ class _Cuts:
         if not zone.border:
             return False
         weight = min([residual[number] for number in zone.border])
-        self.landmarks.append(Landmark(weight, tuple(zone.border)))
+        self.landmarks.append((weight, tuple(zone.border)))
         freed = []
         for number in zone.border:
             residual[number] -= weight
