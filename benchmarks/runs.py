@@ -11,7 +11,7 @@ from benchmarks.measures import Spread
 from benchmarks.report import Section, judge
 from benchmarks.scenario import CONCURRENCIES
 
-BUDGET = 1.6
+BUDGET = 1.5
 CELLS = [(scenario, concurrency) for scenario in ("plain", "tool") for concurrency in CONCURRENCIES]
 HEADINGS = tuple(
     f"{'one tool call' if scenario == 'tool' else 'no tools'}, {concurrency} at once" for scenario, concurrency in CELLS

@@ -147,6 +147,20 @@ async def one_turn() -> float:
     return await run_seconds(0)
 
 
+async def two_agents() -> float:
+    """Return the seconds of two plain agents, the second of which works on the answer of the first."""
+    model = InstantModel(0)
+    first, second = (Agent(name, model=model, instructions=scenario.INSTRUCTIONS) for name in ("First", "Second"))
+    for _ in range(RUNS // 10):
+        await second.run((await first.run(scenario.PROMPT)).output)
+    elapsed = stopwatch()
+    for _ in range(RUNS):
+        result = await second.run((await first.run(scenario.PROMPT)).output)
+    seconds = elapsed() / RUNS
+    assert result.output == scenario.TOOL_ANSWER
+    return seconds
+
+
 async def further_turn() -> float:
     return (await run_seconds(TURNS) - await run_seconds(0)) / TURNS
 
@@ -237,6 +251,7 @@ MEASURES: dict[str, Callable[[], Awaitable[float | list[float]]]] = dict(
         (*BUDGETS, *LONG),
         (
             one_turn,
+            two_agents,
             further_turn,
             further_turn_with_all,
             construction,

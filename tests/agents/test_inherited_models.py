@@ -13,13 +13,19 @@ from aiohttp import web
 from tactician import (
     Agent,
     Ai,
+    Autonomy,
     LlmOptions,
     ModelRouter,
+    ParallelAgents,
     PlannedAgent,
+    Platform,
+    RouterAgent,
     RunContext,
+    SupervisorAgent,
     UserInput,
     achieves_goal,
     action,
+    condition,
     planned_agent,
     tool,
 )
@@ -85,6 +91,18 @@ class Judge:
     @action
     async def judge(self, text: UserInput, ai: Ai) -> Verdict:
         return await ai.create(Verdict, text.content)
+
+
+@planned_agent(description="asks a model in a condition and a cost")
+class Doubter:
+    @condition
+    async def is_clear(self, text: UserInput, ai: Ai) -> bool:
+        return await ai.evaluate_condition("the text is clear", text.content) is not None
+
+    @achieves_goal("judged")
+    @action(pre=["is_clear"])
+    async def judge(self, text: UserInput, ai: Ai) -> Verdict:
+        return Verdict(bool(await ai.generate_text(text.content)))
 
 
 async def _with_tool(model: Model, context: RunContext, work: Callable[[], Awaitable[object]]) -> object:
@@ -165,9 +183,61 @@ async def hand_over(model: Model, context: RunContext) -> object:
     return await _with_tool(model, context, lambda: Agent("Outer", tools=[HELPER.as_tool("ask_helper")]).run("Go"))
 
 
+async def route(model: Model, context: RunContext) -> object:
+    desk = RouterAgent("Desk", routes={"help": HELPER}, fallback=HELPER)
+    return await _with_tool(model, context, lambda: desk.run("help"))
+
+
+async def rank(model: Model, context: RunContext) -> object:
+    platform = Platform(context.models).register(HELPER)
+    return await _with_tool(model, context, lambda: Autonomy(platform).rank("help"))
+
+
+async def rank_and_run(model: Model, context: RunContext) -> object:
+    platform = Platform(context.models).register(Judge())
+    return await _with_tool(model, context, lambda: Autonomy(platform).run("help"))
+
+
+async def supervise(model: Model, context: RunContext) -> object:
+    team = SupervisorAgent("Team", workers={"helps": HELPER})
+    return await _with_tool(model, context, lambda: team.run("help"))
+
+
+async def synthesize(model: Model, context: RunContext) -> object:
+    panel = ParallelAgents("Panel", [HELPER, Agent("Other")])
+    return await _with_tool(model, context, lambda: panel.run_and_synthesize("help", synthesizer=Agent("Judge")))
+
+
+async def stream_inside(model: Model, context: RunContext) -> object:
+    async def work() -> int:
+        return len([event async for event in HELPER.stream("help")])
+
+    return await _with_tool(model, context, work)
+
+
+async def stream_objects(model: Model, context: RunContext) -> object:
+    async def work() -> int:
+        return len([item async for item in Ai.default().stream_objects(Verdict, "Judge")])
+
+    return await _with_tool(model, context, work)
+
+
+async def retry_inside(model: Model, context: RunContext) -> object:
+    return await _with_tool(model, context, lambda: HELPER.run("fail once"))
+
+
+async def fall_back_inside(model: Model, context: RunContext) -> object:
+    return await _with_tool(model, context, lambda: Agent("Named", model="broken").run("help"))
+
+
+async def check_in_a_planned_agent(model: Model, context: RunContext) -> object:
+    return await _with_tool(model, context, lambda: PlannedAgent(Doubter()).run("help"))
+
+
 CAUSES: list[Cause] = [
     sum_up, run_inside, run_inside_by_name, run_a_blocking_tool, run_a_planned_agent, embed, paint, ask_a_guardrail,
-    ask_again, stream, retry, hand_over,
+    ask_again, stream, retry, hand_over, route, rank, rank_and_run, supervise, synthesize, stream_inside,
+    stream_objects, retry_inside, fall_back_inside, check_in_a_planned_agent,
 ]  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from tactician.conversation import (
     CompactToolResults,
     ContextStrategy,
     Conversation,
+    Messages,
     SlidingWindow,
     Summarization,
     TokenCounter,
@@ -154,7 +155,9 @@ async def test_a_turn_counts_only_what_is_new(strategy: ContextStrategy) -> None
 @pytest.mark.parametrize("strategy", [SlidingWindow(10), CompactToolResults(after=5), Summarization(10)], ids=str)
 async def test_what_fits_is_shown_without_a_copy(strategy: ContextStrategy) -> None:
     conversation = Conversation([user("hi"), says("hello")])
-    assert await started(strategy, Ones()).view(conversation) is conversation.messages
+    view = await started(strategy, Ones()).view(conversation)
+    assert isinstance(view, Messages)
+    assert view.conversation is conversation
 
 
 async def test_one_strategy_serves_many_runs_that_share_nothing() -> None:

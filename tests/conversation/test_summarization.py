@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from tactician.clock import SYSTEM_CLOCK
-from tactician.conversation import ContextSummarized, Conversation, Summarization, Window
+from tactician.conversation import ContextSummarized, Conversation, Messages, Summarization, Window
 from tactician.errors import DeclarationError, ModelServerError
 from tactician.events import Event
 from tactician.llm import (
@@ -52,7 +52,9 @@ def talk(*texts: str) -> Conversation:
 class TestSummaries:
     async def test_what_fits_is_shown_and_no_model_asked(self) -> None:
         conversation = talk("a", "b", "c")
-        assert await window_of(Summarization(3), ScriptedModel()).view(conversation) is conversation.messages
+        view = await window_of(Summarization(3), ScriptedModel()).view(conversation)
+        assert isinstance(view, Messages)
+        assert view.conversation is conversation
 
     async def test_the_oldest_are_summed_up_after_the_first_request(self) -> None:
         model = ScriptedModel("greetings")

@@ -4,21 +4,43 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import tracemalloc
+import weakref
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
-from tactician import Platform, ProcessStatus, UserInput, achieves_goal, action, ask_human, planned_agent
+from tactician import (
+    Ai,
+    Blackboard,
+    Budget,
+    Platform,
+    ProcessOptions,
+    ProcessStatus,
+    UserInput,
+    achieves_goal,
+    action,
+    ask_human,
+    planned_agent,
+)
 from tactician.errors import RunNotFoundError
-from tactician.stores import MemoryStore
+from tactician.events import Event
+from tactician.stores import MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel
 from tests.support.stored import expect_process
 
 MANY = 1000
+RUNS = 300
 
 
 @dataclass(frozen=True)
 class Echo:
+    text: str
+
+
+@dataclass(frozen=True)
+class Question:
     text: str
 
 
@@ -170,3 +192,133 @@ async def test_a_platform_without_a_store_lists_what_waits() -> None:
     assert (run.id, run.status, run.pending) == (process.id, "waiting", process.pending)
     await platform.respond(run.id, run.pending[0].id, "yes")
     assert await platform.waiting() == []
+
+
+@planned_agent(description="asks twice, and a model before each")
+class Interviewer:
+    @action
+    async def begin(self, topic: UserInput, ai: Ai) -> Question:
+        return Question(await ai.generate_text(topic.content))
+
+    @achieves_goal("said")
+    @action
+    async def ask(self, question: Question, ai: Ai, board: Blackboard) -> Echo:
+        first = await ask_human(str, question.text)
+        second = await ask_human(str, await ai.generate_text(first))
+        return Echo(f"{first} {second} {board.named('note', str)}")
+
+
+async def test_what_nobody_holds_continues_as_it_was() -> None:
+    platform = Platform(ScriptedModel("name?", "age?")).register(Interviewer())
+    heard: list[Event] = []
+    options = ProcessOptions(budget=Budget(turns=2), on_event=heard.append)
+    process = await platform.start("Interviewer", "frogs", options=options)
+    process.blackboard.add("noted", "note")
+    waiting = weakref.ref(process)
+    process_id, began_at, events = process.id, process.began_at, len(heard)
+    first = process.pending[0].id
+    del process
+    gc.collect()
+    assert waiting() is None
+
+    (run,) = await platform.waiting()
+    assert (run.id, run.status, run.usage.requests, [one.action for one in run.history]) == (
+        process_id,
+        "waiting",
+        1,
+        ["begin"],
+    )
+    woken = await platform.process(process_id)
+    assert await platform.process(process_id) is woken
+    assert await platform.processes() == [woken]
+    assert (woken.began_at, woken.usage.requests, woken.times_run("begin")) == (began_at, 1, 1)
+    woken = await woken.respond(first, "Ada")  # by itself: the platform learns of it
+    second = woken.pending[0].id
+    del woken
+    gc.collect()
+
+    done = expect_process(await platform.respond(process_id, second, "36"))
+
+    assert done.result == Echo("Ada 36 noted")
+    assert (done.usage.requests, [run.action for run in done.history]) == (2, ["begin", "ask"])
+    assert len(heard) > events
+    assert await platform.waiting() == []
+
+
+@planned_agent(description="asks a person, and then a model twice")
+class Talker:
+    @action
+    async def begin(self, topic: UserInput, ai: Ai) -> Question:
+        return Question(await ai.generate_text(topic.content))
+
+    @achieves_goal("said")
+    @action
+    async def ask(self, question: Question, ai: Ai) -> Echo:
+        answer = await ask_human(str, question.text)
+        return Echo(await ai.generate_text(await ai.generate_text(answer)))
+
+
+async def test_what_was_spent_before_it_waited_counts_when_nobody_has_held_it() -> None:
+    platform = Platform(ScriptedModel("name?", "a", "b")).register(Talker())
+    process = await platform.start("Talker", "x", options=ProcessOptions(budget=Budget(turns=2)))
+    process_id, request = process.id, process.pending[0].id
+    del process
+    gc.collect()
+
+    done = expect_process(await platform.respond(process_id, request, "Ada"))
+
+    assert (done.status, done.failure) == (ProcessStatus.TERMINATED, "ask: the budget of 2 turns is used up")
+
+
+async def test_what_nobody_holds_can_be_killed() -> None:
+    platform = platform_of(Asker())
+    process_id = (await platform.start("Asker", "what?")).id
+    gc.collect()
+
+    assert await platform.kill(process_id, "enough") is ProcessStatus.KILLED
+
+    assert await platform.waiting() == []
+    assert (await platform.process(process_id)).failure == "enough"
+
+
+async def test_listeners_of_what_waits_in_a_store_hear_on_when_nobody_holds_it() -> None:
+    platform = platform_of(Asker(), store=MemoryStore())
+    heard: list[Event] = []
+    process = await platform.start("Asker", "what?", options=ProcessOptions(on_event=heard.append))
+    process_id, request, before = process.id, process.pending[0].id, len(heard)
+    del process
+    gc.collect()
+
+    await platform.respond(process_id, request, "that")
+
+    assert len(heard) > before
+
+
+async def test_an_agent_that_was_replaced_finishes_what_waits_in_a_store_though_nobody_holds_it() -> None:
+    platform = platform_of(Asker(), store=MemoryStore())
+    process = await platform.start("Asker", "what?")
+    process_id, request = process.id, process.pending[0].id
+    del process
+    gc.collect()
+    platform.unregister("Asker")
+
+    assert expect_process(await platform.respond(process_id, request, "that")).result == Echo("that")
+
+
+@pytest.mark.parametrize("kind", ["without a store", "SQLite"])
+async def test_a_waiting_run_costs_two_kilobytes(kind: str, tmp_path: Path) -> None:
+    store = None if kind == "without a store" else SqliteStore(tmp_path / "runs.db")
+    async with Platform(ScriptedModel(), store=store).register(Asker()) as platform:
+        for number in range(30):
+            await platform.start("Asker", f"warm up {number}")
+        gc.collect()
+        tracemalloc.start()
+        try:
+            for number in range(RUNS):
+                await platform.start("Asker", f"question {number}")
+            gc.collect()
+            size = tracemalloc.get_traced_memory()[0]
+        finally:
+            tracemalloc.stop()
+        assert len(await platform.waiting()) == RUNS + 30
+    assert size / RUNS <= 2000

@@ -251,6 +251,24 @@ async def test_embeddings_and_images_come_from_the_router_even_if_the_environmen
     assert [one.path for one in server.received] == ["/v1/embeddings", "/v1/images/generations"]
 
 
+async def test_embeddings_and_images_go_to_the_instances_that_are_named(server: ChatServer) -> None:
+    async with ChatServer(answers(vectors([9.0]))) as other:
+        listed = [
+            {"id": name, "url": one.url, "key": f"sk-{name}", "models": "my-embed,gpt-image-1", "provider": "openai"}
+            for name, one in (("main", server), ("other", other))
+        ]
+        service = AgentService(ModelRouter.from_json(json.dumps(listed), environment={}))
+        made = answers({"data": [{"b64_json": PNG}]})
+        for _ in range(5):
+            server.will(answers(vectors([0.5])), made)
+            assert await service.embed("Hello", model="my-embed", instances=["main"]) == (0.5,)
+            await service.image("A cat", instances=["main"])
+        with pytest.raises(ConfigurationError, match="elsewhere"):
+            await service.embed("Hello", model="my-embed", instances=["elsewhere"])
+        assert other.received == []
+    assert {one.headers["authorization"] for one in server.received} == {"Bearer sk-main"}
+
+
 async def test_a_service_without_models_uses_those_of_the_environment(
     monkeypatch: pytest.MonkeyPatch, server: ChatServer
 ) -> None:

@@ -3,57 +3,111 @@
 from __future__ import annotations
 
 import asyncio
-import os
+import json
 import random
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from itertools import count
 from pathlib import Path
 
 import pytest
 
-from tactician import Agent, AgentService, Platform
-from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, Text, UserMessage
+from tactician import AgentService
 from tactician.stores import SqliteStore
-from tactician.testing import ScriptedModel
+from tests.service.serving import create_service
 from tests.service.test_conversations import said
+from tests.stores.postgres import installed, running
+from tests.support.effort import CONVERSATIONS, SEED
 
-CONVERSATIONS = int(os.environ.get("TACTICIAN_CONVERSATIONS", "100"))
+ROOT = Path(__file__).parents[2]
 REQUESTS = 3
+AT_ONCE = 20
 
 
-class Echo(ScriptedModel):
-    """A model that repeats all that a user has said so far."""
+class ServiceProcess:
+    """A service in a process of its own, and the requests that it has not answered yet."""
 
-    async def generate(self, request: ModelRequest) -> ModelResponse:
-        await asyncio.sleep(0)
-        texts = [message.content for message in request.messages if isinstance(message, UserMessage)]
-        return ModelResponse(AssistantMessage((Text(" ".join(map(str, texts))),)))
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._open: dict[int, asyncio.Future[object]] = {}
+        self._numbers = count()
+        self._reader = asyncio.create_task(self._read())
+
+    async def _read(self) -> None:
+        assert self._process.stdout is not None
+        while line := await self._process.stdout.readline():
+            number, answered = json.loads(line)
+            self._open.pop(number).set_result(answered)
+        for future in self._open.values():
+            future.set_exception(RuntimeError("the service process has ended"))
+
+    async def ask(self, talk_id: str, text: str | None) -> object:
+        """What the agent answers; without a text, all that was said in the conversation."""
+        assert self._process.stdin is not None
+        number = next(self._numbers)
+        answered = self._open[number] = asyncio.get_running_loop().create_future()
+        self._process.stdin.write(json.dumps([number, talk_id, text]).encode() + b"\n")
+        return await answered
+
+    async def end(self) -> None:
+        """Let it answer all requests, and end."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        assert await self._process.wait() == 0
+        await self._reader
 
 
-def _serve(path: Path) -> AgentService:
-    return AgentService(Platform(Echo(), store=SqliteStore(path))).register(Agent("Host"))
+@asynccontextmanager
+async def two_services(address: str) -> AsyncIterator[list[ServiceProcess]]:
+    program = (sys.executable, "-m", "tests.service.serving", address)
+    pipe = asyncio.subprocess.PIPE
+    started = [await asyncio.create_subprocess_exec(*program, cwd=ROOT, stdin=pipe, stdout=pipe) for _ in range(2)]
+    services = [ServiceProcess(process) for process in started]
+    try:
+        yield services
+        for service in services:
+            await service.end()
+    finally:
+        for process in started:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
 
 
-@pytest.mark.parametrize("seed", [1])
-async def test_no_conversation_is_lost_split_or_mixed(tmp_path: Path, seed: int) -> None:
-    path, chance = tmp_path / "talks.db", random.Random(seed)
-    services = [_serve(path), _serve(path)]
-    places = asyncio.Semaphore(20)
+@pytest.fixture(params=["sqlite", "postgres"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield str(tmp_path / "talks.db")
+        return
+    with running(installed()) as server:
+        yield f"postgresql://{server.address}/{server.create_database()}"
 
-    async def talk(number: int) -> None:
+
+@pytest.mark.soak
+async def test_no_conversation_is_lost_split_or_mixed(address: str) -> None:
+    chance, places = random.Random(SEED), asyncio.Semaphore(AT_ONCE)
+
+    async def talk(services: list[ServiceProcess], number: int) -> None:
         talk_id = f"talk-{number}"
         for request in range(REQUESTS):
             async with places:
-                service = chance.choice(services)
-                if chance.random() < 0.2:
-                    await service.conversation(talk_id) if request else None  # reading leaves nothing stale behind
-                result = await service.request_agent("host", f"{number}.{request}", conversation_id=talk_id)
-            assert result.output == " ".join(f"{number}.{one}" for one in range(request + 1))
+                if request and chance.random() < 0.2:
+                    await chance.choice(services).ask(talk_id, None)  # reading leaves nothing stale behind
+                output = await chance.choice(services).ask(talk_id, f"{number}.{request}")
+            assert output == " ".join(f"{number}.{one}" for one in range(request + 1))
 
-    async with services[0].platform, services[1].platform:
-        await asyncio.gather(*map(talk, range(CONVERSATIONS)))
+    async with two_services(address) as services:
+        await asyncio.gather(*(talk(services, number) for number in range(CONVERSATIONS)))
         for number in range(CONVERSATIONS):
-            texts = said(await chance.choice(services).conversation(f"talk-{number}"))
+            texts = await chance.choice(services).ask(f"talk-{number}", None)
+            assert isinstance(texts, list)
             assert texts[::2] == [f"{number}.{request}" for request in range(REQUESTS)]
             assert len(texts) == 2 * REQUESTS
+
+
+def _serve(path: Path) -> AgentService:
+    return create_service(SqliteStore(path))
 
 
 async def test_a_conversation_that_one_has_begun_is_found_by_the_other(tmp_path: Path) -> None:

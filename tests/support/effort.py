@@ -22,6 +22,8 @@ FREEZES: Final = _read_number("FREEZES", 1)
 """How often a worker is frozen in runs of each kind."""
 SEED: Final = _read_number("SEED", 7)
 """What the moments at which workers are killed depend on."""
+CONVERSATIONS: Final = _read_number("CONVERSATIONS", 60)
+"""How many conversations there are with two service processes."""
 EFFORT: Final = _read_number("EFFORT", 1)
 """How many times as many examples as usual are tried, and how many times as long what grows is."""
 

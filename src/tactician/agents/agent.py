@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
+from functools import cached_property, partial
 from typing import Self, cast
 
 from typing_extensions import TypeVar, Unpack, override
@@ -185,11 +186,8 @@ class Agent(BaseRunnable[T_co]):
             RunError: when it finds no answer; the error holds what was done so far.
             ModelError: when the model cannot be called.
         """
-
-        async def work(given: Input, child: RunContext) -> RunResult[T_co]:
-            return await self._run(given, child, conversation)
-
-        return await start_run(self.name, input, self._traced(context), budget, work, input_types=self.input_types)
+        work = partial(self._run, conversation=conversation)
+        return await start_run(self.name, input, self._traced(context), budget, work, input_types=READS_MESSAGES)
 
     async def resume(
         self,
@@ -213,12 +211,8 @@ class Agent(BaseRunnable[T_co]):
             RunConflictError: when somebody else has taken it up.
             RunError: when it fails. It still waits then, with what it has done since.
         """
-
-        async def work(given: Input, child: RunContext) -> RunResult[T_co]:
-            return await self._run(given, child, conversation)
-
-        traced = self._traced(context)
-        return await resume_run(self.name, run_id, responses, traced, work, input_types=self.input_types)
+        work, traced = partial(self._run, conversation=conversation), self._traced(context)
+        return await resume_run(self.name, run_id, responses, traced, work, input_types=READS_MESSAGES)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
         return await self._run(input, context, None)
@@ -236,17 +230,20 @@ class Agent(BaseRunnable[T_co]):
 
     def _loop(self, context: RunContext, tools: ToolboxSource, instructions: str) -> TurnLoop[T_co]:
         model, options = context.find_model(self.model)
-        # Without an output type T_co is str, its default.
-        wanted = cast("OutputType[T_co]", output_type(self.output_type or str))
         return TurnLoop(
             model,
-            wanted,
+            self._output,
             context,
             instructions=instructions,
             tools=tools,
             options=options,
             policy=self.spec,
         )
+
+    @cached_property
+    def _output(self) -> OutputType[T_co]:
+        # Without an output type T_co is str, its default.
+        return cast("OutputType[T_co]", output_type(self.output_type or str))
 
     def _current_tools(self) -> Toolbox:
         return self._tools if self._view is None else self._view()

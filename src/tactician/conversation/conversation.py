@@ -69,13 +69,12 @@ class Conversation:
     its result. It belongs to one event loop.
 
     Attributes:
-        messages: what was said, in order; a view, not a copy.
         version: which version of it a store holds; 0 when none does.
         part: the messages that the last run has added, when a service runs it in the conversation.
     """
 
     __slots__ = (
-        "__weakref__", "_changes", "_id", "_list", "_next", "_numbers", "_waiting", "messages", "part", "version",
+        "__weakref__", "_changes", "_id", "_list", "_next", "_numbers", "_waiting", "part", "version",
     )  # fmt: skip
 
     def __init__(self, messages: Iterable[Message] = (), id: str | None = None) -> None:
@@ -85,7 +84,6 @@ class Conversation:
         self._numbers = list(range(self._next))
         self._waiting: list[tuple[int, Message]] = []
         self._changes: list[int] = []
-        self.messages = Messages(self, self._list)
         self.part: RunPart | None = None
         self.version = 0
 
@@ -94,6 +92,12 @@ class Conversation:
 
     def __repr__(self) -> str:
         return f"Conversation({len(self._list)} messages, id={self._id!r})"
+
+    @property
+    def messages(self) -> Messages:
+        """The messages, in order: a view, not a copy."""
+        # A view that the conversation kept would be a cycle, which only the garbage collector takes apart.
+        return Messages(self, self._list)
 
     @property
     def id(self) -> str:
@@ -121,14 +125,23 @@ class Conversation:
         """The tool calls of the last assistant message that have no result yet, in order."""
         return open_calls_of(self._list)
 
+    def to_tuple(self) -> tuple[Message, ...]:
+        """Return the messages as they are now."""
+        return tuple(self._list)
+
     def append(self, message: Message) -> None:
         """Add a message at the end, as a run does."""
-        self._add(message)
+        self._list.append(message)
+        self._numbers.append(self._next)
+        self._next += 1
         if self._waiting:
             self._let_in()
 
     def extend(self, messages: Iterable[Message]) -> None:
         """Add messages at the end."""
+        if not self._waiting:
+            self._extend(messages)
+            return
         for message in messages:
             self.append(message)
 
@@ -202,8 +215,7 @@ class Conversation:
         if same < max(end - begin, len(messages)):
             self._waiting[:0] = zip(self._numbers[end:], self._list[end:], strict=True)
             self._cut(begin + same, len(self._list))
-            for message in messages[same:]:
-                self._add(message)
+            self._extend(messages[same:])
             self._let_in()
         self.part.end = None
 
@@ -306,10 +318,11 @@ class Conversation:
         conversation.version = saved["version"]
         return conversation
 
-    def _add(self, message: Message) -> None:
-        self._list.append(message)
-        self._numbers.append(self._next)
-        self._next += 1
+    def _extend(self, messages: Iterable[Message]) -> None:
+        self._list += messages
+        following = self._next + len(self._list) - len(self._numbers)
+        self._numbers += range(self._next, following)
+        self._next = following
 
     def _cut(self, begin: int, end: int) -> None:
         if begin < end:

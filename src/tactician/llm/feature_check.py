@@ -41,7 +41,7 @@ class FeatureCheck:
         Raises:
             UnsupportedFeatureError: when the mode is `"throw"` and something is not supported.
         """
-        missing = required_features(request, parts=not self.supported.issuperset(_FOR_PARTS.values())) - self.supported
+        missing = find_missing_features(request, self.supported)
         if not missing:
             return request, None
         for feature in sorted(missing):
@@ -54,20 +54,26 @@ class FeatureCheck:
         return adapt_request(_without(request, missing), Features(tools=tools, json_schema=json_schema))
 
 
-def required_features(request: ModelRequest, *, parts: bool = True) -> set[str]:
-    """Return the features that a request needs; without `parts`, those apart from images and documents."""
+def find_missing_features(request: ModelRequest, supported: frozenset[str]) -> set[str]:
+    """Return the features that a request needs and that are not supported."""
     options = request.options
-    features = set(options.native_tools)
-    if request.tools:
-        features.add("function_calling")
-    if request.output is not None:
-        features.add("structured_output")
-    if options.reasoning_effort not in (None, "none"):
-        features.add("reasoning")
-    for message in request.messages if parts else ():
-        if isinstance(message, UserMessage) and not isinstance(message.content, str):
-            features.update(_FOR_PARTS[type(part)] for part in message.content if type(part) in _FOR_PARTS)
-    return features
+    missing = {name for name in options.native_tools if name not in supported} if options.native_tools else set()
+    if request.tools and "function_calling" not in supported:
+        missing.add("function_calling")
+    if request.output is not None and "structured_output" not in supported:
+        missing.add("structured_output")
+    if options.reasoning_effort not in (None, "none") and "reasoning" not in supported:
+        missing.add("reasoning")
+    if "vision" not in supported or "documents" not in supported:
+        missing.update(_find_parts(request) - supported)
+    return missing
+
+
+def _find_parts(request: ModelRequest) -> set[str]:
+    """Return the features that the pictures and documents of a request need."""
+    messages = (message for message in request.messages if isinstance(message, UserMessage))
+    parts = (part for message in messages if not isinstance(message.content, str) for part in message.content)
+    return {_FOR_PARTS[type(part)] for part in parts if type(part) in _FOR_PARTS}
 
 
 def _without(request: ModelRequest, missing: set[str]) -> ModelRequest:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from time import time
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
@@ -30,7 +30,7 @@ from tactician.errors import (
 )
 
 if TYPE_CHECKING:
-    from aiohttp import ClientResponse, ClientSession, FormData
+    from aiohttp import ClientResponse, ClientSession, ClientTimeout, FormData
 
 _BY_STATUS: dict[int, type[ModelError]] = {
     401: AuthenticationError,
@@ -85,19 +85,21 @@ async def _session_until_shutdown(loop: asyncio.AbstractEventLoop) -> AsyncGener
             _sessions.pop(loop, None)
 
 
-async def post_json(url: str, body: object, headers: Mapping[str, str], seconds: float, model: str) -> object:
-    """Posts a JSON body and returns the JSON answer; `seconds` limits the whole exchange.
+def post_json(
+    url: str, body: object, headers: Mapping[str, str], seconds: float, model: str
+) -> Coroutine[object, object, object]:
+    """Post a JSON body and return the JSON answer; `seconds` limits the whole exchange.
 
     Raises:
         ModelError: of the kind that fits the failure.
     """
-    return await _answer(url, to_json(body), headers, seconds, model)
+    return _exchange(url, to_json(body), headers, seconds, model)
 
 
 async def post_form(
     url: str, fields: Iterable[FormField], headers: Mapping[str, str], seconds: float, model: str
 ) -> object:
-    """Posts a form (RFC 7578) and returns the JSON answer; `seconds` limits the whole exchange.
+    """Post a form (RFC 7578) and return the JSON answer; `seconds` limits the whole exchange.
 
     Raises:
         ModelError: of the kind that fits the failure.
@@ -107,50 +109,73 @@ async def post_form(
     form = FormData(default_to_multipart=True)
     for one in fields:
         form.add_field(one.name, one.value, filename=one.filename, content_type=one.media_type)
-    return await _answer(url, form, headers, seconds, model)
+    return await _exchange(url, form, headers, seconds, model)
 
 
-async def _answer(url: str, data: bytes | FormData, headers: Mapping[str, str], seconds: float, model: str) -> object:
-    async with _exchange(url, data, headers, seconds, model, whole=True) as response:
-        content = await response.read()
+async def _exchange(url: str, data: bytes | FormData, headers: Mapping[str, str], seconds: float, model: str) -> object:
+    limits = _limit_total(seconds)
     try:
-        value: object = from_json(content)
+        post = (await session()).post(url, data=data, headers=headers, timeout=limits, allow_redirects=False)
+        async with post as response:
+            content = await response.read()
+    except Exception as error:
+        if (failure := _find_transport_error(error, url, seconds, model)) is None:
+            raise
+        raise failure from None  # an error of the client may quote the URL with its key
+    if response.status >= 300:
+        raise _error(response, content, headers, url, model)
+    try:
+        answer: object = from_json(content)
     except ValueError as error:
         raise MalformedResponseError(f"{model}: the answer is not JSON: {_excerpt(content)}", model=model) from error
-    return value
+    return answer
 
 
 async def post_stream(
     url: str, body: object, headers: Mapping[str, str], seconds: float, model: str
 ) -> AsyncGenerator[bytes]:
-    """Posts a JSON body and yields the bytes of the answer; `seconds` limits each wait.
+    """Post a JSON body and yield the bytes of the answer; `seconds` limits each wait.
 
     Raises:
         ModelError: of the kind that fits the failure.
     """
-    async with _exchange(url, to_json(body), headers, seconds, model, whole=False) as response:
-        async for chunk in response.content.iter_any():
-            yield chunk
-
-
-@asynccontextmanager
-async def _exchange(
-    url: str, data: bytes | FormData, headers: Mapping[str, str], seconds: float, model: str, *, whole: bool
-) -> AsyncGenerator[ClientResponse]:
-    from aiohttp import ClientError, ClientTimeout
-
-    limits = ClientTimeout(total=seconds) if whole else ClientTimeout(sock_connect=seconds, sock_read=seconds)
+    limits = _limit_waits(seconds)
     try:
-        post = (await session()).post(url, data=data, headers=headers, timeout=limits, allow_redirects=False)
+        post = (await session()).post(url, data=to_json(body), headers=headers, timeout=limits, allow_redirects=False)
         async with post as response:
             if response.status >= 300:
-                content = _without_secrets(await response.read(), headers, url)
-                raise _error(response.status, response.headers, content, model)
-            yield response
-    except TimeoutError as error:
-        raise ModelTimeoutError(f"{model}: no answer within {seconds:g} s", model=model) from error
-    except ClientError as error:
-        raise ModelConnectionError(f"{model}: cannot reach {_origin(url)}: {_reason(error)}", model=model) from None
+                raise _error(response, await response.read(), headers, url, model)
+            async for chunk in response.content.iter_any():
+                yield chunk
+    except Exception as error:
+        if (failure := _find_transport_error(error, url, seconds, model)) is None:
+            raise
+        raise failure from None  # an error of the client may quote the URL with its key
+
+
+@lru_cache(maxsize=64)
+def _limit_total(seconds: float) -> ClientTimeout:
+    from aiohttp import ClientTimeout
+
+    return ClientTimeout(total=seconds)
+
+
+@lru_cache(maxsize=64)
+def _limit_waits(seconds: float) -> ClientTimeout:
+    from aiohttp import ClientTimeout
+
+    return ClientTimeout(sock_connect=seconds, sock_read=seconds)
+
+
+def _find_transport_error(error: Exception, url: str, seconds: float, model: str) -> ModelError | None:
+    """Return the typed error for a failure on the way; `None` for any other."""
+    from aiohttp import ClientError
+
+    if isinstance(error, TimeoutError):
+        return ModelTimeoutError(f"{model}: no answer within {seconds:g} s", model=model)
+    if isinstance(error, ClientError):
+        return ModelConnectionError(f"{model}: cannot reach {_origin(url)}: {_reason(error)}", model=model)
+    return None
 
 
 def error_kind(status: int) -> type[ModelError]:
@@ -158,8 +183,9 @@ def error_kind(status: int) -> type[ModelError]:
     return _BY_STATUS.get(status, ModelServerError if status >= 500 else ModelRequestError)
 
 
-def _error(status: int, headers: Mapping[str, str], content: bytes, model: str) -> ModelError:
-    message, code = _explanation(content)
+def _error(response: ClientResponse, content: bytes, sent: Mapping[str, str], url: str, model: str) -> ModelError:
+    status, headers = response.status, response.headers
+    message, code = _explanation(_without_secrets(content, sent, url))
     kind = error_kind(status)
     if kind is ModelRequestError and _TOO_LONG.search(f"{code} {message}"):
         kind = ContextLengthError

@@ -171,7 +171,10 @@ class AssistantMessage:
     @property
     def text(self) -> str:
         """All text of the message, without thinking and tool calls."""
-        return "".join(part.text for part in self.parts if isinstance(part, Text))
+        parts = self.parts
+        if len(parts) == 1 and isinstance(only := parts[0], Text):  # nearly always
+            return only.text
+        return "".join([part.text for part in parts if isinstance(part, Text)])
 
     @property
     def thinking(self) -> str:
@@ -181,7 +184,10 @@ class AssistantMessage:
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """The tools that the model wants to be run."""
-        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+        parts = self.parts
+        if len(parts) == 1 and isinstance(parts[0], Text):  # nearly always
+            return ()
+        return tuple([part for part in parts if isinstance(part, ToolCall)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,8 @@ class ModelResponse:
 
     def signed(self, model: str, price: ModelPrice | None = None) -> ModelResponse:
         """The same, with a usage that says whose it is; itself where it says so already."""
+        if price is None and self.usage.model:
+            return self
         usage = self.usage.signed(model, price)
         return self if usage is self.usage else replace(self, usage=usage)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
 
 from pydantic import JsonValue
 
@@ -87,7 +88,7 @@ class LlmOptions:
     @classmethod
     def of(cls, wanted: str | LlmOptions | None) -> LlmOptions:
         """Return options that may be given as the name of a model, or not at all."""
-        return cls(model=wanted) if isinstance(wanted, str) else wanted or NO_OPTIONS
+        return _options_of(wanted) if isinstance(wanted, str) else wanted or NO_OPTIONS
 
     def with_model(self, name: str) -> LlmOptions:
         """Return these options for another model, which no other takes the place of."""
@@ -119,6 +120,11 @@ _TRACE_NAMES = tuple(one.name for one in fields(TraceMetadata) if one.name != "m
 _NAMES = tuple(one.name for one in fields(LlmOptions))
 _HYPERPARAMETERS = tuple(name for name in _NAMES if name not in ("model", "role"))
 NO_OPTIONS = LlmOptions()
+
+
+@lru_cache(maxsize=1024)
+def _options_of(model: str) -> LlmOptions:
+    return LlmOptions(model=model)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -73,10 +73,8 @@ class RemoteModel:
         """
         request, restore = self._check_features(request)
         response = await self._once(request)
-        for _ in range(_MOST_PAUSES):
-            if (onward := self._onward(request, response)) is None:
-                break
-            response = self.endpoint.wire.merge(response, await self._once(onward))
+        if self.endpoint.wire.continue_paused is not None:
+            response = await self._continue(request, response)
         return self._signed(response, restore)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | ModelResponse]:
@@ -116,6 +114,14 @@ class RemoteModel:
                 raise
             return await self._once(readable)
         return endpoint.wire.decode(answer, self.name)
+
+    async def _continue(self, request: ModelRequest, response: ModelResponse) -> ModelResponse:
+        """Return a response and all that follows it, as one, should it be paused."""
+        for _ in range(_MOST_PAUSES):
+            if (onward := self._onward(request, response)) is None:
+                break
+            response = self.endpoint.wire.merge(response, await self._once(onward))
+        return response
 
     async def _reads(self, request: ModelRequest) -> AsyncGenerator[Sequence[str]]:
         """The events of a stream, as many at a time as one read brings."""

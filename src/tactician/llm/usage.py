@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # Names of providers in the price list, where they differ.
 _LISTED_AS = {"grok": "x-ai", "gemini": "google", "azure-openai": "azure"}
 _FREE = ("local", "ollama", "docker")
+_MOST_ADDED = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,40 +99,55 @@ def _merged(*usages: Usage) -> tuple[Usage, ...]:
 
 
 class UsageTally:
-    """Tally of usage, model by model. What is added is added to the `parent` too."""
+    """Tally of usage, model by model. What is added is added to the `parent` too.
 
-    __slots__ = ("_by_model", "_parent")
+    Most tallies are read once or never, so that usage is summed up when somebody reads it.
+    """
+
+    __slots__ = ("_added", "_parent", "_summed_up")
 
     def __init__(self, parent: UsageTally | None = None) -> None:
-        self._by_model: dict[str, Usage] = {}
+        self._summed_up: dict[str, Usage] = {}
+        self._added: list[Usage] = []
         self._parent = parent
 
     def add(self, usage: Usage) -> None:
         """Add what was used, that of each model for itself."""
-        self._count(usage)
-        if self._parent is not None:
-            self._parent.add(usage)
+        tally: UsageTally | None = self
+        while tally is not None:
+            added = tally._added
+            added.append(usage)
+            if len(added) > _MOST_ADDED:
+                tally._sum_up()
+            tally = tally._parent
 
     def restore(self, usages: Iterable[Usage]) -> None:
         """Add what was used before, but not to the parent, which has counted it."""
         for usage in usages:
             self._count(usage)
 
+    def _sum_up(self) -> None:
+        added, self._added = self._added, []
+        for usage in added:
+            self._count(usage)
+
     def _count(self, usage: Usage) -> None:
         for part in usage.parts or (usage,):
-            previous = self._by_model.get(part.model)
-            self._by_model[part.model] = part if previous is None else previous + part
+            previous = self._summed_up.get(part.model)
+            self._summed_up[part.model] = part if previous is None else previous + part
 
     @property
     def by_model(self) -> Mapping[str, Usage]:
         """The usage of each model, by the model's full name."""
-        return self._by_model
+        if self._added:
+            self._sum_up()
+        return self._summed_up
 
     @property
     def by_instance(self) -> Mapping[str, Usage]:
         """The usage of each instance or provider."""
         totals: dict[str, Usage] = {}
-        for model, usage in self._by_model.items():
+        for model, usage in self.by_model.items():
             instance = model.partition(":")[0]
             totals[instance] = totals.get(instance, NO_USAGE) + usage
         return totals
@@ -139,10 +155,10 @@ class UsageTally:
     @property
     def total(self) -> Usage:
         """The usage of all models together."""
-        return sum(self._by_model.values(), NO_USAGE)
+        return sum(self.by_model.values(), NO_USAGE)
 
     def __repr__(self) -> str:
-        return f"UsageTally({self._by_model!r})"
+        return f"UsageTally({self.by_model!r})"
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from tactician.guardrails import CheckedOutput, first_objection
+from tactician.guardrails import CheckedOutput, Objection, first_objection
 from tactician.llm import UserMessage
 from tactician.loop.calls import Refused
 from tactician.loop.events import OutputRejected
@@ -56,7 +56,7 @@ class Acceptance(Generic[T]):
             Refused: when one of them stops the run.
         """
         guards = () if self._state.is_accepted else self._policy.guards.output
-        if guards and (objection := await first_objection(guards, CheckedOutput(text, value), self._context)):
+        if guards and (objection := await self._find_objection(CheckedOutput(text, value))):
             if not objection.wants_retry:
                 raise Refused(objection)
             self.reject(text, objection.reason)
@@ -64,8 +64,12 @@ class Acceptance(Generic[T]):
         if self._context.is_saved and not self._state.is_accepted:
             self._state.is_accepted = True
             await self._context.save_step("output", self._name, text)
-        messages = tuple(self._state.conversation.messages)
+        messages = self._state.conversation.to_tuple()
         return RunResult(value, messages=messages, tally=self._context.tally, run_id=self._context.run_id)
+
+    async def _find_objection(self, answer: CheckedOutput) -> Objection | None:
+        with self._context.enter():
+            return await first_objection(self._policy.guards.output, answer, self._context)
 
     def reject(self, text: str, why: InvalidOutput | str) -> None:
         """Tells the model what is wrong with its answer.

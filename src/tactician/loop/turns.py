@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache
 from typing import Generic, TypeVar, cast
 
 from tactician.conversation import Conversation, Window, counter_for
@@ -23,7 +24,7 @@ from tactician.llm import (
 )
 from tactician.loop.acceptance import Acceptance
 from tactician.loop.asking import ask
-from tactician.loop.autonomy import TaskOver
+from tactician.loop.autonomy import Autonomous, TaskOver
 from tactician.loop.calls import Refused, ToolRunner
 from tactician.loop.endings import Answer, AutonomousEnding, Ending, ReplyEnding
 from tactician.loop.handoff import Handoff, hand_over
@@ -63,20 +64,20 @@ class TurnLoop(Generic[T]):
         autonomy = policy.autonomy
         self._model = model
         self._output = output
-        self._context = context = context.with_model(model, options)
+        self._context = context
         self._instructions = instructions
-        self._system: tuple[SystemMessage, ...] = (SystemMessage(instructions),) if instructions else ()
+        self._system = _system_messages(instructions)
         self._tools = tools
-        self._options = options.within(context.trace)
+        self._options = options if context.trace is None else options.within(context.trace)
         self._policy = policy
         usual = ReplyEnding(output) if autonomy is None else AutonomousEnding(output, autonomy)
         self._ending: Ending[T] = usual if ending is None else ending
         strategy = policy.window if autonomy is None else autonomy.strategy(policy.window)
-        self._window: Window | None = None if strategy is None else strategy.start(context, counter_for(model.name))
+        self._window: Window | None = None
+        if strategy is not None:
+            self._window = strategy.start(self._inside, counter_for(model.name))
         self._turn_began: float | None = None
         self._state: TurnState
-        self._runner: ToolRunner
-        self._acceptance: Acceptance[T]
 
     async def run(self, messages: Sequence[Message], conversation: Conversation | None = None) -> RunResult[T]:
         """Takes turns until the model answers.
@@ -97,8 +98,7 @@ class TurnLoop(Generic[T]):
         """
         self._begin(messages, conversation)
         try:
-            with self._context.enter():
-                result = await self._run(messages)
+            result = await self._run(messages)
         except Refused as refused:
             objection = refused.objection
             if conversation is not None and objection.kind == "input":
@@ -129,8 +129,6 @@ class TurnLoop(Generic[T]):
             self._state.begin_with(messages)
         if checkpoint is not None:
             checkpoint.attach(self._state)
-        self._runner = ToolRunner(self._context, self._policy, self._state)
-        self._acceptance = Acceptance(self._name, self._output, self._context, self._policy, self._state)
 
     def _complete(self, conversation: Conversation | None) -> None:
         """Answers the calls that are open in the caller's conversation, so that it can be gone on with."""
@@ -144,7 +142,8 @@ class TurnLoop(Generic[T]):
         state = self._state
         message = state.answer
         if message is None:
-            message = await (self._next_message() if state.turn else self._first_message(new))
+            is_checked = bool(state.turn) or not any(self._policy.guards.input)
+            message = await (self._next_message() if is_checked else self._first_message(new))
         while (result := await self._dealt_with(message)) is None:
             message = await self._next_message()
         return result
@@ -152,16 +151,18 @@ class TurnLoop(Generic[T]):
     async def _first_message(self, new: Sequence[Message]) -> AssistantMessage:
         """The model's first answer, if the input is let in: some guardrails are asked before, some meanwhile."""
         immediate, concurrent = self._policy.guards.input
-        if not immediate and not concurrent:
-            return await self._next_message()
-        checked = CheckedInput(new, tuple(self._state.conversation.messages))
-        if objection := await first_objection(immediate, checked, self._context):
+        checked = CheckedInput(new, self._state.conversation.to_tuple())
+        with self._inside.enter():
+            objection = await first_objection(immediate, checked, self._inside)
+        if objection is not None:
             raise Refused(objection)
         if not concurrent:
             return await self._next_message()
         asking = asyncio.ensure_future(self._next_message())
         try:
-            if objection := await any_objection(concurrent, checked, self._context):
+            with self._inside.enter():
+                objection = await any_objection(concurrent, checked, self._inside)
+            if objection is not None:
                 raise Refused(objection)
             return await asking
         finally:
@@ -169,10 +170,31 @@ class TurnLoop(Generic[T]):
             await asyncio.gather(asking, return_exceptions=True)
 
     async def _next_message(self) -> AssistantMessage:
-        """What the model says next. When it may not call tools any more, it is told so."""
-        self._state.answer = None
-        self._state.is_last_word = self._is_over()
-        return await self._asked(self._state.is_last_word)
+        """Ask the model for its next message. When it may not call tools any more, it is told so."""
+        policy, context, state = self._policy, self._context, self._state
+        state.answer = None
+        state.is_last_word = is_last_word = self._is_over()
+        if policy.autonomy is not None:
+            await self._throttle(policy.autonomy)
+        if (reason := context.find_limit()) is not None:
+            raise BudgetError(f"{self._name}: {reason}", state.failed(context))
+        if context.meter is not None:
+            context.meter.count_turn()
+        state.turn += 1
+        conversation = state.conversation
+        view = conversation.to_tuple() if self._window is None else await self._window.view(conversation)
+        request = self._request(view, is_last_word)
+        is_saved = context.is_saved
+        if is_saved:
+            await context.begin_step()
+        response = await ask(self._model, request, context, state.turn, self._output.partial)
+        message = response.message
+        state.cut_off = response.finish_reason == "length"
+        conversation.append(message)
+        state.answer = message
+        if is_saved:
+            await context.save_step("answer", self._model.name, _describe(message))
+        return message
 
     def _is_over(self) -> bool:
         """Whether the model may call no more tools."""
@@ -187,29 +209,10 @@ class TurnLoop(Generic[T]):
             return True
         return policy.max_tool_calls is not None and state.calls >= policy.max_tool_calls
 
-    async def _asked(self, is_over: bool) -> AssistantMessage:
-        await self._throttle()
-        context, state = self._context, self._state
-        if (reason := context.find_limit()) is not None:
-            raise BudgetError(f"{self._name}: {reason}", self._state.failed(self._context))
-        if context.meter is not None:
-            context.meter.count_turn()
-        state.turn += 1
-        request = await self._request(is_over)
-        await context.begin_step()
-        response = await ask(self._model, request, context, state.turn, self._output.partial)
-        state.cut_off = response.finish_reason == "length"
-        state.conversation.append(response.message)
-        state.answer = response.message
-        if context.is_saved:
-            await context.save_step("answer", self._model.name, _describe(response.message))
-        return response.message
-
-    async def _request(self, is_over: bool) -> ModelRequest:
-        tools, conversation = self._toolbox(), self._state.conversation
+    def _request(self, view: Sequence[Message], is_over: bool) -> ModelRequest:
+        tools = self._toolbox()
         if self._ending.instructions:
-            self._system = (SystemMessage("\n\n".join(filter(None, (self._instructions, self._ending.instructions)))),)
-        view = conversation.messages if self._window is None else await self._window.view(conversation)
+            self._system = _system_messages("\n\n".join(filter(None, (self._instructions, self._ending.instructions))))
         if is_over:
             return ModelRequest(
                 (*self._system, *view, _ANSWER_NOW),
@@ -223,10 +226,10 @@ class TurnLoop(Generic[T]):
     def _toolbox(self) -> Toolbox:
         return self._ending.tools(self._tools if isinstance(self._tools, Toolbox) else self._tools())
 
-    async def _throttle(self) -> None:
-        autonomy, clock = self._policy.autonomy, self._context.clock
-        if autonomy is None or autonomy.min_iteration_interval is None:
+    async def _throttle(self, autonomy: Autonomous) -> None:
+        if autonomy.min_iteration_interval is None:
             return
+        clock = self._context.clock
         if self._turn_began is not None:
             pause = self._turn_began + autonomy.min_iteration_interval - clock.monotonic()
             if pause > 0:
@@ -240,23 +243,26 @@ class TurnLoop(Generic[T]):
                 self._refuse(calls)
                 return None
             tools = self._toolbox()
-            results = self._state.results_of(message) or await self._runner.answer(calls, tools)
+            results = self._state.results_of(message)
+            if not results:
+                with self._inside.enter():
+                    results = await self._runner().answer(calls, tools)
             return await self._ended_by(message, results, tools)
         try:
             is_answer = self._state.is_last_word  # whatever ends the run otherwise: there are no tools any more
             answer = Answer(self._output.parse(message.text)) if is_answer else self._ending.answer(message)
         except InvalidOutput as error:
-            self._acceptance.reject(message.text, error)
+            self._acceptance().reject(message.text, error)
             return None
         if answer is None:
             self._state.conversation.append(UserMessage(self._ending.nudge))
             return None
-        return await self._acceptance.of_value(answer.value, message.text)
+        return await self._acceptance().of_value(answer.value, message.text)
 
     def _refuse(self, calls: Sequence[ToolCall]) -> None:
         """Call no tools of a model that was told to answer; after some times, end the run."""
         self._state.refusals += 1
-        self._runner.refuse(calls, _NOT_RUN)
+        self._runner().refuse(calls, _NOT_RUN)
         if self._state.refusals >= _MAX_REFUSALS:
             raise self._too_many_turns(self._policy.max_turns)
 
@@ -269,13 +275,25 @@ class TurnLoop(Generic[T]):
         for call, result, tool in sorted(ends, key=_precedence):
             if isinstance(tool, Handoff):
                 messages = self._state.conversation.messages
-                delegated = await hand_over(tool, call, self._name, messages, self._context)
+                delegated = await hand_over(tool, call, self._name, messages, self._inside)
                 return cast("RunResult[T]", delegated)  # it is of the type that the handoff promises
             if isinstance(tool, TaskOver):
-                return await self._acceptance.of_text(call.arguments)
+                return await self._acceptance().of_text(call.arguments)
             text = result.content if tool.traits.return_direct else message.text or result.content
-            return await self._acceptance.of_text(text)
+            return await self._acceptance().of_text(text)
         return None
+
+    @cached_property
+    def _inside(self) -> RunContext:
+        """The context of what is done on behalf of the model: tools, guardrails, summaries."""
+        return self._context.with_model(self._model, self._options)
+
+    def _runner(self) -> ToolRunner:
+        return ToolRunner(self._inside, self._policy, self._state)
+
+    def _acceptance(self) -> Acceptance[T]:
+        context = self._inside if self._policy.guards.output else self._context
+        return Acceptance(self._name, self._output, context, self._policy, self._state)
 
     def _too_many_turns(self, limit: int) -> TurnLimitError:
         return TurnLimitError(
@@ -286,6 +304,11 @@ class TurnLoop(Generic[T]):
     @property
     def _name(self) -> str:
         return self._context.path[-1] if self._context.path else self._model.name
+
+
+@lru_cache(maxsize=256)
+def _system_messages(instructions: str) -> tuple[SystemMessage, ...]:
+    return (SystemMessage(instructions),) if instructions else ()
 
 
 def _describe(message: AssistantMessage) -> str:

@@ -78,7 +78,7 @@ class Autonomy:
             ProcessError: when the process is stuck or fails.
             RunError: when the agent fails.
         """
-        context = self._platform.context()
+        context = self._context()
         ranking = await self._ranking(request, mode, context)
         name = self._chosen(ranking, mode)
         agent: Runnable | None = self._platform.agents[name] if mode == "closed" else None
@@ -105,7 +105,15 @@ class Autonomy:
             NoAgentFitsError: when there is none.
             OutputError: when the model's ranking is not valid after all retries.
         """
-        return await self._ranking(request, mode, self._platform.context())
+        return await self._ranking(request, mode, self._context())
+
+    def _context(self) -> RunContext:
+        """Return the context in which is ranked and done what is asked: inside the run whose code runs, if any.
+
+        So what an agent causes uses the agent's own model and instances, and its budget.
+        """
+        current = RunContext.find_current()
+        return self._platform.context() if current is None else current.child("Autonomy")
 
     async def _ranking(self, request: Input, mode: Mode, context: RunContext) -> tuple[Ranked, ...]:
         if mode not in get_args(Mode):
@@ -134,8 +142,9 @@ class Autonomy:
     async def _done_by(
         self, agent: Runnable, request: Input, options: ProcessOptions | None, context: RunContext
     ) -> RunResult[object]:
-        if planned_spec(agent) is None:
-            return await agent.run(request, context=context)
+        if planned_spec(agent) is None or RunContext.find_current() is not None:
+            inside = {} if options is None else {"options": options}
+            return await agent.run(request, context=context, **inside)
         process = await self._platform.start(agent, request, options=options)
         for used in process.tally.by_model.values():
             context.tally.add(used)

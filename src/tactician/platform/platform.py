@@ -187,7 +187,7 @@ class Platform(RunControl):
 
     def context(self) -> RunContext:
         """A context for a run on this platform: `await agent.run(..., context=platform.context())`."""
-        return RunContext(self.services)
+        return RunContext.outermost(self.services)
 
     def register(self, *agents: object, replace: bool = False) -> Platform:
         """Register Runnables, instances of `@planned_agent` and `@component` classes, and tool groups.

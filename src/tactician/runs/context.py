@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Final, ParamSpec, TypeVar
 
 from tactician.clock import SYSTEM_CLOCK, Clock
@@ -31,6 +32,8 @@ from tactician.stores import DocumentStore
 P = ParamSpec("P")
 T = TypeVar("T")
 MISSED_DEADLINE: Final = "the deadline of the run has passed"
+_NO_RESPONSES: Final[Mapping[str, Response]] = MappingProxyType({})
+_NO_OBJECTS: Final[Mapping[type, object]] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,18 @@ class RunContext:
 
         Outside of runs, return a context with the default services: see `Services.default`.
         """
-        return _current.get() or RunContext(Services.default())
+        return _current.get() or RunContext.outermost(Services.default())
+
+    @staticmethod
+    def outermost(services: Services) -> RunContext:
+        """Return a context with these services, for runs inside no other."""
+        # The generated constructor sets every field, which takes five times as long. Other fields have their defaults
+        # from the class.
+        made = RunContext.__new__(RunContext)
+        made.__dict__.update(
+            services=services, run_id=new_id(), tally=UsageTally(), responses=_NO_RESPONSES, surroundings=_NO_OBJECTS
+        )
+        return made
 
     @staticmethod
     def find_current() -> RunContext | None:
@@ -113,7 +127,7 @@ class RunContext:
             store: where the run is kept when it waits; in memory by default.
             clock: the time.
         """
-        return cls(Services(source_of(models), store, clock, EventBus(*listeners)))
+        return cls.outermost(Services(source_of(models), store, clock, EventBus(*listeners)))
 
     @property
     def models(self) -> ModelSource:
@@ -284,6 +298,8 @@ class RunContext:
         Args:
             acting: whether an action is about to run; then the actions that have begun count too.
         """
+        if self.deadline is None and self.meter is None:
+            return None
         if (missed := self.find_missed_deadline()) is not None or self.meter is None:
             return missed
         return self.meter.exceeded(acting=acting)
@@ -306,16 +322,17 @@ class RunContext:
         Raises:
             ConfigurationError: when there is no such model, or when its key is not set.
         """
-        options = LlmOptions.of(wanted) if isinstance(wanted, str | LlmOptions | None) else NO_OPTIONS
+        options = LlmOptions.of(wanted) if wanted is None or isinstance(wanted, str | LlmOptions) else NO_OPTIONS
         if self.model is not None:
             options = options.with_model(self.model)
             return self.models.resolve(options), options
-        if not isinstance(wanted, str | LlmOptions | None):
+        if not (wanted is None or isinstance(wanted, str | LlmOptions)):
             return wanted, options
         if source is not None:
             return source.resolve(options), options
         if options.wanted is not None:
-            options = options if options.instances else replace(options, instances=self.pins.instances)
+            if self.pins.instances and not options.instances:
+                options = replace(options, instances=self.pins.instances)
             return self.models.resolve(options), options
         options = options.over(self.pins)
         return self.own_model or self.models.resolve(options), options

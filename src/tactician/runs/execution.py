@@ -33,7 +33,7 @@ T = TypeVar("T")
 Work: TypeAlias = Callable[[Input, RunContext], Awaitable[RunResult[T]]]
 
 
-async def start_run(
+def start_run(
     name: str,
     input: Input,
     context: RunContext | None,
@@ -43,8 +43,8 @@ async def start_run(
     kind: str = "run",
     prepare: Callable[[RunContext], None] | None = None,
     input_types: InputTypes = NO_TYPES,
-) -> RunResult[T]:
-    """Do the work as a run inside the context.
+) -> Awaitable[RunResult[T]]:
+    """Do the work as a run inside the context, when it is awaited.
 
     A run inside no other has a record: with a durable store from its start on, and saved after each step; else once it
     has to wait.
@@ -69,13 +69,9 @@ async def start_run(
     if prepare is not None and not (child.checkpoint and child.checkpoint.data):
         prepare(child)
     if outer.checkpoint is not None:
-        return await _run_inside(input, child, work)
-    if not is_durable:
-        return await _run_in_memory(input, child, work, kind, input_types)
-    run = create_durable_run(name, input, child, kind=kind, input_types=input_types)
-    async with run.hold():
-        await run.begin()
-        return await _work(run, input, child, work, ())
+        return _run_inside(input, child, work)
+    start = _run_durably if is_durable else _run_in_memory
+    return start(input, child, work, kind, input_types)
 
 
 async def resume_run(
@@ -211,6 +207,15 @@ async def _run_inside(input: Input, child: RunContext, work: Work[T]) -> RunResu
         if (suspended := find_suspension(error)) is None or suspended is error:
             raise
         raise suspended from error
+
+
+async def _run_durably(
+    input: Input, child: RunContext, work: Work[T], kind: str, input_types: InputTypes
+) -> RunResult[T]:
+    run = create_durable_run(child.path[-1], input, child, kind=kind, input_types=input_types)
+    async with run.hold():
+        await run.begin()
+        return await _work(run, input, child, work, ())
 
 
 async def _run_in_memory(

@@ -1,15 +1,15 @@
-"""Vectors and pictures."""
+"""Embeddings and images of a service."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tactician.llm import Image, MediaModelSource, ModelSource, Vector, media_source_of
+from tactician.llm import Image, MediaModelSource, ModelSource, RoutingOptions, Vector, media_source_of
 from tactician.platform import Picture, read_picture
 
 
 class MediaService:
-    """What models make beside answers.
+    """Embeddings and images, by the models, instances and keys that answer requests too.
 
     Args:
         models: where models come from, those for embeddings and images too.
@@ -18,56 +18,95 @@ class MediaService:
     def __init__(self, models: ModelSource) -> None:
         self._models = models
 
-    async def embed(self, text: str, *, model: str | None = None) -> Vector:
-        """The vector of a text, by the embedding model of this name, else the default one.
+    async def embed(
+        self, text: str, *, model: str | None = None, instances: Sequence[str] = (), session: str | None = None
+    ) -> Vector:
+        """Return the vector of a text; see `embed_all`."""
+        return (await self.embed_all((text,), model=model, instances=instances, session=session))[0]
+
+    async def embed_all(
+        self,
+        texts: Sequence[str],
+        *,
+        model: str | None = None,
+        instances: Sequence[str] = (),
+        session: str | None = None,
+    ) -> tuple[Vector, ...]:
+        """Return one vector for each text, in order.
+
+        Args:
+            texts: the texts.
+            model: name of an embedding model; the default one by default.
+            instances: the only instances that may be called; any by default.
+            session: calls with the same key go to the same instance, where the router is `sticky`.
 
         Raises:
-            ConfigurationError: when there is no such model.
+            ConfigurationError: when there is no such model, or none of these instances has it.
             ModelError: when it cannot be called.
         """
-        return (await self.embed_all((text,), model=model))[0]
-
-    async def embed_all(self, texts: Sequence[str], *, model: str | None = None) -> tuple[Vector, ...]:
-        """One vector for each text, in order.
-
-        Raises:
-            ConfigurationError: when there is no such model.
-            ModelError: when it cannot be called.
-        """
-        return (await self._services.embedding_model(model).embed(texts)).vectors
+        embedding_model = self._services.embedding_model(model, _route(instances, session))
+        return (await embedding_model.embed(texts)).vectors
 
     async def image(
-        self, prompt: str, *, model: str | None = None, size: str = "1024x1024", quality: str = "standard"
+        self,
+        prompt: str,
+        *,
+        model: str | None = None,
+        size: str = "1024x1024",
+        quality: str = "standard",
+        instances: Sequence[str] = (),
+        session: str | None = None,
     ) -> Image:
-        """A picture of what the prompt says.
+        """Return an image of what the prompt says.
 
         Args:
             prompt: what to show.
-            model: the name of an image model; the default one by default.
+            model: name of an image model; the default one by default.
             size: width x height in pixels.
             quality: `"standard"` or `"hd"`, or a word of the model's own.
+            instances: as for `embed_all`.
+            session: as for `embed_all`.
 
         Raises:
-            ConfigurationError: when there is no such model.
+            ConfigurationError: when there is no such model, or none of these instances has it.
             ModelError: when it cannot be called.
         """
-        made = await self._services.image_model(model).generate(prompt, size=size, quality=quality)
-        return made.images[0]
+        image_model = self._services.image_model(model, _route(instances, session))
+        return (await image_model.generate(prompt, size=size, quality=quality)).images[0]
 
     async def edit_image(
-        self, image: Picture, prompt: str, *, mask: Picture | None = None, model: str | None = None
+        self,
+        image: Picture,
+        prompt: str,
+        *,
+        mask: Picture | None = None,
+        model: str | None = None,
+        instances: Sequence[str] = (),
+        session: str | None = None,
     ) -> Image:
-        """A picture, changed as the prompt says; only where the mask is transparent, when there is one.
+        """Return an image, changed as the prompt says; only where the mask is transparent, when there is one.
+
+        Args:
+            image: the image.
+            prompt: what to change.
+            mask: an image of the same size.
+            model: as for `image`.
+            instances: as for `embed_all`.
+            session: as for `embed_all`.
 
         Raises:
-            ConfigurationError: when there is no such model.
-            ValueError: when a picture is none.
+            ConfigurationError: when there is no such model, or none of these instances has it.
+            ValueError: when an image is not one.
             ModelError: when the model cannot be called.
         """
-        painter = self._services.image_model(model)
-        made = await painter.edit(read_picture(image), prompt, mask=None if mask is None else read_picture(mask))
+        image_model = self._services.image_model(model, _route(instances, session))
+        made = await image_model.edit(read_picture(image), prompt, mask=None if mask is None else read_picture(mask))
         return made.images[0]
 
     @property
     def _services(self) -> MediaModelSource:
         return media_source_of(self._models)
+
+
+def _route(instances: Sequence[str], session: str | None) -> RoutingOptions:
+    return RoutingOptions(instances=tuple(instances), session=session)

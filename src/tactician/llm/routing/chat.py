@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable
+from collections.abc import AsyncGenerator, Awaitable, Coroutine
 from contextlib import aclosing
 from dataclasses import replace
 from typing import cast
@@ -30,7 +30,8 @@ class ChatCall(RoutedCall[ModelRequest, Started]):
         return replace(response, usage=sum((one.usage for one in others), NO_USAGE) + response.usage)
 
     def _ask(self, visit: Visit, request: ModelRequest) -> Awaitable[Started]:
-        return visit.call(cast("LanguageModel", visit.lane.deployment.serves).generate, request)
+        model: LanguageModel = visit.lane.deployment.serves  # type: ignore[assignment]  # lanes of chat calls have these
+        return visit.call(model.generate, request)
 
     def _count_tokens(self, request: ModelRequest) -> int:
         return self._setup.estimate(request)
@@ -119,9 +120,9 @@ class RoutedModel:
     def __repr__(self) -> str:
         return f"RoutedModel({self.name!r})"
 
-    async def generate(self, request: ModelRequest) -> ModelResponse:
+    def generate(self, request: ModelRequest) -> Coroutine[object, object, ModelResponse]:
         """One call, one answer; see `ModelRouter.generate`."""
-        return await self._calls.generate(self.name, request)
+        return self._calls.generate(self.name, request)
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | ModelResponse]:
         """The answer as it comes, then the whole of it; see `ModelRouter.stream`."""

@@ -65,7 +65,7 @@ class Circuit:
         """Counts a success; whether that ended a rest."""
         self._failures = 0
         # A call that was sent before the rest says nothing about now.
-        if not self.is_trial(call):
+        if not (self.is_down and self._trial == call):
             return False
         self.is_down, self.opens_at, self._rests = False, -inf, 0
         return True

@@ -65,7 +65,7 @@ class Lane:
         """When a call of so many tokens may start; `inf` when that depends on a call that is under way."""
         if self.in_flight >= self._capacity:
             return inf
-        at = self.circuit.opens_at
+        at: float = self.circuit.opens_at
         if self._starts is not None:
             at = max(at, self._starts.opens_at(now))
         if self._tokens is not None:
@@ -100,7 +100,8 @@ class Lane:
         self._seconds += seconds
         self._latency, self._failure = seconds, None
         self.usage = self.usage + usage
-        self._correct(usage.total_tokens - tokens)
+        if self._tokens is not None:
+            self._tokens.correct(usage.total_tokens - tokens)
         return self.circuit.succeeded(grant)
 
     def failed(self, grant: int, error: ModelError, kind: Failure, now: float, tokens: int) -> float | None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from asyncio import AbstractEventLoop, Future
 from collections import deque
+from collections.abc import Set
 from math import inf
 from threading import RLock
+from typing import Final
 
 from tactician.clock import Clock, Timer
 from tactician.llm.routing.lane import INSTANT, Lane
 from tactician.llm.routing.policies import Lanes, Policy
+
+NOTHING_BLOCKED: Final[Set[Lane]] = frozenset()
 
 
 class Waiter:
@@ -48,8 +52,8 @@ class Line:
         self._joined += 1
         self._waiting += 1
         waiter.number = self._joined
-        self._stand(waiter, self._clock.monotonic())
-        self.admit()
+        if self._stand(waiter, self._clock.monotonic()):
+            self.admit()
 
     def leave(self) -> None:
         """One of those who joined is in, or was cancelled; its queue forgets it when it comes to the front."""
@@ -67,6 +71,9 @@ class Line:
 
     def _admit(self, now: float) -> float:
         """When the next of those who are left may start."""
+        if len(self._queues) == 1:
+            (queue,) = self._queues.values()
+            return self._admit_in_order(queue, now)
         soonest = inf
         blocked: set[Lane] = set()
         queues = self._with_fronts()
@@ -84,16 +91,27 @@ class Line:
                 queues.remove(queue)
         return soonest
 
-    def _pick(self, waiter: Waiter, blocked: set[Lane], now: float) -> Lane | None:
+    def _admit_in_order(self, queue: deque[Waiter], now: float) -> float:
+        while _has_front(queue):
+            waiter = queue[0]
+            if (lane := self._pick(waiter, NOTHING_BLOCKED, now)) is None:
+                return min([lane.opens_at(now, waiter.tokens) for lane in waiter.lanes])
+            _let_in(waiter, lane, now)
+        return inf
+
+    def _pick(self, waiter: Waiter, blocked: Set[Lane], now: float) -> Lane | None:
         ready, tokens = now + INSTANT, waiter.tokens
         return waiter.policy.pick(
             waiter.lanes, lambda lane: lane not in blocked and lane.opens_at(now, tokens) <= ready
         )
 
-    def _stand(self, waiter: Waiter, now: float) -> None:
+    def _stand(self, waiter: Waiter, now: float) -> bool:
+        """Put a waiter at the end of its queue, and return whether it is the first there."""
         lanes = waiter.policy.narrow(waiter.candidates, waiter.session, now)
         waiter.lanes = lanes
-        self._queues.setdefault(lanes, deque()).append(waiter)
+        queue = self._queues.setdefault(lanes, deque())
+        queue.append(waiter)
+        return len(queue) == 1 or queue[0].future.done()
 
     def _line_up_again(self, now: float) -> None:
         waiting = sorted((waiter for queue in self._queues.values() for waiter in queue), key=lambda one: one.number)

@@ -33,6 +33,20 @@ class Policy(Protocol):
         ...
 
 
+class OnlyOne:
+    """The only deployment of a model, when it is ready."""
+
+    __slots__ = ()
+
+    def narrow(self, lanes: Lanes, session: str | None, now: float) -> Lanes:
+        """Return all of them."""
+        return lanes
+
+    def pick(self, lanes: Lanes, is_ready: IsReady) -> Lane | None:
+        """Return the one lane, if it is ready."""
+        return lanes[0] if is_ready(lanes[0]) else None
+
+
 class RoundRobin:
     """Each in its turn. One that cannot start now is passed over, and has its turn as soon as it can.
 

@@ -15,7 +15,7 @@ from tactician.llm.model import Features
 from tactician.llm.routing.features import common_features
 from tactician.llm.routing.lane import INSTANT, Lane
 from tactician.llm.routing.line import Line, Waiter
-from tactician.llm.routing.policies import Lanes, Policy
+from tactician.llm.routing.policies import Lanes, OnlyOne, Policy
 
 MAX_WAITING = 100_000
 
@@ -38,7 +38,7 @@ class Pool:
         self.lock = RLock()
         self._clock = clock
         # Retries go round on their own, so that they do not disturb how first attempts are spread.
-        self._first, self._again = new_policy(), new_policy()
+        self._first, self._again = (OnlyOne(), OnlyOne()) if len(lanes) == 1 else (new_policy(), new_policy())
         self._lines: dict[AbstractEventLoop, Line] = {}
 
     def features_of(self, lanes: Lanes) -> Features:

@@ -98,7 +98,8 @@ class Visit:
 
     def answered(self, response: ResponseT) -> ResponseT:
         """It was answered: the answer, with a usage that says whose it is."""
-        response = response.signed(self.lane.name)
+        if not response.usage.model:
+            response = response.signed(self.lane.name)
         seconds = self._clock.monotonic() - self.entered_at
         with self._pool.lock:
             recovered = self.lane.answered(self._grant, response.usage, seconds, self._tokens)

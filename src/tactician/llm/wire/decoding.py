@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from tactician.errors import ContextLengthError, ModelError, ModelRequestError, ModelServerError, RateLimitError
 from tactician.llm.http import error_kind
 
+_TOO_MANY = 10**15
+
 
 def string(value: object) -> str:
     """Return the value as a string, or raise `TypeError`."""
@@ -36,7 +38,9 @@ def count(value: object) -> int:
     """Return the value as a number of tokens, 0 when it is left out, or raise `TypeError`."""
     if value is None:
         return 0
-    if isinstance(value, int | float) and value == value and abs(value) < 1e15:
+    if type(value) is int and 0 <= value < _TOO_MANY:
+        return value
+    if isinstance(value, int | float) and value == value and abs(value) < _TOO_MANY:
         return max(0, int(value))
     raise TypeError(f"a number of tokens is needed, not {str(value)[:100]!r}")
 

@@ -26,8 +26,7 @@ _TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary"}
 
 def collect_items(answer: Mapping[str, object], call_id: str | None = None) -> Iterator[ProviderItem]:
     """Yield what the provider wants back of a message, or of the call with this id: nothing, for most providers."""
-    fields = {name: value for name in _FIELDS if (value := answer.get(name))}
-    if fields:
+    if any(name in answer for name in _FIELDS) and (fields := {n: v for n in _FIELDS if (v := answer.get(n))}):
         yield ProviderItem(FORMAT, to_json(fields if call_id is None else {_CALL: call_id, **fields}).decode())
 
 

@@ -49,20 +49,21 @@ def decode(body: object, model: str = "") -> ModelResponse:
 def _decode(body: Mapping[str, object], model: str) -> ModelResponse:
     choice = mappings(body["choices"])[0]
     message = mapping(choice["message"])
-    calls = (part for call in mappings(message.get("tool_calls") or ()) for part in _call(call))
+    parts: list[AssistantPart] = [*_prose_parts(*_split_prose(message)), *collect_items(message)]
+    if calls := message.get("tool_calls"):
+        parts += [part for call in mappings(calls) for part in _call(call)]
     return ModelResponse(
-        AssistantMessage((*_prose_parts(*_split_prose(message)), *collect_items(message), *calls)),
+        AssistantMessage(tuple(parts)),
         _usage(body.get("usage"), model),
         _finish_reason(choice.get("finish_reason")),
         string(body.get("model") or ""),
     )
 
 
-def _prose_parts(thinking: str, text: str) -> Iterator[AssistantPart]:
-    if thinking:
-        yield Thinking(thinking)
-    if text:
-        yield Text(text)
+def _prose_parts(thinking: str, text: str) -> tuple[AssistantPart, ...]:
+    if not thinking:
+        return (Text(text),) if text else ()
+    return (Thinking(thinking), Text(text)) if text else (Thinking(thinking),)
 
 
 def _split_prose(message: Mapping[str, object]) -> tuple[str, str]:
@@ -102,16 +103,18 @@ def _finish_reason(reason: object) -> FinishReason:
 def _usage(usage: object, model: str) -> Usage:
     if not isinstance(usage, dict):
         return Usage(requests=1, model=model)
-    details = mapping(usage.get("prompt_tokens_details") or {})
-    thought = mapping(usage.get("completion_tokens_details") or {})
-    read, sent = details.get("cached_tokens"), count(usage.get("prompt_tokens"))
+    sent, read, thought = count(usage.get("prompt_tokens")), None, 0
+    if details := usage.get("prompt_tokens_details"):
+        read = mapping(details).get("cached_tokens")
+    if details := usage.get("completion_tokens_details"):
+        thought = count(mapping(details).get("reasoning_tokens"))
     return Usage(
         input_tokens=sent,
         # xAI and Gemini count thinking only in the total.
         output_tokens=max(count(usage.get("completion_tokens")), count(usage.get("total_tokens")) - sent),
         cache_read_tokens=count(usage.get("prompt_cache_hit_tokens") if read is None else read),  # DeepSeek's name
         requests=1,
-        reasoning_tokens=count(thought.get("reasoning_tokens")),
+        reasoning_tokens=thought,
         model=model,
     )
 
