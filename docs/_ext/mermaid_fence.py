@@ -18,14 +18,14 @@ class Mermaid(SphinxDirective):
         """Return the diagram as a block that `draw_mermaid.js` finds."""
         text = nodes.Text("\n".join(self.content)).astext()
         escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-        return [nodes.raw("", f'<pre class="mermaid">{escaped}</pre>', format="html", classes=["mermaid"])]
+        return [nodes.raw("", f'<pre class="mermaid">{escaped}</pre>', format="html", classes=["diagram"])]
 
 
 def add_scripts(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, object], doctree: nodes.document | None
 ) -> None:
     """Load Mermaid on the pages that have a diagram, and only there."""
-    if doctree is not None and any("mermaid" in node["classes"] for node in doctree.findall(nodes.raw)):
+    if doctree is not None and any("diagram" in node["classes"] for node in doctree.findall(nodes.raw)):
         for script in SCRIPTS:
             app.add_js_file(script)
 

@@ -104,23 +104,31 @@ def list_settings() -> Iterator[str]:
 
 
 def _tables_of(model: type[BaseModel], place: str, listed: dict[type[BaseModel], str]) -> Iterator[str]:
-    """List the settings of a table, and then the tables inside it; what was `listed` already is only referred to."""
-    if place:
-        yield from ("", f"**`[{place}]`** {_say_of_table(model)}", "")
-    if model in listed:
-        yield f"The settings of `[{listed[model]}]`."
-        return
+    """List the settings of a table, then the tables inside it; tables of the same kind are listed once."""
     listed[model] = place
     kinds = model.model_json_schema(by_alias=False)["properties"]
     meanings = read_attributes(model)
     inner = {name: found for name, field in model.model_fields.items() if (found := _model_in(field.annotation))}
     rows = [(f"`{name}`", _kind(kinds[name]), meanings.get(name, "")) for name in kinds if name not in inner]
     if rows:
-        yield from make_table(("setting", "value", "meaning"), iter(rows))
+        yield from ("", f"**`[{place}]`** {_say_of_table(model)}", "")
+        yield from _without_empty_column(rows)
+    alike: list[str] = []
     for name, found in inner.items():
-        key = f"{place}.{name}".lstrip(".")
         many = "dict[" in str(model.model_fields[name].annotation)
-        yield from _tables_of(found, f"{key}.<name>" if many else key, listed)
+        key = f"{place}.{name}".lstrip(".") + (".<name>" if many else "")
+        if found in listed:
+            alike.append(f"`[{key}]`")
+        else:
+            yield from _tables_of(found, key, listed)
+    if alike:
+        yield from ("", f"The same settings are in {', '.join(alike)}.", "")
+
+
+def _without_empty_column(rows: Sequence[tuple[str, str, str]]) -> Iterator[str]:
+    if any(meaning for _, _, meaning in rows):
+        return make_table(("setting", "value", "meaning"), iter(rows))
+    return make_table(("setting", "value"), ((name, kind) for name, kind, _ in rows))
 
 
 def _say_of_table(model: type[BaseModel]) -> str:
@@ -207,7 +215,7 @@ def _kind(field: Mapping[str, Any]) -> str:
         return re.sub(r"(?<!^)(?=[A-Z])", " ", name).lower()
     if "items" in field:
         return f"list of {_kind(field['items'])}"
-    kinds_of_it = field.get("type", "any value")
+    kinds_of_it = "table" if field.get("type") == "object" else field.get("type", "any value")
     return kinds_of_it if isinstance(kinds_of_it, str) else " or ".join(one for one in kinds_of_it if one != "null")
 
 
