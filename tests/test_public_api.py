@@ -71,7 +71,7 @@ PUBLIC = {
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.stores": """
         AT_ONCE Body DocumentStore HeldLease LEASE_HEARTBEAT Lease MemoryStore PostgresStore SqliteStore StoredDocument
-        StoredStep SupportsJson open_store store_path escape_invalid translate_json_errors
+        StoredStep SupportsJson list_documents open_store store_path escape_invalid translate_json_errors
     """,
     "tactician.testing": "FakeClock FakeContext ScriptError ScriptedModel Step ToolCall When",
 }

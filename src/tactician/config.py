@@ -145,6 +145,20 @@ class ProcessSettings(DocumentModel):
     store: str | None = None
 
 
+class PlanningTable(DocumentModel):
+    """The `[planning]` table: the limits of one decision of a planner.
+
+    Attributes:
+        time: seconds of planning.
+        expansions: number of states that one search may explore.
+        memory: megabytes that one search may hold, as estimated.
+    """
+
+    time: float = Field(default=1.0, ge=0, allow_inf_nan=False)
+    expansions: int = Field(default=250_000, ge=0)
+    memory: float = Field(default=300.0, ge=0, allow_inf_nan=False)
+
+
 class PlatformSettings(DocumentModel):
     """The `[platform]` table.
 
@@ -213,6 +227,7 @@ class Settings(DocumentModel):
 
     models: ModelSettings = Field(default_factory=ModelSettings)
     process: ProcessSettings = Field(default_factory=ProcessSettings)
+    planning: PlanningTable = Field(default_factory=PlanningTable)
     platform: PlatformSettings = Field(default_factory=PlatformSettings)
     tool_groups: dict[str, ToolGroupSettings] = Field(default_factory=dict)
     prompts: dict[str, PromptSettings] = Field(default_factory=dict)

@@ -32,7 +32,7 @@ from tactician.cli.console import Debug, ModelName, NoInput, PersonalityName, Pr
 from tactician.cli.outcomes import WAITING, Outcome, answered, begun, conclude, print_pending
 from tactician.cli.personalities import personality
 from tactician.cli.progress import ProgressView
-from tactician.cli.running import platform_with, terminal_asker
+from tactician.cli.running import open_catalog, platform_with, terminal_asker
 from tactician.cli.words import on_a_line, short, visible
 from tactician.errors import BlueprintError, ConfigurationError, Problem
 from tactician.names import allowed_by
@@ -199,7 +199,7 @@ def _from_here(file: Path) -> str:
 async def _run(
     view: ProgressView, made: BaseRunnable[object], input: str, asker: Asker | None, model: str | None
 ) -> Outcome:
-    platform = platform_with({made.name: made}, view, None, model)
+    platform = platform_with({made.name: made}, view, None, open_catalog(model))
     return await answered(platform, await begun(platform, made, input), asker)
 
 

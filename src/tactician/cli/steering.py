@@ -18,7 +18,7 @@ from tactician.cli.loading import load_agents
 from tactician.cli.outcomes import Outcome, answered, conclude
 from tactician.cli.personalities import personality
 from tactician.cli.progress import ProgressView
-from tactician.cli.running import again, platform_with, terminal_asker
+from tactician.cli.running import again, open_catalog, platform_with, terminal_asker
 from tactician.cli.stores import require_store
 from tactician.errors import ConfigurationError, ResponseError, RunConflictError
 from tactician.platform import Platform, RunReader, RunView
@@ -130,7 +130,7 @@ async def on_platform(
     view = ProgressView(err, voice=personality(voice))
     agents = load_agents(file)
     async with open_store(require_store(store)) as documents:
-        platform = platform_with(agents, view, documents, model, agents.tool_groups)
+        platform = platform_with(agents, view, documents, open_catalog(model), agents.tool_groups)
         run = await RunReader(documents).get(id)
         async with say_how_to_resume(documents, run.name, again(file, store), None if is_new else id):
             return await work(platform, run)

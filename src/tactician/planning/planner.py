@@ -35,6 +35,7 @@ class PlanningAlgorithm(Protocol):
         *,
         budget: PlanningBudget | None = None,
         known: Plan | None = None,
+        asks: bool = True,
     ) -> Consultation:
         """The way to the best plan, halted wherever it depends on a condition that is unknown, or takes long."""
 
@@ -81,6 +82,7 @@ class InquiringPlanner(ABC):
         *,
         budget: PlanningBudget | None = None,
         known: Plan | None = None,
+        asks: bool = True,
     ) -> Consultation:
         """The way to the best plan, halted wherever it depends on a condition that is unknown, or takes long.
 
@@ -93,8 +95,9 @@ class InquiringPlanner(ABC):
             goals: what is worth reaching
             budget: the limits; those of the planner by default
             known: a plan that may still work, or a part of it: what is found is not dearer
+            asks: whether there are questions; else an unknown condition satisfies nothing
         """
-        session = self._session(world, actions, asks=True, budget=budget, known=known)
+        session = self._session(world, actions, asks=asks, budget=budget, known=known)
         return Consultation(session, self._best(session, tuple(goals)))
 
     def plans(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> list[Plan]:
@@ -137,13 +140,13 @@ class InquiringPlanner(ABC):
         world: WorldState,
         actions: Iterable[Action],
         *,
-        asks: bool = False,
+        asks: bool | None = None,
         budget: PlanningBudget | None = None,
         known: Plan | None = None,
     ) -> Session:
         meter = PlanningMeter(budget or self.budget)
-        index = self._indexes.index(actions)
-        return Session(world, index, asks=asks or self._determine is not None, meter=meter, known=known)
+        asks = self._determine is not None if asks is None else asks
+        return Session(world, self._indexes.index(actions), asks=asks, meter=meter, known=known)
 
     @abstractmethod
     def _plan(self, session: Session, goal: Goal) -> Inquiry[Plan | None]: ...

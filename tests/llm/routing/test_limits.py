@@ -295,7 +295,7 @@ async def test_nothing_wakes_up_while_calls_wait(clock: FakeClock) -> None:
 
 @pytest.mark.parametrize("limit", ["requests_per_second", "tokens_per_second", "max_concurrency"])
 def test_a_limit_has_to_be_above_zero(limit: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"a:m: {limit} must be above 0, not 0"):
+    with pytest.raises(ConfigurationError, match=f"a:m: {limit} must be greater than 0, not 0"):
         Deployment("a", "m", FakeModel(FakeClock()), **{limit: 0})
 
 

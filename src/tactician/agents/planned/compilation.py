@@ -7,6 +7,7 @@ and gives those of its return type. The rules are those of the Embabel guide, ch
 from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from tactician.agents.planned.annotations import descendants
@@ -20,7 +21,7 @@ from tactician.agents.planned.signatures import FromRun
 from tactician.agents.planned.type_flow import TypeFlow, conditions, observations, prices
 from tactician.agents.supervision import supervise
 from tactician.errors import DeclarationError
-from tactician.planning import Action, Amount, Goal
+from tactician.planning import Action, Amount, Goal, PlanningBudget
 from tactician.process import (
     ActionSpec,
     AgentProcess,
@@ -40,7 +41,13 @@ from tactician.process import (
 
 
 def compile_classes(
-    sources: Sequence[Source], name: str, description: str, planner: Planner | str, *, needs_goal: bool
+    sources: Sequence[Source],
+    name: str,
+    description: str,
+    planner: Planner | str,
+    *,
+    planning: PlanningBudget | None = None,
+    needs_goal: bool,
 ) -> PlannedAgentSpec:
     """Read the actions, goals and conditions of classes; `PlannedAgentSpec.of` adds the instance of those without one.
 
@@ -48,7 +55,7 @@ def compile_classes(
         DeclarationError: with every mistake that was found.
     """
     problems = [
-        *wrong_agent(description, planner),
+        *wrong_agent(description, planner, planning),
         *(one for source in sources for one in wrong_resolvers(source.resolvers)),
     ]
     declared = read(sources, problems)
@@ -58,8 +65,10 @@ def compile_classes(
     if problems:
         raise DeclarationError(", ".join(source.kind.__name__ for source in sources), problems)
     planner = Planner(planner)
-    spec = _Compiler(declared, words).spec(name, description, planner, _stuck_handler(sources))
-    again = partial(compile_classes, sources, name, description, planner, needs_goal=needs_goal)
+    spec = replace(
+        _Compiler(declared, words).spec(name, description, planner, _stuck_handler(sources)), planning=planning
+    )
+    again = partial(compile_classes, sources, name, description, planner, planning=planning, needs_goal=needs_goal)
     return LateClasses.attach(supervise(spec) if planner is Planner.SUPERVISOR else spec, again)
 
 

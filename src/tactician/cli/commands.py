@@ -1,0 +1,72 @@
+"""All commands, with what they need."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from tactician.agents import planned_spec
+from tactician.cli.blueprints import blueprints
+from tactician.cli.console import AgentName, Debug, File, out
+from tactician.cli.drawing import agent_tree
+from tactician.cli.forking import fork
+from tactician.cli.group import create_group
+from tactician.cli.inspecting import show
+from tactician.cli.listing import ps
+from tactician.cli.loading import choose, load_agents
+from tactician.cli.models import show_models
+from tactician.cli.running import run
+from tactician.cli.steering import kill, prune, respond, resume
+from tactician.cli.working import worker
+from tactician.diagrams import to_mermaid
+from tactician.errors import TacticianError
+from tactician.llm import ModelCatalog
+from tactician.process import draw_agent
+
+app = create_group()
+for command in (run, ps, show, respond, resume, fork, kill, prune, worker):
+    app.command()(command)
+app.add_typer(blueprints)
+
+
+@app.command()
+def plan(
+    file: File,
+    agent: AgentName = None,
+    as_mermaid: Annotated[bool, typer.Option("--mermaid", help="Print a Mermaid flowchart instead.")] = False,
+    debug: Debug = False,
+) -> None:
+    """Draw the actions of a planned agent, what each needs and gives, and the plan; and say why that is the plan."""
+    agents = load_agents(file)
+    planned = {name: spec for name, one in agents.items() if (spec := planned_spec(one)) is not None}
+    if not planned:
+        raise TacticianError(f"{file}: there is no planned agent in this file, only {', '.join(agents)}.")
+    for spec in [choose(planned, agent, file)] if agent else planned.values():
+        if as_mermaid:
+            print(to_mermaid(draw_agent(spec)))
+        else:
+            out.print(agent_tree(spec))
+
+
+@app.command()
+def agents(file: File, debug: Debug = False) -> None:
+    """List the agents in a file."""
+    table = Table("agent", "kind", "what it is for", "goals")
+    for one in load_agents(file).values():
+        spec = planned_spec(one)
+        goals = "" if spec is None else ", ".join(goal.name for goal in spec.goals)
+        kind = type(one).__name__ if spec is None else "planned agent"
+        table.add_row(one.name, kind, one.description, goals)
+    out.print(table)
+
+
+@app.command()
+def models(
+    check: Annotated[bool, typer.Option("--check", help="Send one tiny request to each model.")] = False,
+    debug: Debug = False,
+) -> None:
+    """Show which models can be used, what they can do and cost, which one is the default, and why."""
+    if not show_models(out, ModelCatalog(), check=check):
+        raise typer.Exit(1)
