@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tactician import tool
-from tactician.names import NameProblem, Names, allowed_by, path_of
+from tactician.names import NameProblem, Names, find_import_path, read_allowed_packages
 from tactician.tools import Tool
 
 FILES = {
@@ -212,7 +212,7 @@ class TestAllowedPackages:
         monkeypatch.setitem(sys.modules, "acme_names.halted", None)
         __import__("acme_names._private")
 
-        known = set(names.known())
+        known = set(names.list_known())
 
         assert known == {
             "acme_names.find_it",
@@ -247,7 +247,7 @@ class TestMethods:
         kind = names.find("acme_names.tools.FailsSilently")
         assert isinstance(kind, type)
         with pytest.raises(NameProblem, match="without arguments: KeyError; register an object"):
-            names.made("it", kind)
+            names.create("it", kind)
 
 
 class TestBrokenModules:
@@ -289,7 +289,7 @@ class TestRegistered:
         assert names.find(f"{__name__}.{here}.search") is search
         assert names.find(f"{__name__}.{here}.Shelf") is shelf
         assert names.find(f"{__name__}.TestMethods") is TestMethods
-        assert {"a", "b", "c"} < set(names.known())
+        assert {"a", "b", "c"} < set(names.list_known())
 
 
 class TestTheMainProgram:
@@ -313,7 +313,7 @@ class TestAllowedByTheEnvironment:
         [(None, ()), ("", ()), ("acme", ("acme",)), (" acme.tools , ,other,", ("acme.tools", "other"))],
     )
     def test_it_names_packages(self, value: str | None, packages: tuple[str, ...]) -> None:
-        assert allowed_by({} if value is None else {"TACTICIAN_ALLOW": value}) == packages
+        assert read_allowed_packages({} if value is None else {"TACTICIAN_ALLOW": value}) == packages
 
 
 @tool
@@ -355,17 +355,17 @@ class TestPathOf:
         ],
     )
     def test_what_an_import_finds(self, value: object, path: str) -> None:
-        assert path_of(value) == f"{__name__}.{path}"
+        assert find_import_path(value) == f"{__name__}.{path}"
 
     @pytest.mark.parametrize("value", [remade(), lambda: None, Desk(), 3, None, "look_up", len])
     def test_what_none_finds(self, value: object) -> None:
-        assert path_of(value) is None
+        assert find_import_path(value) is None
 
     def test_what_a_module_has_lost(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(Desk, "__module__", "acme_names.gone")
-        assert path_of(Desk) is None
+        assert find_import_path(Desk) is None
 
     def test_an_import_finds_it_again(self) -> None:
         names = Names(packages=[__name__], kinds=(Tool,))
-        assert names.find(path_of(look_up) or "") is look_up
-        assert names.find(path_of(Desk.Drawer) or "") is Desk.Drawer
+        assert names.find(find_import_path(look_up) or "") is look_up
+        assert names.find(find_import_path(Desk.Drawer) or "") is Desk.Drawer

@@ -111,11 +111,11 @@ class ModelSettings(DocumentModel):
     roles: dict[str, str] = Field(default_factory=dict)
     fallbacks: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     prices: dict[str, PriceSettings] = Field(default_factory=dict)
-    facts: tuple[dict[str, object], ...] = ()
+    profiles: tuple[dict[str, object], ...] = ()
     instances: tuple[dict[str, object], ...] = Field(default=(), repr=False)
     router: RouterSettings = Field(default_factory=RouterSettings)
 
-    def named(self, name: str) -> str:
+    def resolve_role(self, name: str) -> str:
         """The name of a model: for `role:<role>`, that of the model which the role stands for.
 
         Raises:

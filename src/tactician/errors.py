@@ -13,7 +13,7 @@ MOST_PROBLEMS = 100
 """How many mistakes in documents an error lists."""
 
 
-def in_lines(problems: Iterable[object]) -> str:
+def format_lines(problems: Iterable[object]) -> str:
     """Problems as a list, to go after the colon of a message."""
     return "".join(f"\n  - {problem}" for problem in problems)
 
@@ -64,7 +64,7 @@ class DocumentError(ConfigurationError):
         self.problems = found[:MOST_PROBLEMS]
         self.left_out = left_out + len(found) - len(self.problems)
         more = (f"and {self.left_out:,} more",) if self.left_out else ()
-        super().__init__(f"{subject}:{in_lines((*self.problems, *more))}")
+        super().__init__(f"{subject}:{format_lines((*self.problems, *more))}")
 
 
 class AgentFileError(DocumentError):
@@ -89,7 +89,7 @@ class DeclarationError(TacticianError):
     def __init__(self, subject: str, problems: Sequence[str]) -> None:
         self.subject = subject
         self.problems = tuple(problems)
-        super().__init__(f"{subject} is not declared correctly:{in_lines(self.problems)}")
+        super().__init__(f"{subject} is not declared correctly:{format_lines(self.problems)}")
 
 
 class ModelError(TacticianError):

@@ -53,13 +53,13 @@ class Names:
             return self._registered[name]
         if (found := self._in_packages(name)) is not None:
             return found
-        hint = did_you_mean(name, self.known())
+        hint = did_you_mean(name, self.list_known())
         allowed = ", ".join(self.packages) or "none"
         raise NameProblem(
             f"nothing is known by the name {name!r}.{hint} Register it, or allow its package (allowed: {allowed})"
         )
 
-    def made(self, name: str, kind: Callable[[], T]) -> T:
+    def create(self, name: str, kind: Callable[[], T]) -> T:
         """A new object of the class of that name.
 
         Raises:
@@ -71,7 +71,7 @@ class Names:
             why = str(error).partition("\n")[0] or type(error).__name__
             raise NameProblem(f"{name!r} cannot be made without arguments: {why}; register an object") from error
 
-    def known(self) -> Iterator[str]:
+    def list_known(self) -> Iterator[str]:
         """The names that stand for something, as far as their modules are loaded."""
         yield from self._registered
         for name, module in list(sys.modules.items()):
@@ -98,7 +98,7 @@ class Names:
         if not callable(inner):
             return None
         if home not in self._owners:  # tools that are methods of one object share it
-            self._owners[home] = self.made(home, kind)
+            self._owners[home] = self.create(home, kind)
         return cast("object", getattr(self._owners[home], name))
 
     def _public(self, module: ModuleType, name: str) -> object | None:
@@ -129,13 +129,13 @@ class Names:
         return any(module == package or module.startswith(f"{package}.") for package in self.packages)
 
 
-def allowed_by(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+def read_allowed_packages(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """The packages that `TACTICIAN_ALLOW` names, with commas between them."""
     names = environment.get(ALLOW_VARIABLE, "").split(",")
     return tuple(name.strip() for name in names if name.strip())
 
 
-def path_of(value: object) -> str | None:
+def find_import_path(value: object) -> str | None:
     """The name under which `Names` finds a class, a function or a tool; `None` when it does not."""
     definition = getattr(value, "__wrapped__", value)
     definition = getattr(definition, "__func__", definition) if isinstance(definition, MethodType) else definition

@@ -55,7 +55,7 @@ class TestAnyText:
         assert json.loads(json.dumps(document.data, allow_nan=False)) == document.data
         json.dumps(document.data, ensure_ascii=False).encode()
         check_data(document.data, SMALL)
-        assert document.line_of(()) is None or document.line_of(())
+        assert document.find_line(()) is None or document.find_line(())
 
     @given(DATA)
     def test_json_and_yaml_say_the_same(self, data: object) -> None:

@@ -32,7 +32,7 @@ from tactician.guardrails import (
     registry,
 )
 from tactician.loop import Handoff, handoff, output_type
-from tactician.names import NameProblem, path_of
+from tactician.names import NameProblem, find_import_path
 from tactician.tools import FunctionTool, RunnableTool, Tool, ToolLike, as_tool
 from tactician.tools import tools_of as tools_of_object
 
@@ -188,7 +188,7 @@ def find_type(name: str | None, builder: Builder, field: str) -> type[object] | 
 def _tools_named(name: str, builder: Builder) -> Sequence[Tool]:
     found = builder.names.find(name)
     if isinstance(found, type):
-        made = builder.names.made(name, found)
+        made = builder.names.create(name, found)
         return (made,) if isinstance(made, Tool) else tools_of_object(made)
     return (_tool_of(found) if isinstance(found, FunctionType) else as_tool(cast("ToolLike", found)),)
 
@@ -205,9 +205,9 @@ def _names_of(tools: Sequence[Tool], exporter: Exporter) -> Iterator[str]:
         owner = getattr(getattr(tool, "__wrapped__", None), "__self__", None)
         if owner is not None and id(owner) in whole:
             continue
-        if owner is not None and _has_all(owner, tools) and is_plainly_made(owner) and path_of(type(owner)):
+        if owner is not None and _has_all(owner, tools) and is_plainly_made(owner) and find_import_path(type(owner)):
             whole.add(id(owner))
-            yield str(path_of(type(owner)))
+            yield str(find_import_path(type(owner)))
         elif (name := _tool_name(tool, owner)) is not None:
             yield name
         else:
@@ -223,10 +223,10 @@ def _has_all(owner: object, tools: Sequence[Tool]) -> bool:
 def _tool_name(tool: Tool, owner: object) -> str | None:
     """Return the name by which the same tool is found again."""
     if not isinstance(tool, FunctionTool):
-        return path_of(type(tool)) if is_plainly_made(tool) else None
+        return find_import_path(type(tool)) if is_plainly_made(tool) else None
     if owner is not None and not is_plainly_made(owner):
         return None
-    name = path_of(tool)
+    name = find_import_path(tool)
     if name is None or owner is not None:
         return name
     found = getattr(sys.modules[tool.__wrapped__.__module__], tool.__wrapped__.__name__, None)
@@ -242,5 +242,5 @@ def _are_alike(found: Tool, tool: FunctionTool[..., object]) -> bool:
 def _guardrail_name(guardrail: AnyGuardrail) -> str | None:
     source = guardrail.source
     if inspect.isroutine(source) or isinstance(source, type):
-        return path_of(source)
-    return path_of(type(source)) if is_plainly_made(source) else None
+        return find_import_path(source)
+    return find_import_path(type(source)) if is_plainly_made(source) else None

@@ -223,7 +223,7 @@ def _counter(part: SlidingPart | SummarizationPart, builder: Builder) -> TokenCo
         kind = builder.names.find(name)
         if not isinstance(kind, type):
             raise NameProblem(f"{name!r} is no class")
-        counter = builder.names.made(name, kind)
+        counter = builder.names.create(name, kind)
         if not callable(getattr(counter, "count", None)):
             raise NameProblem(f"{name!r} counts nothing: it has no method `count`")
         return cast("TokenCounter", counter)

@@ -35,7 +35,7 @@ from tactician.cli.progress import ProgressView
 from tactician.cli.running import open_catalog, platform_with, terminal_asker
 from tactician.cli.words import on_a_line, short, visible
 from tactician.errors import BlueprintError, ConfigurationError, Problem
-from tactician.names import allowed_by
+from tactician.names import read_allowed_packages
 
 blueprints = typer.Typer(name="blueprint", help="Agents and constellations in JSON and YAML.", no_args_is_help=True)
 
@@ -152,7 +152,7 @@ def diff(
 
 def _import(modules: Sequence[str] | None, allow: Sequence[str] | None) -> None:
     """Imports modules, those in the working directory too, once the user trusts any code."""
-    if modules or allow or allowed_by(os.environ):
+    if modules or allow or read_allowed_packages(os.environ):
         sys.path.insert(0, str(Path.cwd()))
     for name in modules or ():
         try:

@@ -57,7 +57,7 @@ def check_text(text: str, limits: DocumentLimits) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:  # an exception that holds the text
-        raise no_character() from None
+        raise create_surrogate_error() from None
 
 
 def check_data(data: Data, limits: DocumentLimits) -> None:
@@ -69,10 +69,10 @@ def check_data(data: Data, limits: DocumentLimits) -> None:
     count, level = 0, [data]
     for _ in range(limits.depth + 1):
         if (count := count + len(level)) > limits.values:
-            raise too_many(limits)
+            raise create_size_error(limits)
         if not (level := [inner for one in level for inner in _iterate(one)]):
             return
-    raise too_deep(limits)
+    raise create_depth_error(limits)
 
 
 def measure_data(data: Data) -> tuple[int, int]:
@@ -84,17 +84,17 @@ def measure_data(data: Data) -> tuple[int, int]:
     return count, depth
 
 
-def too_many(limits: DocumentLimits, line: int | None = None) -> UnreadableTextError:
+def create_size_error(limits: DocumentLimits, line: int | None = None) -> UnreadableTextError:
     """Return the error of a text with too many values."""
     return UnreadableTextError(f"it has more than {limits.values:,} values", line)
 
 
-def too_deep(limits: DocumentLimits, line: int | None = None) -> UnreadableTextError:
+def create_depth_error(limits: DocumentLimits, line: int | None = None) -> UnreadableTextError:
     """Return the error of a text that is nested too deep."""
     return UnreadableTextError(f"it is nested more than {limits.depth} deep", line)
 
 
-def no_character(path: DataPath = ()) -> UnreadableTextError:
+def create_surrogate_error(path: DataPath = ()) -> UnreadableTextError:
     """Return the error of a text with half of a surrogate pair."""
     return UnreadableTextError("it has half of a surrogate pair, which is not a character", path=path)
 

@@ -38,7 +38,7 @@ class DataDocument:
     format: Format = "json"
     file: Path | None = None
 
-    def line_of(self, path: DataPath) -> int | None:
+    def find_line(self, path: DataPath) -> int | None:
         """Return the line of a value, from 1; where nothing is, of what is around it. Data without a text has none."""
         return self._places.find_line(path) if self.text else None
 

@@ -14,8 +14,8 @@ from tactician.documents.data import (
     UnreadableTextError,
     check_data,
     check_text,
-    no_character,
-    too_deep,
+    create_depth_error,
+    create_surrogate_error,
 )
 from tactician.documents.lines import Place, PlaceBuilder
 
@@ -38,7 +38,7 @@ def parse_json(text: str, limits: DocumentLimits) -> Data:
     except json.JSONDecodeError as error:  # an exception that holds the text
         raise UnreadableTextError(f"it is not JSON: {error.msg}", error.lineno) from None
     except RecursionError:
-        raise too_deep(limits) from None
+        raise create_depth_error(limits) from None
     except _RepeatedNameError:
         locate_json(text)  # finds where that is
         raise
@@ -100,7 +100,7 @@ def _check_texts(data: Data, path: DataPath = ()) -> None:
         try:
             data.encode()
         except UnicodeEncodeError:
-            raise no_character(path) from None
+            raise create_surrogate_error(path) from None
     elif isinstance(data, list):
         for place, one in enumerate(data):
             _check_texts(one, (*path, place))

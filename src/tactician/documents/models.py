@@ -86,7 +86,7 @@ def validate_document(
         return validate(document.data)
     except ValidationError as error:  # an exception that holds values
         problems = explain_validation(document, error)
-    raise problems.error(subject, kind)
+    raise problems.create_error(subject, kind)
 
 
 def explain_validation(document: DataDocument, error: ValidationError) -> Problems:

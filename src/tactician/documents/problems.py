@@ -33,7 +33,7 @@ class Problems:
 
     def __iter__(self) -> Iterator[Problem]:
         for (_, path, problem), document in self._found.items():
-            yield problem if document is None else replace(problem, line=document.line_of(path))
+            yield problem if document is None else replace(problem, line=document.find_line(path))
 
     def add(
         self, message: str, *path: str | int, document: DataDocument | None = None, file: str | None = None
@@ -61,9 +61,9 @@ class Problems:
             DocumentError: of this kind, with the mistakes.
         """
         if self:
-            raise self.error(subject, kind)
+            raise self.create_error(subject, kind)
 
-    def error(self, subject: str, kind: type[DocumentError] = DocumentError) -> DocumentError:
+    def create_error(self, subject: str, kind: type[DocumentError] = DocumentError) -> DocumentError:
         """Return an error with the mistakes."""
         return kind(subject, tuple(self), self.left_out)
 

@@ -6,7 +6,14 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator
 
-from tactician.documents.data import Data, DocumentLimits, UnreadableTextError, check_data, check_text, too_deep
+from tactician.documents.data import (
+    Data,
+    DocumentLimits,
+    UnreadableTextError,
+    check_data,
+    check_text,
+    create_depth_error,
+)
 from tactician.documents.json_text import parse_float
 from tactician.documents.lines import Place
 
@@ -62,7 +69,7 @@ def _check_depth(text: str, limits: DocumentLimits) -> None:
             case "\n" | "=" | ",":
                 dots = 0
         if brackets + dots > limits.depth:
-            raise too_deep(limits, line)
+            raise create_depth_error(limits, line)
 
 
 def _parse_number(token: str) -> float | str:

@@ -19,7 +19,15 @@ from yaml.events import (
     ScalarEvent,
 )
 
-from tactician.documents.data import Data, DataPath, DocumentLimits, UnreadableTextError, check_text, too_deep, too_many
+from tactician.documents.data import (
+    Data,
+    DataPath,
+    DocumentLimits,
+    UnreadableTextError,
+    check_text,
+    create_depth_error,
+    create_size_error,
+)
 from tactician.documents.lines import Place, PlaceBuilder
 from tactician.documents.scalars import is_plain_text, parse_scalar
 
@@ -157,7 +165,7 @@ class _Reader:
             raise self._error(f"the tag {event.tag!r} means nothing here", event)
         self._add_to_count(1, event)
         if len(self._open) >= self._limits.depth:
-            raise too_deep(self._limits, _line_of(event))
+            raise create_depth_error(self._limits, _line_of(event))
         self._open.append(_Open({} if is_object else [], event.anchor, self._count))
 
     def _close(self) -> None:
@@ -188,7 +196,7 @@ class _Reader:
     def _add_to_count(self, count: int, event: Event) -> None:
         self._count += count
         if self._count > self._limits.values:
-            raise too_many(self._limits, _line_of(event))
+            raise create_size_error(self._limits, _line_of(event))
 
     def _error(self, message: str, event: Event) -> UnreadableTextError:
         path = tuple(step for around in self._open for step in around.step)

@@ -54,7 +54,7 @@ class EventBus:
 
         return unsubscribe
 
-    def child(self, *listeners: EventListener | None) -> EventBus:
+    def create_child(self, *listeners: EventListener | None) -> EventBus:
         """Return a bus with more listeners, for a part of what happens here."""
         return EventBus(*listeners, parent=self)
 
@@ -112,7 +112,7 @@ class EventEmitter:
             own = {"run_id": self.run_id, "parent_id": self.parent_id, "path": self.path}
             self.bus.emit(build(*args, **own, time=self.clock.time(), **fields))
 
-    def to(self, bus: EventBus) -> EventEmitter:
+    def with_bus(self, bus: EventBus) -> EventEmitter:
         """Return an emitter for the same run whose events reach the listeners of another bus too."""
         return EventEmitter(
             EventBus(*self.bus.listeners, parent=bus), self.run_id, self.path, self.clock, self.parent_id

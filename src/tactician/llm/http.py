@@ -178,7 +178,7 @@ def _find_transport_error(error: Exception, url: str, seconds: float, model: str
     return None
 
 
-def error_kind(status: int) -> type[ModelError]:
+def find_error_class(status: int) -> type[ModelError]:
     """The error that a status of 300 or more stands for."""
     return _BY_STATUS.get(status, ModelServerError if status >= 500 else ModelRequestError)
 
@@ -186,7 +186,7 @@ def error_kind(status: int) -> type[ModelError]:
 def _error(response: ClientResponse, content: bytes, sent: Mapping[str, str], url: str, model: str) -> ModelError:
     status, headers = response.status, response.headers
     message, code = _explanation(_without_secrets(content, sent, url))
-    kind = error_kind(status)
+    kind = find_error_class(status)
     if kind is ModelRequestError and _TOO_LONG.search(f"{code} {message}"):
         kind = ContextLengthError
     if kind is ModelRequestError and _NOT_OURS.search(f"{code} {message}"):

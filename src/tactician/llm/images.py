@@ -15,7 +15,7 @@ from urllib.parse import quote
 from tactician.errors import MalformedResponseError, ModelRequestError, UnsupportedFeatureError
 from tactician.llm.http import FormField, post_form, post_json
 from tactician.llm.messages import Image
-from tactician.llm.provider_access import ProviderAccess, check_serves
+from tactician.llm.provider_access import ProviderAccess, check_provider_kind
 from tactician.llm.remote import Endpoint
 from tactician.llm.usage import NO_PRICES, NO_USAGE, ModelPrice, Usage
 from tactician.llm.wire import count
@@ -59,9 +59,9 @@ class GeneratedImages:
     model: str
     usage: Usage = NO_USAGE
 
-    def signed(self, model: str, price: ModelPrice | None = None) -> GeneratedImages:
+    def attribute_to(self, model: str, price: ModelPrice | None = None) -> GeneratedImages:
         """Return the same with a usage that says whose it is; itself where it says so already."""
-        usage = self.usage.signed(model, price)
+        usage = self.usage.attribute_to(model, price)
         return self if usage is self.usage else replace(self, usage=usage)
 
 
@@ -125,7 +125,7 @@ class RemoteImageModel(ImageModel):
         self._edit_url = edit_url
 
     @classmethod
-    def at(
+    def at_provider(
         cls,
         access: ProviderAccess,
         model: str = DEFAULT_IMAGE_MODEL,
@@ -139,9 +139,9 @@ class RemoteImageModel(ImageModel):
             UnsupportedFeatureError: when a specification declares none.
         """
         azure = access.provider.name == "azure-openai"
-        check_serves(access.provider.name, "images", IMAGE_PROVIDERS)
+        check_provider_kind(access.provider.name, "images", IMAGE_PROVIDERS)
         path = f"/openai/deployments/{{model}}{_GENERATIONS}" if azure else f"/v1{_GENERATIONS}"
-        endpoint = access.media_endpoint(
+        endpoint = access.create_media_endpoint(
             path, feature="image_generation", endpoint="images_generations", versioned=azure, prices=prices
         )
         edits = endpoint.url.removesuffix(_GENERATIONS) + _EDITS if endpoint.url.endswith(_GENERATIONS) else None
@@ -241,7 +241,7 @@ class RemoteImageModel(ImageModel):
             message = f"{self.name}: the answer holds no pictures ({error!r}): {str(body)[:300]}"
             raise MalformedResponseError(message, model=self.name) from error
         name = f"{self.endpoint.name}:{model}"
-        return GeneratedImages(images, name, usage.signed(name, self.endpoint.price(model)))
+        return GeneratedImages(images, name, usage.attribute_to(name, self.endpoint.find_price(model)))
 
 
 def _image(item: dict[str, object], media_type: str) -> Image:

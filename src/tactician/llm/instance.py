@@ -52,36 +52,36 @@ class Instance:
     @property
     def endpoint(self) -> Endpoint:
         """The endpoint of a model of which nothing is known."""
-        return self.access.chat_endpoint("", self.profiles, self.prices)
+        return self.access.create_chat_endpoint("", self.profiles, self.prices)
 
-    def model(self, name: str) -> RemoteModel:
+    def create_model(self, name: str) -> RemoteModel:
         """Return one of the models."""
-        return RemoteModel(name, self.access.chat_endpoint(name, self.profiles, self.prices))
+        return RemoteModel(name, self.access.create_chat_endpoint(name, self.profiles, self.prices))
 
-    def rate_limit(self, model: str) -> float | None:
+    def find_rate_limit(self, model: str) -> float | None:
         """Return the requests per second for a model; `None` where only the general limit holds."""
         return self.rate_limits.get(model, self.rate_limits.get("*"))
 
-    def token_limit(self, model: str) -> float | None:
+    def find_token_limit(self, model: str) -> float | None:
         """Return the tokens per second for a model; `None` where only the general limit holds."""
         return self.token_limits.get(model, self.token_limits.get("*"))
 
-    def concurrency(self, model: str) -> int | None:
+    def find_concurrency(self, model: str) -> int | None:
         """Return how many calls of a model may be under way; `None` where only the general limit holds."""
         return self.concurrencies.get(model, self.concurrencies.get("*"))
 
-    def kind_of(self, model: str) -> KindName:
+    def find_kind(self, model: str) -> KindName:
         """Return the kind of a model: what the entry says, else what the name tells if the provider serves that."""
         if (kind := self.kinds.get(model, self.kinds.get("*"))) is not None:
             return kind
         guessed = guess_kind(model)
         try:
-            self.serve(model, guessed)
+            self.create_model_of_kind(model, guessed)
         except (ConfigurationError, UnsupportedFeatureError):
             return "chat"
         return guessed
 
-    def serve(self, model: str, kind: KindName) -> LanguageModel | EmbeddingModel | ImageModel:
+    def create_model_of_kind(self, model: str, kind: KindName) -> LanguageModel | EmbeddingModel | ImageModel:
         """Return one of the models, as one of this kind.
 
         Raises:
@@ -89,7 +89,7 @@ class Instance:
             UnsupportedFeatureError: when a specification declares none.
         """
         if kind == "embeddings":
-            return RemoteEmbeddingModel.at(self.access, model, prices=self.prices)
+            return RemoteEmbeddingModel.at_provider(self.access, model, prices=self.prices)
         if kind == "images":
-            return RemoteImageModel.at(self.access, model, prices=self.prices)
-        return self.model(model)
+            return RemoteImageModel.at_provider(self.access, model, prices=self.prices)
+        return self.create_model(model)

@@ -28,7 +28,7 @@ class Mistakes:
     def __init__(self, problems: Problems, entry: Raw, place: int) -> None:
         self.count = 0
         self._problems = problems
-        self._label = id_of(entry) or f"entry {place}"
+        self._label = read_id(entry) or f"entry {place}"
         self._unset: set[str | int] = set()
 
     def add(self, message: str, *path: str | int) -> None:
@@ -51,7 +51,7 @@ class Mistakes:
         self.count += 1
 
 
-def id_of(entry: Raw) -> str:
+def read_id(entry: Raw) -> str:
     """Return the id of the instance; empty when there is none."""
     return identity.strip() if isinstance(identity := entry.get("id"), str) else ""
 
@@ -116,7 +116,7 @@ def read_entry(raw: Raw, mistakes: Mistakes) -> Instance | None:
 def _serves_its_kinds(instance: Instance, mistakes: Mistakes) -> bool:
     for model, kind in instance.kinds.items():
         try:
-            instance.serve(model, kind)
+            instance.create_model_of_kind(model, kind)
         except (ConfigurationError, UnsupportedFeatureError) as error:
             mistakes.add(str(error), "kinds", model)
     return not mistakes.count
@@ -236,10 +236,10 @@ def _custom(raw: Raw, mistakes: Mistakes) -> Provider | None:
     if raw.get("custom") is None:
         mistakes.add("is missing; describe the provider: apiFormat, auth and endpoints", "custom")
         return None
-    from tactician.llm.custom import custom_provider  # its pydantic models take a while to build
+    from tactician.llm.custom import parse_custom_provider  # its pydantic models take a while to build
 
     try:
-        return custom_provider(raw["custom"])
+        return parse_custom_provider(raw["custom"])
     except DocumentError as error:
         mistakes.include(error, "custom")
         return None

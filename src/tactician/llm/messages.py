@@ -105,7 +105,7 @@ class ToolCall:
     arguments: str = "{}"
     kind: Literal["tool_call"] = "tool_call"
 
-    def parsed_arguments(self) -> Mapping[str, object]:
+    def parse_arguments(self) -> Mapping[str, object]:
         """The arguments as a mapping.
 
         Raises:
@@ -233,12 +233,12 @@ def messages_from_data(data: object) -> tuple[Message, ...]:
     return _adapter().validate_json(to_json(data))
 
 
-def text_of(messages: Iterable[Message]) -> str:
+def join_text(messages: Iterable[Message]) -> str:
     """The text of messages, one line each: for prompts, logs and tests."""
     return "\n".join(message.content if isinstance(message, ToolResult) else message.text for message in messages)
 
 
-def text_with_reasoning(message: AssistantMessage) -> str:
+def format_with_reasoning(message: AssistantMessage) -> str:
     """Return the text of a message with its thinking before it, between `[REASONING]` and `[/REASONING]`.
 
     For showing and logging. It is never sent to a model: thinking is a part of its own.

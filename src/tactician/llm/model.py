@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from tactician.events import EventEmitter
-from tactician.llm.messages import AssistantMessage, Message, SystemMessage, text_of
+from tactician.llm.messages import AssistantMessage, Message, SystemMessage, join_text
 from tactician.llm.options import NO_OPTIONS, LlmOptions
 from tactician.llm.usage import NO_USAGE, ModelPrice, Usage
 
@@ -66,7 +66,7 @@ class ModelRequest:
     @property
     def prompt(self) -> str:
         """The text of everything but the system messages, for logs and tests."""
-        return text_of(m for m in self.messages if not isinstance(m, SystemMessage))
+        return join_text(m for m in self.messages if not isinstance(m, SystemMessage))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +85,11 @@ class ModelResponse:
     finish_reason: FinishReason = "stop"
     model: str = ""
 
-    def signed(self, model: str, price: ModelPrice | None = None) -> ModelResponse:
+    def attribute_to(self, model: str, price: ModelPrice | None = None) -> ModelResponse:
         """The same, with a usage that says whose it is; itself where it says so already."""
         if price is None and self.usage.model:
             return self
-        usage = self.usage.signed(model, price)
+        usage = self.usage.attribute_to(model, price)
         return self if usage is self.usage else replace(self, usage=usage)
 
 

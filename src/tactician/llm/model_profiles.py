@@ -3,7 +3,7 @@
 A profile has values of `Features` and `Dialect` for the models whose name matches a pattern. All profiles that match
 hold; where two differ, the pattern with more letters wins. Users add theirs in `tactician.toml`, and these always win:
 
-    [[models.facts]]
+    [[models.profiles]]
     match = "my-model*"
     provider = "azure-openai"            # optional: only there; or the id of an instance
     reasoning_effort = ["low", "high"]   # or true, or false
@@ -73,7 +73,7 @@ class ModelProfiles:
         """
         self._own = _check(own)
 
-    def values(self, provider: str, model: str, instance: str = "") -> dict[str, object]:
+    def find_values(self, provider: str, model: str, instance: str = "") -> dict[str, object]:
         """Return all that is known of a model at a provider, by the name of the field."""
         merged: dict[str, object] = {}
         for profiles in (_BUILT_IN, self._own):
@@ -86,14 +86,14 @@ class ModelProfiles:
         self, provider: str, model: str, features: Features, dialect: Dialect, instance: str = ""
     ) -> tuple[Features, Dialect]:
         """Return the features and the dialect of a model, given those of its provider."""
-        values: Mapping[str, Any] = self.values(provider, model, instance)
+        values: Mapping[str, Any] = self.find_values(provider, model, instance)
         spoken = replace(dialect, **{name: values[name] for name in _DIALECT & values.keys()})
         known = replace(features, **{name: values[name] for name in _FEATURES & values.keys()})
         return replace(known, temperature=spoken.temperature), spoken
 
 
 def parse_profiles(tables: Sequence[Mapping[str, object]]) -> ModelProfiles:
-    """Return the profiles of `[[models.facts]]`.
+    """Return the profiles of `[[models.profiles]]`.
 
     Raises:
         ConfigurationError: with every mistake in them.
@@ -113,7 +113,7 @@ def _check(profiles: Iterable[ModelProfile]) -> tuple[ModelProfile, ...]:
         replace(profile, values=_values(profile, f"fact {place} ({profile.match or 'without match'})", problems))
         for place, profile in enumerate(profiles, 1)
     )
-    problems.check("The facts about models are not valid")
+    problems.check("The model profiles are not valid")
     return checked
 
 

@@ -33,7 +33,7 @@ class TraceMetadata:
     environment: str | None = None
     metadata: Mapping[str, JsonValue] = field(default_factory=dict, hash=False)
 
-    def over(self, base: TraceMetadata) -> TraceMetadata:
+    def with_defaults(self, base: TraceMetadata) -> TraceMetadata:
         """Return this trace with the values of `base` where it has none, also for each key of `metadata`."""
         unsaid = {name: getattr(base, name) for name in _TRACE_NAMES if getattr(self, name) is None}
         return replace(self, metadata={**base.metadata, **self.metadata}, **unsaid)
@@ -79,7 +79,7 @@ class LlmOptions:
     trace: TraceMetadata | None = None
 
     @property
-    def wanted(self) -> str | None:
+    def requested_model(self) -> str | None:
         """The model's name, or its role as `"role:..."`; `None` asks for the default model."""
         if self.model is not None:
             return self.model
@@ -101,19 +101,19 @@ class LlmOptions:
             return NO_OPTIONS
         return LlmOptions(fallbacks=self.fallbacks, instances=self.instances, session=self.session)
 
-    def over(self, base: LlmOptions) -> LlmOptions:
+    def with_defaults(self, base: LlmOptions) -> LlmOptions:
         """Return these options with those of `base` where these have none."""
         if base is NO_OPTIONS or base == self:
             return self
-        names = _HYPERPARAMETERS if self.wanted is not None else _NAMES
+        names = _HYPERPARAMETERS if self.requested_model is not None else _NAMES
         merged = replace(self, **{name: getattr(base, name) for name in names if getattr(self, name) in (None, ())})
-        return merged if self.trace is None else merged.within(base.trace)
+        return merged if self.trace is None else merged.with_trace(base.trace)
 
-    def within(self, trace: TraceMetadata | None) -> LlmOptions:
+    def with_trace(self, trace: TraceMetadata | None) -> LlmOptions:
         """Return these options for a request within a trace; their own trace wins."""
         if trace is None or trace is self.trace:
             return self
-        return replace(self, trace=trace if self.trace is None else self.trace.over(trace))
+        return replace(self, trace=trace if self.trace is None else self.trace.with_defaults(trace))
 
 
 _TRACE_NAMES = tuple(one.name for one in fields(TraceMetadata) if one.name != "metadata")

@@ -59,7 +59,7 @@ class Provider:
     prices: Mapping[str, ModelPrice] = field(default_factory=dict, repr=False)
     elsewhere: Provider | None = field(default=None, repr=False)
 
-    def endpoint(
+    def create_endpoint(
         self,
         key: str | None,
         base_url: str | None = None,
@@ -74,7 +74,7 @@ class Provider:
 
         Without a model, that of a model of which nothing is known.
         """
-        spoken, called = self.at(base_url), name or self.name
+        spoken, called = self.for_base_url(base_url), name or self.name
         features, dialect = profiles.resolve(self.name, model, spoken.features, spoken.dialect, called)
         return Endpoint(
             called,
@@ -84,12 +84,12 @@ class Provider:
             spoken.wire,
             dialect,
             prices=spoken.prices,
-            usual_prices=prices,
-            feature_check=FeatureCheck(called, spoken.supported(features, dialect), spoken.on_unsupported),
+            default_prices=prices,
+            feature_check=FeatureCheck(called, spoken.list_features(features, dialect), spoken.on_unsupported),
             streams=spoken.streams,
         )
 
-    def at(self, base_url: str | None) -> Provider:
+    def for_base_url(self, base_url: str | None) -> Provider:
         """How it is spoken to at a base URL: servers that are like OpenAI's know only chat completions.
 
         A base URL that ends in the provider's own path, as in `https://gateway.example/v1/responses`, knows it.
@@ -103,7 +103,7 @@ class Provider:
         host, home = urlsplit(base_url).hostname or "", urlsplit(self.base_url or "").hostname
         return home is not None and (host == home or host.endswith(f".{home}"))
 
-    def supported(self, features: Features, dialect: Dialect) -> frozenset[str]:
+    def list_features(self, features: Features, dialect: Dialect) -> frozenset[str]:
         """Return the names of the features that a model has, as a `FeatureCheck` knows them."""
         if self.declared is not None:
             return self.declared
@@ -119,7 +119,7 @@ class Provider:
         return frozenset(feature for feature, there in has.items() if there)
 
     def _url(self, base_url: str, api_version: str | None) -> str:
-        url = joined(base_url, self.path)
+        url = join_url(base_url, self.path)
         query = {**self.query, **({"api-version": api_version} if self.sends_api_version and api_version else {})}
         return f"{url}{'&' if '?' in url else '?'}{urlencode(query)}" if query else url
 
@@ -137,7 +137,7 @@ def _with_beta(headers: dict[str, str], dialect: Dialect) -> dict[str, str]:
     return headers
 
 
-def joined(base_url: str, path: str) -> str:
+def join_url(base_url: str, path: str) -> str:
     """A base URL and a path, where the base URL may have the beginning of the path already."""
     base = base_url.rstrip("/")
     plain, mark, query = path.partition("?")

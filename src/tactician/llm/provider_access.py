@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 from tactician.documents import Problems, did_you_mean
 from tactician.errors import ConfigurationError, UnsupportedFeatureError
 from tactician.llm.model_profiles import BUILT_IN_PROFILES, ModelProfiles
-from tactician.llm.provider import Provider, joined
+from tactician.llm.provider import Provider, join_url
 from tactician.llm.providers import AZURE_IN_FORMAT, IN_FORMAT, OPENROUTER_RESPONSES, PROVIDERS
 from tactician.llm.remote import Endpoint
 from tactician.llm.usage import NO_PRICES, ModelPrice
@@ -47,14 +47,14 @@ class ProviderAccess:
         """The name in messages, and before the colon of `instance:model`."""
         return self.instance or self.provider.name
 
-    def chat_endpoint(
+    def create_chat_endpoint(
         self,
         model: str = "",
         profiles: ModelProfiles = BUILT_IN_PROFILES,
         prices: Mapping[str, ModelPrice] = NO_PRICES,
     ) -> Endpoint:
         """Return the endpoint of a chat model; without a name, that of a model of which nothing is known."""
-        return self.provider.endpoint(
+        return self.provider.create_endpoint(
             self.key,
             self.base_url,
             name=self.name,
@@ -64,7 +64,7 @@ class ProviderAccess:
             prices=prices,
         )
 
-    def media_endpoint(
+    def create_media_endpoint(
         self,
         path: str,
         *,
@@ -96,10 +96,10 @@ class ProviderAccess:
         path = provider.endpoints.get(endpoint, path)
         query = {} if declared is None else provider.query
         there = replace(provider, path=path, query=query, sends_api_version=versioned, elsewhere=None)
-        return replace(self, provider=there).chat_endpoint(prices=prices)
+        return replace(self, provider=there).create_chat_endpoint(prices=prices)
 
 
-def check_serves(provider: str, kind: str, serving: Iterable[str]) -> None:
+def check_provider_kind(provider: str, kind: str, serving: Iterable[str]) -> None:
     """Check that a provider serves a kind of models, unless the provider is not one of ours.
 
     Raises:
@@ -112,7 +112,7 @@ def check_serves(provider: str, kind: str, serving: Iterable[str]) -> None:
 # Access that environment variables give.
 
 
-def enabled_providers(environment: Mapping[str, str]) -> frozenset[str] | None:
+def list_enabled_providers(environment: Mapping[str, str]) -> frozenset[str] | None:
     """Return the only providers that may be used, or `None` when all may."""
     names = environment.get(PROVIDERS_VARIABLE, "").split(",")
     return frozenset(name.strip().lower() for name in names if name.strip()) or None
@@ -120,7 +120,7 @@ def enabled_providers(environment: Mapping[str, str]) -> frozenset[str] | None:
 
 def is_enabled(name: str, environment: Mapping[str, str]) -> bool:
     """Tell whether `ENABLED_PROVIDERS` lets the provider be used."""
-    enabled = enabled_providers(environment)
+    enabled = list_enabled_providers(environment)
     return enabled is None or name in enabled
 
 
@@ -135,7 +135,7 @@ def find_key(name: str, environment: Mapping[str, str]) -> str | None:
     return environment.get(variable) if variable else None
 
 
-def access_from_environment(name: str, model: str, environment: Mapping[str, str]) -> ProviderAccess:
+def create_access(name: str, model: str, environment: Mapping[str, str]) -> ProviderAccess:
     """Return the access to a provider for one of its models.
 
     Raises:
@@ -155,7 +155,7 @@ def access_from_environment(name: str, model: str, environment: Mapping[str, str
 # Access that a file describes.
 
 
-def access_by_name(
+def find_access_by_name(
     given: str, variable: str | None, environment: Mapping[str, str], problems: Problems
 ) -> ProviderAccess | None:
     """Return the access to a provider by the name that it has in files, such as `OPEN_ROUTER`, or add the problems."""
@@ -177,7 +177,7 @@ def access_by_name(
     )
 
 
-def access_by_url(
+def find_access_by_url(
     base_url: str, spoken: str, variable: str | None, environment: Mapping[str, str], problems: Problems
 ) -> ProviderAccess | None:
     """Return the access to a base URL in a wire format, or add the problems. No problem shows the URL."""
@@ -235,7 +235,7 @@ def _path(given: str, own: str) -> str:
     last = own.rpartition("/v1")[2]
     if given.endswith(last):
         return given
-    return joined(given or ("/v1" if last == own else ""), own)
+    return join_url(given or ("/v1" if last == own else ""), own)
 
 
 def _check_enabled(name: str, environment: Mapping[str, str], problems: Problems) -> None:

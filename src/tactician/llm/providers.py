@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tactician.llm.model import Features
-from tactician.llm.provider import Provider, joined
+from tactician.llm.provider import Provider, join_url
 from tactician.llm.wire import ANTHROPIC_MESSAGES, OPENAI_CHAT, OPENAI_RESPONSES, Dialect
 
-__all__ = ["PROVIDERS", "OPENROUTER_RESPONSES", "IN_FORMAT", "AZURE_IN_FORMAT", "Provider", "joined"]
+__all__ = ["PROVIDERS", "OPENROUTER_RESPONSES", "IN_FORMAT", "AZURE_IN_FORMAT", "Provider", "join_url"]
 
 _CHAT, _RESPONSES, _FOUNDRY = "/v1/chat/completions", "/v1/responses", "/models/chat/completions"
 

@@ -12,7 +12,7 @@ from tactician.llm.feature_check import FeatureCheck
 from tactician.llm.http import post_json, post_stream
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.request_adapter import RestoreResponse
-from tactician.llm.usage import ModelPrice, price_for
+from tactician.llm.usage import ModelPrice, find_price
 from tactician.llm.wire import DEFAULT_DIALECT, OPENAI_CHAT, Dialect, SseDecoder, WireFormat
 
 DEFAULT_TIMEOUT = 120.0
@@ -42,13 +42,13 @@ class Endpoint:
     dialect: Dialect = DEFAULT_DIALECT
     timeout: float = DEFAULT_TIMEOUT
     prices: Mapping[str, ModelPrice] = field(default_factory=dict)
-    usual_prices: Mapping[str, ModelPrice] = field(default_factory=dict, repr=False)
+    default_prices: Mapping[str, ModelPrice] = field(default_factory=dict, repr=False)
     feature_check: FeatureCheck | None = None
     streams: bool = True
 
-    def price(self, model: str) -> ModelPrice | None:
+    def find_price(self, model: str) -> ModelPrice | None:
         """What a model costs here; `None` when that is for the price list to say."""
-        return price_for(model, self.prices) or price_for(model, self.usual_prices, self.name)
+        return find_price(model, self.prices) or find_price(model, self.default_prices, self.name)
 
 
 class RemoteModel:
@@ -59,7 +59,7 @@ class RemoteModel:
         self.endpoint = endpoint
         self.name = f"{endpoint.name}:{model}"
         self.features = endpoint.features
-        self.price = endpoint.price(model)
+        self.find_price = endpoint.find_price(model)
         self._headers = {"Content-Type": "application/json", **endpoint.headers}
 
     def __repr__(self) -> str:
@@ -151,4 +151,4 @@ class RemoteModel:
 
     def _signed(self, response: ModelResponse, restore: RestoreResponse | None) -> ModelResponse:
         told = response if restore is None else restore(response)
-        return told.signed(self.name, self.price)
+        return told.attribute_to(self.name, self.find_price)

@@ -18,7 +18,7 @@ from pydantic_core import from_json, to_json
 
 from tactician.llm.messages import AssistantMessage, Message, SystemMessage, Text, ToolCall, ToolResult, UserMessage
 from tactician.llm.model import Features, JsonSchema, ModelRequest, ModelResponse, OutputSpec, ToolSpec
-from tactician.llm.schema import closed, hoisted, is_strict, schema_instructions
+from tactician.llm.schema import close_schema, format_schema_instructions, hoist_definitions, is_strict
 
 RestoreResponse: TypeAlias = Callable[[ModelResponse], ModelResponse]
 
@@ -66,11 +66,11 @@ def _choice_output(request: ModelRequest) -> OutputSpec:
     definitions: dict[str, object] = {}
     branches: list[object] = []
     for tool in _callable_tools(request):
-        parameters = hoisted(closed(tool.parameters), f"{tool.name}.", definitions)
+        parameters = hoist_definitions(close_schema(tool.parameters), f"{tool.name}.", definitions)
         branches.append(_object({"tool": {"const": tool.name}, "arguments": parameters}))
     if request.tool_choice in ("auto", "none") or not branches:
         answer = request.output.schema if request.output is not None else {"type": "string"}
-        branches.append(_object({"answer": hoisted(answer, "", definitions)}))
+        branches.append(_object({"answer": hoist_definitions(answer, "", definitions)}))
     schema: dict[str, object] = {"anyOf": branches} if len(branches) > 1 else dict(_as_mapping(branches[0]))
     if definitions:
         schema["$defs"] = definitions
@@ -186,7 +186,7 @@ def _restore_answer(response: ModelResponse, name: str) -> ModelResponse:
 
 
 def _with_schema_in_prompt(request: ModelRequest, output: OutputSpec) -> ModelRequest:
-    messages = _with_instructions(request.messages, schema_instructions(output.schema))
+    messages = _with_instructions(request.messages, format_schema_instructions(output.schema))
     return replace(request, messages=messages, output=None)
 
 

@@ -13,7 +13,7 @@ from tactician.documents import Problems
 from tactician.errors import Problem
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.options import NO_OPTIONS, LlmOptions, TraceMetadata
-from tactician.llm.provider_access import ApiFormat, ProviderAccess, access_by_name, access_by_url
+from tactician.llm.provider_access import ApiFormat, ProviderAccess, find_access_by_name, find_access_by_url
 from tactician.llm.remote import Endpoint, RemoteModel
 from tactician.llm.routing import Deployment, ModelRetryPolicy, ModelRouter, RetryRule, RoutedModel, format_full_name
 
@@ -42,7 +42,7 @@ class RetrySettings:
     multiplier: float = 2.0
     retryable_status_codes: tuple[int, ...] = (429, 500, 502, 503, 504, 529)
 
-    def problems(self) -> list[Problem]:
+    def find_problems(self) -> list[Problem]:
         """Return what is wrong with the numbers."""
         checks = (
             (self.max_retries >= 0, "max_retries", "has to be 0 or more"),
@@ -53,7 +53,7 @@ class RetrySettings:
         )
         return [Problem(name, message) for holds, name, message in checks if not holds]
 
-    def policy(self) -> ModelRetryPolicy:
+    def create_policy(self) -> ModelRetryPolicy:
         """The same as a router has it. A call may take as long as all that together does."""
         attempts, longest = self.max_retries + 1, self.max_delay_ms / 1000
         rule = RetryRule(attempts=attempts, base=self.initial_delay_ms / 1000, factor=self.multiplier, longest=longest)
@@ -109,11 +109,11 @@ class Responder:
         except ValueError:
             return ""
 
-    def problems(self, environment: Mapping[str, str] = os.environ) -> list[Problem]:
+    def find_problems(self, environment: Mapping[str, str] = os.environ) -> list[Problem]:
         """Return what keeps it from being used here, each with its field and what to do. None of them shows a key."""
         return [*self._find_access(environment)[1]]
 
-    def model(
+    def create_model(
         self,
         name: str,
         options: LlmOptions = NO_OPTIONS,
@@ -141,16 +141,16 @@ class Responder:
 
     def _find_access(self, environment: Mapping[str, str]) -> tuple[ProviderAccess | None, Problems]:
         problems = Problems()
-        for one in () if self.retry is None else self.retry.problems():
+        for one in () if self.retry is None else self.retry.find_problems():
             problems.add(one.message, "retry", one.path)
         provider, base_url = self.provider, self.base_url
         if provider and not base_url:
             if self.api_format is not None:
                 problems.add(f"goes with base_url; {provider} speaks its own format", "api_format")
-            return access_by_name(provider, self.api_key_env, environment, problems), problems
+            return find_access_by_name(provider, self.api_key_env, environment, problems), problems
         if base_url and not provider:
             spoken = self.api_format or "openai-responses"
-            return access_by_url(base_url, spoken, self.api_key_env, environment, problems), problems
+            return find_access_by_url(base_url, spoken, self.api_key_env, environment, problems), problems
         both = "there are both; leave one out" if provider else "there is neither; name one of them"
         problems.add(f"provider or base_url: {both}")
         return None, problems
@@ -173,7 +173,7 @@ class RespondedModel:
         self.model = model
         self.options = options
         self.name = format_full_name(access.name, model)
-        self._usual = options.within(responder.trace)
+        self._usual = options.with_trace(responder.trace)
         self._access = access
         self._clock = clock
 
@@ -188,7 +188,7 @@ class RespondedModel:
     @cached_property
     def endpoint(self) -> Endpoint:
         """Where its requests go, and what they carry."""
-        return self._access.chat_endpoint(self.model)
+        return self._access.create_chat_endpoint(self.model)
 
     async def generate(self, request: ModelRequest) -> ModelResponse:
         """One call, one answer.
@@ -211,11 +211,11 @@ class RespondedModel:
     @cached_property
     def _routed(self) -> RoutedModel:
         retry, serves = self.responder.retry, RemoteModel(self.model, self.endpoint)
-        retries = ModelRetryPolicy() if retry is None else retry.policy()
+        retries = ModelRetryPolicy() if retry is None else retry.create_policy()
         deployment = Deployment(self._access.name, self.model, serves)
         return ModelRouter([deployment], retries=retries, clock=self._clock).for_model(self.name)
 
     def _complete(self, request: ModelRequest) -> ModelRequest:
         if self._usual == NO_OPTIONS:
             return request
-        return replace(request, options=request.options.over(self._usual))
+        return replace(request, options=request.options.with_defaults(self._usual))

@@ -57,7 +57,7 @@ class Usage:
         """US dollars, as far as prices are known."""
         return sum(cost for cost in self._costs() if cost is not None)
 
-    def signed(self, model: str, price: ModelPrice | None = None) -> Usage:
+    def attribute_to(self, model: str, price: ModelPrice | None = None) -> Usage:
         """Return the usage as that of a model, at its own price; what it says already stays."""
         if self.parts or (self.model and (self.price is not None or price is None)):
             return self
@@ -78,17 +78,19 @@ class Usage:
             self.reasoning_tokens + other.reasoning_tokens,
             model=self.model if self.model == other.model else "",
             price=self.price if is_alike else None,
-            parts=() if is_alike and not (self.parts or other.parts) else _merged(self, other),
+            parts=() if is_alike and not (self.parts or other.parts) else _merge(self, other),
         )
 
     def _costs(self) -> list[float | None]:
-        return [0.0 if part == NO_USAGE else cost_of(part.model, part, part.price) for part in self.parts or (self,)]
+        return [
+            0.0 if part == NO_USAGE else calculate_cost(part.model, part, part.price) for part in self.parts or (self,)
+        ]
 
 
 NO_USAGE = Usage()
 
 
-def _merged(*usages: Usage) -> tuple[Usage, ...]:
+def _merge(*usages: Usage) -> tuple[Usage, ...]:
     """Merge usages into one part for each model, and for each of its prices, should it have had several."""
     merged: dict[tuple[str, ModelPrice | None], Usage] = {}
     for usage in usages:
@@ -193,7 +195,7 @@ class ModelPrice:
     cache_read: float | None = None
     cache_write: float | None = None
 
-    def cost(self, usage: Usage) -> float:
+    def calculate_cost(self, usage: Usage) -> float:
         """Return the US dollars for the usage."""
         read = self.input if self.cache_read is None else self.cache_read
         write = self.input if self.cache_write is None else self.cache_write
@@ -210,20 +212,20 @@ class ModelPrice:
 NO_PRICES: Mapping[str, ModelPrice] = MappingProxyType({})
 
 
-def price_for(model: str, prices: Mapping[str, ModelPrice], instance: str = "") -> ModelPrice | None:
+def find_price(model: str, prices: Mapping[str, ModelPrice], instance: str = "") -> ModelPrice | None:
     """Return the price whose name is the longest prefix of `model` or of `instance:model`, in any case."""
     names = model.lower(), f"{instance}:{model}".lower()
     fitting = [prefix for prefix in prices if any(name.startswith(prefix.lower()) for name in names)]
     return prices[max(fitting, key=len)] if fitting else None
 
 
-def cost_of(model: str, usage: Usage, own: ModelPrice | None = None) -> float | None:
+def calculate_cost(model: str, usage: Usage, own: ModelPrice | None = None) -> float | None:
     """Return the US dollars for the usage of a model named `instance:model`, at its own price or the listed one.
 
     `None` when no price is known. Models in this process, at Ollama and in Docker are free.
     """
     if own is not None:
-        return own.cost(usage)
+        return own.calculate_cost(usage)
     instance, colon, name = model.partition(":")
     if instance in _FREE:
         return 0.0

@@ -36,7 +36,7 @@ async def ask(
     else:
         streams = context.streaming and restore is None
         response = await _ask_aloud(model, request, fitted, context, turn, partial if streams else None)
-    context.tally.add(response.usage.signed(model.name))
+    context.tally.add(response.usage.attribute_to(model.name))
     return response if restore is None else restore(response)
 
 

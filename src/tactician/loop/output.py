@@ -10,7 +10,7 @@ from typing import Annotated, Generic, TypeVar, cast, get_args, get_origin
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
-from tactician.llm import OutputSpec, closed, is_strict
+from tactician.llm import OutputSpec, close_schema, is_strict
 from tactician.loop.partial import partial_value
 from tactician.tools import as_text, problems_of
 
@@ -63,7 +63,7 @@ def _compiled(wanted: Hashable) -> OutputType[object]:
     if wrapped:
         definitions = schema.pop("$defs", {})
         schema = {"type": "object", "properties": {"value": schema}, **({"$defs": definitions} if definitions else {})}
-    complete = closed(schema)
+    complete = close_schema(schema)
     spec = OutputSpec(re.sub(r"\W+", "_", name).strip("_")[:64] or "output", complete, is_strict(complete))
     return OutputType(
         name,

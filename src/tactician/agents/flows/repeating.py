@@ -14,7 +14,7 @@ from tactician.agents.composition import Member
 from tactician.agents.flows.steps import Given, Step, StepLike, label_of, simplify_input, step_of
 from tactician.agents.results import as_own, failure
 from tactician.errors import DeclarationError
-from tactician.llm import text_of
+from tactician.llm import join_text
 from tactician.runs import Input, InputTypes, RepeatLimitError, RunContext, RunResult, messages_of
 from tactician.tools import as_text, caller_namespace
 
@@ -112,7 +112,7 @@ def describe_attempt(input: Input, last: object | None, objections: Sequence[str
     """Return the input for another attempt, in words; the input itself for the first."""
     if last is None:
         return input
-    parts = [f"This was asked:\n{text_of(messages_of(input))}", f"The last attempt:\n{as_text(last)}", *objections]
+    parts = [f"This was asked:\n{join_text(messages_of(input))}", f"The last attempt:\n{as_text(last)}", *objections]
     return "\n\n".join((*parts, "Make a better one."))
 
 

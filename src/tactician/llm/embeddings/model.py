@@ -48,9 +48,9 @@ class Embeddings:
     def __len__(self) -> int:
         return len(self.vectors)
 
-    def signed(self, model: str, price: ModelPrice | None = None) -> Embeddings:
+    def attribute_to(self, model: str, price: ModelPrice | None = None) -> Embeddings:
         """Return the same with a usage that says whose it is; itself where it says so already."""
-        usage = self.usage.signed(model, price)
+        usage = self.usage.attribute_to(model, price)
         return self if usage is self.usage else replace(self, usage=usage)
 
 

@@ -17,7 +17,7 @@ from tactician.llm.embeddings.model import (
     Vector,
 )
 from tactician.llm.http import post_json
-from tactician.llm.provider_access import ProviderAccess, check_serves
+from tactician.llm.provider_access import ProviderAccess, check_provider_kind
 from tactician.llm.remote import Endpoint
 from tactician.llm.usage import NO_PRICES, NO_USAGE, ModelPrice, Usage
 
@@ -69,7 +69,7 @@ class RemoteEmbeddingModel(EmbeddingModel):
         self._headers = {"Content-Type": "application/json", **endpoint.headers}
 
     @classmethod
-    def at(
+    def at_provider(
         cls,
         access: ProviderAccess,
         model: str = DEFAULT_EMBEDDING_MODEL,
@@ -82,9 +82,9 @@ class RemoteEmbeddingModel(EmbeddingModel):
             ConfigurationError: when the provider has no embeddings, or its address or API version is missing.
             UnsupportedFeatureError: when a specification declares none.
         """
-        check_serves(access.provider.name, "embeddings", EMBEDDING_PROVIDERS)
+        check_provider_kind(access.provider.name, "embeddings", EMBEDDING_PROVIDERS)
         api = _APIS.get(access.provider.name, _EmbeddingApi())
-        endpoint = access.media_endpoint(
+        endpoint = access.create_media_endpoint(
             api.path, feature="embeddings", endpoint="embeddings", versioned=api.versioned, prices=prices
         )
         return cls(endpoint, model, limits=api.limits, dimensions_field=api.dimensions_field)
@@ -115,7 +115,9 @@ class RemoteEmbeddingModel(EmbeddingModel):
             more, used = await self._ask(batch, options)
             vectors += more
             usage += used
-        return Embeddings(tuple(vectors), self.name, usage.signed(self.name, self.endpoint.price(self.model)))
+        return Embeddings(
+            tuple(vectors), self.name, usage.attribute_to(self.name, self.endpoint.find_price(self.model))
+        )
 
     async def _ask(self, batch: Sequence[str], options: EmbeddingOptions) -> tuple[tuple[Vector, ...], Usage]:
         body: dict[str, object] = {"model": self.model, "input": list(batch)}

@@ -23,7 +23,7 @@ from tactician.errors import (
     ModelTimeoutError,
     RateLimitError,
 )
-from tactician.llm.http import error_kind
+from tactician.llm.http import find_error_class
 from tactician.llm.messages import AssistantMessage
 from tactician.llm.model import Delta, FinishReason, ModelResponse, TextDelta, ThinkingDelta, ToolCallDelta
 from tactician.llm.pydantic_ai_adapter.parts import decode_parts
@@ -165,7 +165,7 @@ def _kind(error: Exception, status: int | None) -> type[ModelError]:
     if isinstance(error, exceptions.ModelContextWindowExceededError):
         return ContextLengthError
     if status is not None:
-        return error_kind(status)
+        return find_error_class(status)
     return next((ours for kind, ours in _BY_KIND if isinstance(error, kind)), ModelError)
 
 

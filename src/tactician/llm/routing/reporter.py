@@ -33,7 +33,7 @@ class Reporter:
 
     def for_request(self, observer: EventEmitter | None) -> Reporter:
         """Return the reporter of a request, whose own run receives the events too."""
-        return self if observer is None else Reporter(observer.to(self._emitter.bus))
+        return self if observer is None else Reporter(observer.with_bus(self._emitter.bus))
 
     def report_route(self, state: DeploymentState, reason: str) -> None:
         """Report that a request is about to be sent."""

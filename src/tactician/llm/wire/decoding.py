@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tactician.errors import ContextLengthError, ModelError, ModelRequestError, ModelServerError, RateLimitError
-from tactician.llm.http import error_kind
+from tactician.llm.http import find_error_class
 
 _TOO_MANY = 10**15
 
@@ -70,19 +70,19 @@ _ANTHROPIC_STATUSES = {
 }
 
 
-def openai_error(error: object, model: str) -> ModelError:
+def create_openai_error(error: object, model: str) -> ModelError:
     """Return the typed error for the `error` object of an answer. Without a code, the provider is to blame."""
     details = error if isinstance(error, dict) else {"message": error}
     code = details.get("code") or details.get("type")
     message = str(details.get("message") or error)[:300]
     if isinstance(code, int) and code >= 400:
-        return error_kind(code)(f"{model}: {message}", model=model, status=code)
+        return find_error_class(code)(f"{model}: {message}", model=model, status=code)
     kind = _OPENAI_CODES.get(code, ModelRequestError) if isinstance(code, str) else ModelServerError
     return kind(f"{model}: {message}" + (f" ({code})" if code else ""), model=model)
 
 
-def anthropic_error(error: Mapping[str, object], model: str) -> ModelError:
+def create_anthropic_error(error: Mapping[str, object], model: str) -> ModelError:
     """Return the typed error for the `error` object in an event."""
     kind, message = str(error.get("type")), error.get("message")
     status = _ANTHROPIC_STATUSES.get(kind, 500)
-    return error_kind(status)(f"{model}: {kind}: {message}", model=model, status=status)
+    return find_error_class(status)(f"{model}: {kind}: {message}", model=model, status=status)

@@ -78,11 +78,11 @@ class Dialect:
     traces: bool = False
     plain_answers: bool = False
 
-    def samples(self, effort: str | None) -> bool:
+    def accepts_sampling(self, effort: str | None) -> bool:
         """Tell whether `temperature` and `top_p` can be sent with this effort."""
         return self.temperature and (self.sampling_while_reasoning or effort == "none")
 
-    def effort(self, wanted: str) -> str | None:
+    def select_effort(self, wanted: str) -> str | None:
         """Return the effort to ask for: the nearest one that the model knows, or `None` when it takes none.
 
         `"enabled"` is `"medium"`. Between two that are as near, it is the higher one.

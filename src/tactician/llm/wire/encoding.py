@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from tactician.llm.messages import AssistantMessage, AssistantPart, Message
 from tactician.llm.model import ModelRequest, OutputSpec
-from tactician.llm.schema import without_keywords
+from tactician.llm.schema import remove_keywords
 from tactician.llm.wire.dialect import Dialect
 
 S = TypeVar("S")
@@ -36,7 +36,7 @@ class IdentityCache(Generic[S, T]):
 
 def encode_output(output: OutputSpec, dialect: Dialect) -> dict[str, object]:
     """Return the definition of an output schema that both formats of OpenAI share."""
-    schema = without_keywords(output.schema, dialect.refused_keywords)
+    schema = remove_keywords(output.schema, dialect.refused_keywords)
     definition: dict[str, object] = {"name": output.name, "schema": schema}
     if dialect.strict and output.strict:
         definition["strict"] = True

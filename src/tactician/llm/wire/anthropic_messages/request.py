@@ -12,7 +12,7 @@ from tactician.errors import ModelRequestError
 from tactician.llm.messages import AssistantMessage, AssistantPart, ProviderItem, SystemMessage, Thinking
 from tactician.llm.model import ModelRequest, ModelResponse, ToolSpec
 from tactician.llm.options import LlmOptions
-from tactician.llm.schema import schema_instructions
+from tactician.llm.schema import format_schema_instructions
 from tactician.llm.wire.anthropic_messages.conversation import AnthropicConversation
 from tactician.llm.wire.anthropic_messages.output_schema import output_schema
 from tactician.llm.wire.anthropic_messages.response import decode_item, find_unfinished_state
@@ -89,7 +89,7 @@ def _system(request: ModelRequest, dialect: Dialect, *, describe_output: bool) -
     first = "\n\n".join(text for place, (n, text) in enumerate(texts) if n == place)
     rest = [text for place, (n, text) in enumerate(texts) if n != place]
     if describe_output and request.output is not None:
-        rest.append(schema_instructions(request.output.schema))
+        rest.append(format_schema_instructions(request.output.schema))
     later = "\n\n".join(rest)
     if not dialect.caches_system or not first:
         return "\n\n".join(filter(None, (first, later)))
@@ -216,7 +216,7 @@ def _budget(wanted: str, model: str) -> int:
 
 def _effort(wanted: str, dialect: Dialect) -> str | None:
     known = replace(dialect, reasoning_effort=_EFFORTS) if dialect.reasoning_effort is True else dialect
-    return known.effort(wanted)
+    return known.select_effort(wanted)
 
 
 def _drop_stale_thinking(fields: dict[str, object]) -> dict[str, object]:

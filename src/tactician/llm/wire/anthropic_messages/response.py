@@ -16,7 +16,7 @@ from tactician.errors import MalformedResponseError
 from tactician.llm.messages import AssistantMessage, AssistantPart, ProviderItem, Text, Thinking, ToolCall
 from tactician.llm.model import Delta, FinishReason, ModelResponse, TextDelta, ThinkingDelta, ToolCallDelta
 from tactician.llm.usage import Usage
-from tactician.llm.wire.decoding import anthropic_error, count, mapping, string
+from tactician.llm.wire.decoding import count, create_anthropic_error, mapping, string
 
 FORMAT = "anthropic-messages"
 UNFINISHED = "unfinished_turn"
@@ -189,7 +189,7 @@ class MessagesStreamDecoder:
             if kind == "content_block_delta":  # nearly always: this runs for every token
                 return self._block_delta(self._blocks[_index(event)], mapping(event["delta"]))
             if kind == "error":
-                raise anthropic_error(mapping(event["error"]), self._model)
+                raise create_anthropic_error(mapping(event["error"]), self._model)
             return self._other(kind, event)
         except (KeyError, TypeError, ValueError) as error:
             raise MalformedResponseError(

@@ -143,8 +143,8 @@ def _encode_tools(request: ModelRequest, dialect: Dialect, body: dict[str, objec
 
 def _encode_options(request: ModelRequest, dialect: Dialect, body: dict[str, object]) -> None:
     options = request.options
-    effort = dialect.effort(options.reasoning_effort) if options.reasoning_effort is not None else None
-    if dialect.samples(effort):
+    effort = dialect.select_effort(options.reasoning_effort) if options.reasoning_effort is not None else None
+    if dialect.accepts_sampling(effort):
         if options.temperature is not None:
             body["temperature"] = options.temperature
         if options.top_p is not None:

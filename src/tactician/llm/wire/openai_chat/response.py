@@ -14,7 +14,7 @@ from tactician.errors import MalformedResponseError
 from tactician.llm.messages import AssistantMessage, AssistantPart, Text, Thinking, ToolCall
 from tactician.llm.model import Delta, FinishReason, ModelResponse, TextDelta, ThinkingDelta, ToolCallDelta
 from tactician.llm.usage import Usage
-from tactician.llm.wire.decoding import count, mapping, mappings, openai_error, string
+from tactician.llm.wire.decoding import count, create_openai_error, mapping, mappings, string
 from tactician.llm.wire.openai_chat.provider_items import PartialItems, collect_items
 
 _FINISH_REASONS: dict[object, FinishReason] = {
@@ -38,7 +38,7 @@ def decode(body: object, model: str = "") -> ModelResponse:
     try:
         completion = mapping(body)
         if "choices" not in completion and (error := completion.get("error")):
-            raise openai_error(error, model)
+            raise create_openai_error(error, model)
         return _decode(completion, model)
     except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
         raise MalformedResponseError(
@@ -156,7 +156,7 @@ class ChatStreamDecoder:
         """Return the deltas in one chunk that is already parsed."""
         choices = chunk.get("choices")
         if choices is None and (error := chunk.get("error")):
-            raise openai_error(error, self._model)
+            raise create_openai_error(error, self._model)
         if not self._served_by:
             self._served_by = string(chunk.get("model") or "")
         if (usage := chunk.get("usage")) is not None:

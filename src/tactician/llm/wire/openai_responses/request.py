@@ -26,7 +26,7 @@ from tactician.llm.messages import (
 )
 from tactician.llm.model import ModelRequest, ToolSpec
 from tactician.llm.options import NO_OPTIONS
-from tactician.llm.schema import fits_strict_tools
+from tactician.llm.schema import is_strict_tool_schema
 from tactician.llm.wire.dialect import DEFAULT_DIALECT, Dialect
 from tactician.llm.wire.encoding import IdentityCache, encode_output, remove_parts
 from tactician.llm.wire.openai_responses.response import FORMAT, PHASE
@@ -142,7 +142,7 @@ def _encode_tool(tool: ToolSpec, strict: bool) -> dict[str, object]:
         "name": tool.name,
         "description": tool.description,
         "parameters": tool.parameters,
-        "strict": strict and fits_strict_tools(tool.parameters),
+        "strict": strict and is_strict_tool_schema(tool.parameters),
     }
 
 
@@ -166,8 +166,8 @@ def _encode_options(request: ModelRequest, dialect: Dialect, body: dict[str, obj
     options = request.options
     if options.max_tokens is not None:
         body["max_output_tokens"] = options.max_tokens
-    effort = dialect.effort(options.reasoning_effort) if options.reasoning_effort is not None else None
-    if dialect.samples(effort):
+    effort = dialect.select_effort(options.reasoning_effort) if options.reasoning_effort is not None else None
+    if dialect.accepts_sampling(effort):
         if options.temperature is not None:
             body["temperature"] = options.temperature
         if options.top_p is not None:

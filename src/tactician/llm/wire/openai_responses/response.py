@@ -14,7 +14,7 @@ from tactician.errors import MalformedResponseError
 from tactician.llm.messages import AssistantMessage, AssistantPart, ProviderItem, Text, Thinking, ToolCall
 from tactician.llm.model import Delta, FinishReason, ModelResponse, TextDelta, ThinkingDelta, ToolCallDelta
 from tactician.llm.usage import Usage
-from tactician.llm.wire.decoding import count, mapping, mappings, openai_error, string
+from tactician.llm.wire.decoding import count, create_openai_error, mapping, mappings, string
 
 FORMAT = "openai-responses"
 PHASE = "message_phase"
@@ -31,7 +31,7 @@ def decode(body: object, model: str = "") -> ModelResponse:
     try:
         response = mapping(body)
         if (error := _error(response)) is not None:
-            raise openai_error(error, model)
+            raise create_openai_error(error, model)
         return _decode(response, model)
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise MalformedResponseError(
@@ -166,7 +166,7 @@ class ResponsesStreamDecoder:
         elif kind in _ENDS:
             self._final = mapping(event["response"])
         elif kind == "error":
-            raise openai_error(event.get("error") or event, self._model)
+            raise create_openai_error(event.get("error") or event, self._model)
 
     def _added(self, event: Mapping[str, object]) -> Iterator[Delta]:
         item = mapping(event["item"])
