@@ -1,4 +1,4 @@
-"""What the names in files stand for. A name that nobody registered or allowed stands for nothing."""
+"""Classes and functions by name. Names that nobody registered or allowed are never resolved."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ T = TypeVar("T")
 
 
 class NameProblem(LookupError):  # noqa: N818 - it says what is wrong
-    """A name stands for nothing, or for something of another kind."""
+    """Error for a name that cannot be resolved, or resolves to another kind of object."""
 
 
 class Names:
-    """Classes and functions by name: those registered, and the public ones that the allowed packages define.
+    """Resolver of names: registered objects, and public classes and functions of allowed packages.
 
     Args:
-        registered: what simple names, or names with their module, stand for.
-        packages: names such as `acme.tools`. `acme.tools.Search` and `acme.tools.web.Fetch` can be named in full.
-        kinds: of which classes objects may be named too, where an allowed module holds them.
+        registered: objects by simple name, or by name with their module.
+        packages: names such as `acme.tools`, which allows `acme.tools.Search` and `acme.tools.web.Fetch`.
+        kinds: the classes whose instances may be named too, if an allowed module defines them.
     """
 
     def __init__(
@@ -44,10 +44,10 @@ class Names:
         self._owners: dict[str, object] = {}
 
     def find(self, name: str) -> object:
-        """The class or the function of that name; `module.Class.method` is a method of a new object of the class.
+        """Return the class or function of this name; `module.Class.method` is a method of a new instance.
 
         Raises:
-            NameProblem: when there is none.
+            NameProblem: when the name cannot be resolved.
         """
         if name in self._registered:
             return self._registered[name]
@@ -60,10 +60,10 @@ class Names:
         )
 
     def create(self, name: str, kind: Callable[[], T]) -> T:
-        """A new object of the class of that name.
+        """Return a new instance of the class of this name.
 
         Raises:
-            NameProblem: when it cannot be made without arguments.
+            NameProblem: when the class needs arguments.
         """
         try:
             return kind()
@@ -72,7 +72,7 @@ class Names:
             raise NameProblem(f"{name!r} cannot be made without arguments: {why}; register an object") from error
 
     def list_known(self) -> Iterator[str]:
-        """The names that stand for something, as far as their modules are loaded."""
+        """Yield the names that can be resolved, as far as their modules are loaded."""
         yield from self._registered
         for name, module in list(sys.modules.items()):
             if self._is_open(name) and isinstance(module, ModuleType):
@@ -88,7 +88,7 @@ class Names:
         return self._inside(kind, home, last) if isinstance(kind, type) else None
 
     def _inside(self, kind: type, home: str, name: str) -> object | None:
-        """A class inside a class, or a method of an object of it, if allowed packages define that."""
+        """Return a nested class, or a method of a new instance, if an allowed package defines it."""
         base = next((one for one in kind.__mro__ if name in vars(one)), None)
         if name.startswith("_") or base is None or not self._allows(base.__module__):
             return None
@@ -111,7 +111,7 @@ class Names:
         return found if isinstance(found, self._kinds) else None
 
     def _module(self, name: str) -> ModuleType | None:
-        """A module, if it is of an allowed package and not private."""
+        """Return a module, if it is of an allowed package and not private."""
         if not self._is_open(name):
             return None
         try:
@@ -130,13 +130,13 @@ class Names:
 
 
 def read_allowed_packages(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """The packages that `TACTICIAN_ALLOW` names, with commas between them."""
+    """Return the packages in `TACTICIAN_ALLOW`, which are separated by commas."""
     names = environment.get(ALLOW_VARIABLE, "").split(",")
     return tuple(name.strip() for name in names if name.strip())
 
 
 def find_import_path(value: object) -> str | None:
-    """The name under which `Names` finds a class, a function or a tool; `None` when it does not."""
+    """Return the name under which `Names` finds a class, a function or a tool, or `None`."""
     definition = getattr(value, "__wrapped__", value)
     definition = getattr(definition, "__func__", definition) if isinstance(definition, MethodType) else definition
     if not isinstance(definition, FunctionType | type):

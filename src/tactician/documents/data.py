@@ -1,4 +1,4 @@
-"""Plain data: its bounds, and paths to what is in it."""
+"""Plain JSON-like data: its limits, and paths into it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ DataPath: TypeAlias = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentLimits:
-    """Bounds of a document: it may come from anywhere.
+    """Limits of a document from an untrusted source.
 
     Attributes:
         size: characters of the text.
         depth: levels of nested objects and lists.
-        values: objects, lists and values, those that YAML's aliases repeat counted each time.
+        values: objects, lists and values; those that YAML's aliases repeat count each time.
     """
 
     size: int = 2_000_000
@@ -34,7 +34,7 @@ DEFAULT_DOCUMENT_LIMITS = DocumentLimits()
 
 
 class UnreadableTextError(DocumentError):
-    """A text is not a document of its format, or exceeds the limits."""
+    """Error for a text that is not a document of its format, or exceeds the limits."""
 
     def __init__(self, message: str, line: int | None = None, path: DataPath = ()) -> None:
         self.message = message
@@ -47,10 +47,10 @@ def format_path(path: Iterable[str | int]) -> str:
 
 
 def check_text(text: str, limits: DocumentLimits) -> None:
-    """Check a text before anything reads it.
+    """Check a text before it is parsed.
 
     Raises:
-        UnreadableTextError: when it is too long, or has half of a surrogate pair: no file and no model takes that.
+        UnreadableTextError: when the text is too long, or has half of a surrogate pair, which files and models refuse.
     """
     if len(text) > limits.size:
         raise UnreadableTextError(f"it has more than {limits.size:,} characters")
@@ -64,7 +64,7 @@ def check_data(data: Data, limits: DocumentLimits) -> None:
     """Check the number of values in data, and how deep they are nested.
 
     Raises:
-        UnreadableTextError: when there are too many, or they are too deep.
+        UnreadableTextError: when there are too many values, or they are nested too deep.
     """
     count, level = 0, [data]
     for _ in range(limits.depth + 1):

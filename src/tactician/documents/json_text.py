@@ -1,4 +1,4 @@
-"""JSON texts as bounded data. The line of each value is found when it is asked for."""
+"""JSON texts as bounded data. The line of each value is located on demand."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def parse_float(token: str) -> float:
     """Return the number of a token.
 
     Raises:
-        UnreadableTextError: when it is infinite or not a number.
+        UnreadableTextError: when the number is infinite or not a number.
     """
     if math.isfinite(number := float(token)):
         return number
@@ -80,7 +80,7 @@ def parse_float(token: str) -> float:
 
 
 class _RepeatedNameError(Exception):
-    """An object has a name twice."""
+    """Error for an object that has a name twice."""
 
 
 def _make_object(pairs: list[tuple[str, Data]]) -> dict[str, Data]:
@@ -95,7 +95,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _check_texts(data: Data, path: DataPath = ()) -> None:
-    """Check the texts that escapes have made."""
+    """Check the texts that come from escapes."""
     if isinstance(data, str) and not data.isascii():
         try:
             data.encode()

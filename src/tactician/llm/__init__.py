@@ -1,4 +1,4 @@
-"""Every call to a language model: messages, requests, wire formats, providers and the embedded model."""
+"""Calls to language models: messages, requests, wire formats, providers and the embedded model."""
 
 from tactician.llm.catalog import (
     MediaModelSource,

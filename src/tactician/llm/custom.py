@@ -1,4 +1,4 @@
-"""A provider that a JSON object describes: `custom` in an instance of `LLM_INSTANCES`."""
+"""Custom providers: the JSON object `custom` in an instance of `LLM_INSTANCES`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _WORDS = {"Input should be a valid object": "is not an object", "Field required"
 
 
 def _features(value: object) -> object:
-    """The known ones, by their own names: keys come in any case, in snake case or camel case."""
+    """Return the known features by their names. Keys may have any case, as snake case or camel case."""
     if not isinstance(value, dict):
         return value
     named = {str(key).replace("_", "").replace("-", "").lower(): there for key, there in value.items()}
@@ -77,7 +77,7 @@ def _lower(value: object) -> object:
 
 
 class _Part(DocumentModel):
-    # A mistake must not show what was written: it may be a key.
+    # An error must not show the text of the file: it may be a key.
     model_config = ConfigDict(
         extra="ignore",
         alias_generator=AliasGenerator(to_camel),
@@ -114,7 +114,7 @@ def parse_custom_provider(specification: object) -> Provider:
     """Return the provider that a specification describes.
 
     Raises:
-        DocumentError: with every mistake in it. No message holds a value.
+        DocumentError: with every mistake in the specification. No message contains a value.
     """
     problems = Problems()
     try:
@@ -139,7 +139,7 @@ def _provider(spec: _Spec, path: str) -> Provider:
         auth_format=spec.auth.format or "{key}",
         headers=headers | spec.extra_headers,
         query=spec.query_params,
-        # What is not declared, the feature check refuses or makes up for: nobody else may rewrite the request.
+        # The feature check alone refuses or replaces what is not declared: no other code may rewrite the request.
         features=Features(tools=True, json_schema=True, images=spec.features.get("vision", True)),
         wire=WIRE_FORMATS[spec.api_format],
         dialect=_dialect(spec),
@@ -152,7 +152,7 @@ def _provider(spec: _Spec, path: str) -> Provider:
 
 
 def _declared(features: Mapping[str, bool]) -> frozenset[str]:
-    """What is declared; who says nothing of `vision` may see pictures and documents."""
+    """Return the declared features; without `vision`, images and documents are allowed."""
     declared = {feature for feature, there in features.items() if there}
     return frozenset(declared | ({"vision", "documents"} if features.get("vision", True) else set()))
 

@@ -1,4 +1,4 @@
-"""Instances: the endpoints that a deployment configures, in the JSON of `LLM_INSTANCES` or in `tactician.toml`."""
+"""Instances of a configuration, from the JSON of `LLM_INSTANCES` or from `tactician.toml`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def find_instances(
     """Return the enabled instances of `LLM_INSTANCES`, else of `[[models.instances]]`.
 
     Raises:
-        ConfigurationError: with every mistake in the list. No message holds a key.
+        ConfigurationError: with every mistake in the list. No message contains a key.
     """
     if text := environment.get(INSTANCES_VARIABLE):
         return parse_instances(text, environment, profiles, prices)
@@ -56,12 +56,12 @@ def parse_instances(
     profiles: ModelProfiles = BUILT_IN_PROFILES,
     prices: Mapping[str, ModelPrice] = NO_PRICES,
 ) -> tuple[Instance, ...]:
-    """Return the enabled instances in a JSON list; `ENABLED_PROVIDERS` names the only providers that are.
+    """Return the enabled instances in a JSON list; `ENABLED_PROVIDERS`, if set, limits the providers.
 
-    `${NAME}` in any value stands for an environment variable. What is not enabled may be incomplete.
+    `${NAME}` in any value stands for an environment variable. Disabled entries may be incomplete.
 
     Raises:
-        ConfigurationError: with every mistake in the list. No message holds a key.
+        ConfigurationError: with every mistake in the list. No message contains a key.
     """
     return _read_instances(_list_entries(text), environment, profiles, prices, _SUBJECT)
 

@@ -1,7 +1,7 @@
-"""Model profiles: the parameters that a model takes, those it refuses, and how it wants things said.
+"""Model profiles: the parameters that a model takes or refuses, and their spelling.
 
-A profile has values of `Features` and `Dialect` for the models whose name matches a pattern. All profiles that match
-hold; where two differ, the pattern with more letters wins. Users add theirs in `tactician.toml`, and these always win:
+A profile has values of `Features` and `Dialect` for the models whose name matches a pattern. All matching profiles
+apply; where two differ, the pattern with more letters wins. Users add theirs in `tactician.toml`, and these always win:
 
     [[models.profiles]]
     match = "my-model*"
@@ -32,12 +32,12 @@ _DIALECT = frozenset(one.name for one in fields(Dialect))
 
 @dataclass(frozen=True, slots=True)
 class ModelProfile:
-    """Values that hold for the models whose name matches.
+    """Values for the models whose name matches.
 
     Attributes:
-        match: a pattern with `*`, in any case; it has to match the whole name.
+        match: a pattern with `*`, in any case, which must match the whole name.
         values: fields of `Features` and `Dialect`, by name.
-        providers: the providers, or ids of instances, where it holds; everywhere, when empty.
+        providers: the providers, or ids of instances, where the profile applies; everywhere if empty.
     """
 
     match: str
@@ -45,7 +45,7 @@ class ModelProfile:
     providers: frozenset[str] = frozenset()
 
     def matches(self, provider: str, model: str, instance: str = "") -> bool:
-        """Tell whether the profile is about this model."""
+        """Return whether the profile applies to this model."""
         at_home = not self.providers or provider in self.providers or instance in self.providers
         return at_home and fnmatchcase(model.lower(), self.match.lower())
 
@@ -63,18 +63,18 @@ _BUILT_IN = tuple(
 
 
 class ModelProfiles:
-    """Profiles: those of a user before the built-in ones."""
+    """Profiles of models: those of the user before the built-in ones."""
 
     def __init__(self, own: Iterable[ModelProfile] = ()) -> None:
         """Check the user's `own` profiles.
 
         Raises:
-            ConfigurationError: with every mistake in them.
+            ConfigurationError: with every mistake in the profiles.
         """
         self._own = _check(own)
 
     def find_values(self, provider: str, model: str, instance: str = "") -> dict[str, object]:
-        """Return all that is known of a model at a provider, by the name of the field."""
+        """Return all known values of a model at a provider, by the name of the field."""
         merged: dict[str, object] = {}
         for profiles in (_BUILT_IN, self._own):
             for profile in sorted(profiles, key=attrgetter("precision")):
@@ -96,7 +96,7 @@ def parse_profiles(tables: Sequence[Mapping[str, object]]) -> ModelProfiles:
     """Return the profiles of `[[models.profiles]]`.
 
     Raises:
-        ConfigurationError: with every mistake in them.
+        ConfigurationError: with every mistake in the profiles.
     """
     return ModelProfiles(map(_profile, tables)) if tables else BUILT_IN_PROFILES
 

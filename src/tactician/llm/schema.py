@@ -1,4 +1,4 @@
-"""JSON schemas as models want them: closed, complete, and without what a provider refuses."""
+"""JSON schemas for models: closed, complete, and without keywords that a provider refuses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pydantic_core import to_json
 from tactician.llm.model import JsonSchema
 
 _LEFT_OUT = ("title", "default", "discriminator")
-# What strict function calling refuses: OpenAI's guide, "Supported schemas". `default` would mean nothing in it.
+# Keywords that strict function calling refuses: OpenAI's guide, "Supported schemas". `default` has no meaning there.
 _NOT_IN_STRICT_TOOLS = frozenset(
     {"default", "oneOf", "allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas"}
     | {"patternProperties", "minLength", "maxLength", "uniqueItems"}
@@ -15,7 +15,12 @@ _NOT_IN_STRICT_TOOLS = frozenset(
 
 
 def close_schema(schema: JsonSchema) -> dict[str, object]:
-    """The schema with every property required, no further properties allowed, and no titles or defaults.
+    """Return the schema with every property required, no additional properties, and no titles or defaults.
+
+    Strict structured output requires that, and it keeps a small model from leaving fields out.
+
+    `oneOf` and keywords beside a `$ref` become `anyOf`, because strict output knows neither. Free-form objects stay
+    open.
 
     That is what strict structured output asks for, and what keeps a small model from leaving fields out.
     It knows no `oneOf` and nothing beside a `$ref`: `anyOf` says the same. Free-form objects (maps) stay open.
@@ -50,7 +55,7 @@ def _close_item(value: object) -> object:
 
 
 def format_schema_instructions(schema: JsonSchema) -> str:
-    """Return what to tell a model that cannot be held to the schema of its answer."""
+    """Return the instructions for a model that cannot be held to the schema of its answer."""
     return (
         "Answer with one JSON object that matches this JSON schema, and write nothing else:\n"
         + to_json(schema).decode()
@@ -58,7 +63,7 @@ def format_schema_instructions(schema: JsonSchema) -> str:
 
 
 def is_strict(schema: JsonSchema) -> bool:
-    """Whether strict structured output can express the schema: no object has properties of any name."""
+    """Return whether strict structured output can express the schema: no object has properties of any name."""
     if schema.get("type") == "object" and schema.get("additionalProperties") is not False:
         return False
     return all(_is_strict_value(value) for value in schema.values())
@@ -71,7 +76,7 @@ def _is_strict_value(value: object) -> bool:
 
 
 def is_strict_tool_schema(schema: JsonSchema) -> bool:
-    """Tell whether strict function calling takes the schema as it is: closed objects, nothing optional."""
+    """Return whether strict function calling accepts the schema: closed objects, nothing optional."""
     return schema.get("type") == "object" and _fits(schema)
 
 
@@ -100,7 +105,7 @@ def _fits_value(name: str, value: object) -> bool:
 
 
 def remove_keywords(schema: JsonSchema, keywords: frozenset[str]) -> JsonSchema:
-    """The schema without the given keywords, at any depth; properties of the same name stay."""
+    """Return the schema without these keywords, at any depth; properties of the same name stay."""
     return _strip(schema, keywords) if keywords else schema
 
 
@@ -125,7 +130,7 @@ def _strip_value(value: object, keywords: frozenset[str]) -> object:
 
 
 def hoist_definitions(schema: JsonSchema, prefix: str, definitions: dict[str, object]) -> dict[str, object]:
-    """The schema for use inside another one: its `$defs` move to `definitions`, under `prefix`ed names."""
+    """Return the schema for use inside another: its `$defs` move to `definitions`, with prefixed names."""
     own = schema.get("$defs")
     if not isinstance(own, dict):
         return dict(schema)
@@ -146,9 +151,9 @@ def _prefix_reference(key: str, value: object, prefix: str) -> object:
 
 
 def bound_schema(schema: JsonSchema, *, string_length: int, items: int) -> dict[str, object]:
-    """The schema with no empty string, and a limit on every string and list that has none.
+    """Return the schema without empty strings, and with a limit on every string and list that has none.
 
-    That lets a small model come to an end, and keeps it from leaving everything out.
+    That makes a small model finish, and keeps it from leaving everything out.
     """
     limited = {name: _bound_value(value, string_length, items) for name, value in schema.items()}
     if limited.get("type") == "string" and not limited.keys() & {"maxLength", "enum", "const", "format", "pattern"}:

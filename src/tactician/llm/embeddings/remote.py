@@ -1,4 +1,4 @@
-"""An embedding model behind an HTTP endpoint that speaks OpenAI's `POST /embeddings`."""
+"""Embedding model behind an HTTP endpoint for OpenAI's `POST /embeddings`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DEFAULT_EMBEDDING_MODEL = "text-embedding-3-small"
 
 @dataclass(frozen=True, slots=True)
 class _EmbeddingApi:
-    """A provider's API for embeddings: where it is, how much it takes at once, its name for `dimensions`."""
+    """API of a provider for embeddings: its path, its limits, its name for `dimensions`."""
 
     path: str = "/v1/embeddings"
     limits: BatchLimits = DEFAULT_LIMITS
@@ -47,10 +47,10 @@ EMBEDDING_PROVIDERS = tuple(_APIS)
 
 
 class RemoteEmbeddingModel(EmbeddingModel):
-    """One embedding model at one endpoint. `{model}` in the endpoint's URL stands for the model's name.
+    """Embedding model at one endpoint. `{model}` in the endpoint's URL stands for the model's name.
 
-    Many texts go in several requests, one after the other, each as large as `limits` allow. A request that fails is
-    not retried: that is for a router.
+    Many texts are sent in several requests, one after the other, each as large as `limits` allow. A failed request is
+    not retried: a router does that.
     """
 
     def __init__(
@@ -76,11 +76,11 @@ class RemoteEmbeddingModel(EmbeddingModel):
         *,
         prices: Mapping[str, ModelPrice] = NO_PRICES,
     ) -> Self:
-        """Return a model at a provider: openai, azure-openai, mistral, gemini, ollama, or one like openai.
+        """Return a model at a provider: openai, azure-openai, mistral, gemini, ollama, or a compatible one.
 
         Raises:
             ConfigurationError: when the provider has no embeddings, or its address or API version is missing.
-            UnsupportedFeatureError: when a specification declares none.
+            UnsupportedFeatureError: when a custom specification does not declare embeddings.
         """
         check_provider_kind(access.provider.name, "embeddings", EMBEDDING_PROVIDERS)
         api = _APIS.get(access.provider.name, _EmbeddingApi())
@@ -94,19 +94,19 @@ class RemoteEmbeddingModel(EmbeddingModel):
 
     @property
     def name(self) -> str:
-        """The endpoint's name and the model's, for example `openai:text-embedding-3-small`."""
+        """Name of the endpoint and the model, for example `openai:text-embedding-3-small`."""
         return f"{self.endpoint.name}:{self.model}"
 
     @property
     def limits(self) -> BatchLimits:
-        """How much it takes in one request."""
+        """Limits of one request."""
         return self._limits
 
     async def embed(self, texts: Sequence[str], options: EmbeddingOptions = NO_EMBEDDING_OPTIONS) -> Embeddings:
-        """Return one vector for each text, in order; no texts give no vectors, and no request.
+        """Return one vector for each text, in order; without texts, no request is sent.
 
         Raises:
-            ModelError: of the kind that fits the failure. Without an answer to every text there is none at all.
+            ModelError: of the class that matches the failure. There is no partial result.
         """
         sizes = check_sizes(texts, options, self.name)
         vectors: list[Vector] = []

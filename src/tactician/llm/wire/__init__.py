@@ -1,4 +1,4 @@
-"""The wire formats: what goes over HTTP, as pure functions that test without a network."""
+"""Wire formats: the encoding of requests and decoding of responses, as pure functions."""
 
 from collections.abc import Mapping
 

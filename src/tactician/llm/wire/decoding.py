@@ -1,4 +1,4 @@
-"""Helpers of the response decoders: JSON values that others wrote, and errors that come inside an answer.
+"""Helpers of the response decoders: untrusted JSON values, and errors inside an answer.
 
 An answer can carry an error with the status 200, or in the middle of a stream.
 """
@@ -35,7 +35,7 @@ def mappings(value: object) -> Sequence[Mapping[str, object]]:
 
 
 def count(value: object) -> int:
-    """Return the value as a number of tokens, 0 when it is left out, or raise `TypeError`."""
+    """Return the value as a number of tokens, 0 if it is missing, or raise `TypeError`."""
     if value is None:
         return 0
     if type(value) is int and 0 <= value < _TOO_MANY:

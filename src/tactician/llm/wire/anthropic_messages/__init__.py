@@ -1,4 +1,4 @@
-"""The `anthropic-messages` format: `POST /v1/messages`. What differs between models is in the `Dialect`."""
+"""The `anthropic-messages` format: `POST /v1/messages`. A `Dialect` holds the differences between models."""
 
 from tactician.llm.wire.anthropic_messages.output_schema import adapt_schema
 from tactician.llm.wire.anthropic_messages.request import (

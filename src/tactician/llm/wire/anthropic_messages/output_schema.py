@@ -1,7 +1,7 @@
-"""JSON schemas as Claude's structured output takes them.
+"""JSON schemas in the form that Claude's structured output accepts.
 
-Source: the guide "Structured outputs", section "JSON schema limitations". What it refuses, such as a longest length,
-goes into the description, as the official SDK does it: the model mostly keeps to it, and we check the answer anyway.
+Source: the guide "Structured outputs", section "JSON schema limitations". Keywords that it refuses, such as a maximum
+length, go into the description, as in the official SDK: the model mostly respects them, and we check the answer anyway.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FORMATS = frozenset(
 
 
 def output_schema(output: OutputSpec, refused: frozenset[str] = frozenset()) -> dict[str, object] | None:
-    """Return the schema that Claude can be held to.
+    """Return the schema that Claude can be held to, or `None` if there is none.
 
     Returns:
         `None` for a schema that has maps with keys of any name, or that contains itself.
@@ -62,7 +62,7 @@ def _references(value: object) -> frozenset[str]:
 
 
 def adapt_schema(schema: JsonSchema, refused: frozenset[str] = frozenset()) -> dict[str, object]:
-    """Return the schema with what Claude refuses in words. The `refused` keywords are left out altogether."""
+    """Return the schema with unsupported keywords as words. The `refused` keywords are dropped."""
     return _schema(remove_keywords(schema, refused))
 
 

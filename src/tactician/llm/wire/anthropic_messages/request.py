@@ -38,7 +38,7 @@ def encode(
     """Return the body of the request.
 
     Raises:
-        ModelRequestError: when it asks for what the format cannot say.
+        ModelRequestError: when the request needs a feature that the format lacks.
     """
     conversation = AnthropicConversation(request.messages, model)
     tools = [*map(_tool, request.tools), *(_native(name, model, dialect) for name in request.options.native_tools)]
@@ -80,7 +80,7 @@ def _thinks(fields: Mapping[str, object]) -> bool:
 
 
 def _system(request: ModelRequest, dialect: Dialect, *, describe_output: bool) -> object:
-    """Return the text of all system messages, wherever they stand: Claude takes them apart from the conversation.
+    """Return the text of all system messages: Claude takes them separately from the conversation.
 
     A cached prefix ends before the first message of the conversation: what comes later does not spoil it. An output
     schema that Claude cannot be held to is described in words.
@@ -143,7 +143,7 @@ def _is_forced(choice: Mapping[str, object] | None) -> bool:
     return choice is not None and choice["type"] in ("any", "tool")
 
 
-# Thinking that this account, or this model, cannot have read.
+# Thinking that this account or this model cannot read.
 
 
 def strip_thinking(request: ModelRequest) -> ModelRequest | None:
@@ -220,9 +220,9 @@ def _effort(wanted: str, dialect: Dialect) -> str | None:
 
 
 def _drop_stale_thinking(fields: dict[str, object]) -> dict[str, object]:
-    """Return the fields with the wish that thinking whose conversation was changed since is passed over.
+    """Return the fields with the option that ignores thinking whose conversation was changed since.
 
-    That can be said of adaptive thinking only, which the models that check it do anyway.
+    The option exists for adaptive thinking only, which the models that check it use anyway.
     """
     thinking = fields.get("thinking")
     own = thinking if isinstance(thinking, dict) else {"type": "adaptive"}

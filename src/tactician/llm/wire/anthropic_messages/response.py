@@ -2,7 +2,7 @@
 
 Source: the Anthropic API reference, "Messages" (the response) and "Streaming messages", and the guides "Stop reasons"
 and "Server tools". Events carry their type in their data, so that the names of the server-sent events are not needed.
-Types that are not known are passed over, as the reference asks for.
+Unknown types are skipped, as the reference requires.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _response(blocks: Iterable[object], message: Mapping[str, object], model: st
 
 
 def _part(block: Mapping[str, object]) -> AssistantPart | None:
-    """Return a block as a part, or `None` when it is empty. What only Anthropic understands is kept as it is."""
+    """Return a block as a part, or `None` if it is empty. Blocks that only Anthropic understands are kept unchanged."""
     kind = string(block["type"])
     if kind == "text":
         text = string(block["text"])
@@ -82,7 +82,7 @@ def _part(block: Mapping[str, object]) -> AssistantPart | None:
 
 
 def _arguments_of(value: object) -> str:
-    """Return the input of a tool as JSON text; what a broken stream left of it is a string already."""
+    """Return the input of a tool as JSON text; the rest of a broken stream is a string already."""
     return value if isinstance(value, str) else to_json(value).decode()
 
 
@@ -107,7 +107,7 @@ def _usage(usage: Mapping[str, object], model: str) -> Usage:
 
 
 def _unfinished_item(reason: object, container: object) -> ProviderItem | None:
-    """Return what is needed to continue: that the turn is paused, and in which container its code runs."""
+    """Return the item that is needed to continue a paused turn, with the container of its code."""
     container_id = string(mapping(container).get("id") or "") if container is not None else ""
     paused = reason == "pause_turn"
     if not paused and not (container_id and reason == "tool_use"):
@@ -181,7 +181,7 @@ class MessagesStreamDecoder:
 
         Raises:
             MalformedResponseError: when the event is not one of Anthropic's.
-            ModelError: of the kind that fits, when it says that the provider failed.
+            ModelError: of the class that matches, when the event reports a failure.
         """
         try:
             event = mapping(from_json(data, cache_strings="keys"))
@@ -239,10 +239,10 @@ class MessagesStreamDecoder:
         return ()
 
     def response(self) -> ModelResponse:
-        """Return all that came, as one response.
+        """Return everything that came as one response.
 
         Raises:
-            MalformedResponseError: when the stream ended before the answer did.
+            MalformedResponseError: when the stream ended before the answer was complete.
         """
         if "stop_reason" not in self._message:
             raise MalformedResponseError(

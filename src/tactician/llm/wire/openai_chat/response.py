@@ -33,7 +33,7 @@ def decode(body: object, model: str = "") -> ModelResponse:
 
     Raises:
         MalformedResponseError: when the body is not a chat completion.
-        ModelError: of the kind that fits the failure, when it is an error with the status 200.
+        ModelError: of the class that matches the failure, when the body is an error with the status 200.
     """
     try:
         completion = mapping(body)
@@ -140,13 +140,13 @@ class ChatStreamDecoder:
 
         Raises:
             MalformedResponseError: when the event is not a chat completion chunk.
-            ModelError: of the kind that fits the failure, when the event is an error.
+            ModelError: of the class that matches the failure, when the event is an error.
         """
         if data == "[DONE]":
             return ()
         try:
             return self.feed_chunk(from_json(data, cache_strings="keys"))
-        # Whatever is not what it should be has no `get`.
+        # A value of the wrong type has no `get`.
         except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
             raise MalformedResponseError(
                 f"{self._model}: an event of the stream is not a chat completion chunk: {data[:300]}", model=self._model
@@ -189,10 +189,10 @@ class ChatStreamDecoder:
             yield self._calls.add(call)
 
     def response(self) -> ModelResponse:
-        """Return all that came, as one response.
+        """Return everything that came as one response.
 
         Raises:
-            MalformedResponseError: when the stream ended before the answer did.
+            MalformedResponseError: when the stream ended before the answer was complete.
         """
         if self._finish is None:
             raise MalformedResponseError(
@@ -234,7 +234,7 @@ class _PartialCalls:
     def _number(self, index: object, identity: str, name: str) -> int:
         """Return the number of the call that a piece belongs to.
 
-        Gemini numbers none, or all alike: there, another id is another call.
+        Gemini numbers none, or all alike: there, a new id means a new call.
         """
         if not isinstance(index, int | None):
             raise TypeError(f"not the index of a tool call: {index!r}")

@@ -112,7 +112,7 @@ def _encode_text(text: str, dialect: Dialect) -> str | list[dict[str, object]]:
 
 
 def _own_item(part: AssistantPart) -> Mapping[str, object]:
-    """Return the item of this format that a part holds; an empty one when it holds none."""
+    """Return the item of this format that a part holds, or an empty item."""
     if not isinstance(part, ProviderItem) or part.format != FORMAT:
         return {}
     try:
@@ -123,14 +123,14 @@ def _own_item(part: AssistantPart) -> Mapping[str, object]:
 
 
 def _is_replayed(item: Mapping[str, object], dialect: Dialect) -> bool:
-    """Tell whether an item goes back as it came: thinking that is not encrypted is kept nowhere."""
+    """Return whether an item is sent back unchanged: unencrypted thinking is not stored anywhere."""
     return item.get("type") != "reasoning" or bool(dialect.encrypted_reasoning and item.get("encrypted_content"))
 
 
 def strip_thinking(request: ModelRequest) -> ModelRequest | None:
-    """Return the request without encrypted thinking and the items that have to follow it, or `None` without any.
+    """Return the request without encrypted thinking and the items that must follow it, or `None`.
 
-    Only the organisation that such thinking was written for can have it read.
+    Only the organisation that such thinking was written for can use it.
     """
     return remove_parts(request, lambda part: _own_item(part).get("type", PHASE) != PHASE)
 

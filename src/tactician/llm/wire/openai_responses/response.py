@@ -26,7 +26,7 @@ def decode(body: object, model: str = "") -> ModelResponse:
 
     Raises:
         MalformedResponseError: when the body is not a response.
-        ModelError: of the kind that fits the failure, when it says that the model failed.
+        ModelError: of the class that matches the failure, when the body reports a failure.
     """
     try:
         response = mapping(body)
@@ -40,7 +40,7 @@ def decode(body: object, model: str = "") -> ModelResponse:
 
 
 def _error(response: Mapping[str, object]) -> object:
-    """Return the error that the response names, if it does."""
+    """Return the error in a response, if it has one."""
     status = response.get("status")
     if status in ("failed", "cancelled"):
         return response.get("error") or {"message": f"the response is {status}"}
@@ -136,7 +136,7 @@ class ResponsesStreamDecoder:
 
         Raises:
             MalformedResponseError: when the event is not one of a response.
-            ModelError: of the kind that fits the failure, when the event is an error.
+            ModelError: of the class that matches the failure, when the event is an error.
         """
         if data == "[DONE]":
             return ()
@@ -194,11 +194,11 @@ class ResponsesStreamDecoder:
             yield ToolCallDelta(call.index, call.id, call.name, string(item.get("arguments") or "{}"))
 
     def response(self) -> ModelResponse:
-        """Return all that came, as one response.
+        """Return everything that came as one response.
 
         Raises:
-            MalformedResponseError: when the stream ended before the answer did.
-            ModelError: of the kind that fits the failure, when the model failed.
+            MalformedResponseError: when the stream ended before the answer was complete.
+            ModelError: of the class that matches the failure, when the model failed.
         """
         if self._final is None:
             raise MalformedResponseError(
