@@ -178,7 +178,7 @@ class TestAllowedPackages:
         names.find("acme_names.tools.search")
         with pytest.raises(NameProblem) as caught:
             names.find(name)
-        assert str(caught.value).startswith(f"nothing is known by the name {name!r}.")
+        assert str(caught.value).startswith(f"there is nothing with the name {name!r}.")
         assert str(caught.value).endswith("Register it, or allow its package (allowed: acme_names)")
 
     def test_objects_are_found_where_their_kind_is_allowed(self) -> None:
@@ -193,7 +193,7 @@ class TestAllowedPackages:
             names.find("acme_names.find_it")
 
     def test_nothing_is_allowed_by_itself(self) -> None:
-        with pytest.raises(NameProblem, match=r"nothing is known by the name 'os\.system'\. .*\(allowed: none\)"):
+        with pytest.raises(NameProblem, match=r"there is nothing with the name 'os\.system'\. .*\(allowed: none\)"):
             Names().find("os.system")
 
     def test_nothing_is_imported_to_find_out(self) -> None:
@@ -240,7 +240,7 @@ class TestMethods:
         with pytest.raises(NameProblem) as caught:
             names.find(f"acme_names.tools.{kind}.ping")
         message = str(caught.value)
-        assert message.startswith(f"'acme_names.tools.{kind}' cannot be made without arguments: ")
+        assert message.startswith(f"'acme_names.tools.{kind}' cannot be created without arguments: ")
         assert message.endswith(f"{why}; register an object")
 
     def test_an_error_that_says_nothing_is_named(self, names: Names) -> None:
@@ -267,7 +267,7 @@ class TestBrokenModules:
         assert repr(f"acme_names.{module}") in str(caught.value)
 
     def test_a_module_that_imports_on_demand(self, names: Names) -> None:
-        with pytest.raises(NameProblem, match=r"'run' cannot be had from the module 'acme_names\.lazy': cannot load"):
+        with pytest.raises(NameProblem, match=r"'run' cannot be loaded from the module 'acme_names\.lazy': cannot load"):
             names.find("acme_names.lazy.run")
 
 

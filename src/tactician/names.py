@@ -56,7 +56,7 @@ class Names:
         hint = did_you_mean(name, self.list_known())
         allowed = ", ".join(self.packages) or "none"
         raise NameProblem(
-            f"nothing is known by the name {name!r}.{hint} Register it, or allow its package (allowed: {allowed})"
+            f"there is nothing with the name {name!r}.{hint} Register it, or allow its package (allowed: {allowed})"
         )
 
     def create(self, name: str, kind: Callable[[], T]) -> T:
@@ -69,7 +69,7 @@ class Names:
             return kind()
         except Exception as error:
             why = str(error).partition("\n")[0] or type(error).__name__
-            raise NameProblem(f"{name!r} cannot be made without arguments: {why}; register an object") from error
+            raise NameProblem(f"{name!r} cannot be created without arguments: {why}; register an object") from error
 
     def list_known(self) -> Iterator[str]:
         """Yield the names that can be resolved, as far as their modules are loaded."""
@@ -105,7 +105,7 @@ class Names:
         try:
             found = None if name.startswith("_") else getattr(module, name, None)
         except Exception as error:  # some modules import on demand
-            raise NameProblem(f"{name!r} cannot be had from the module {module.__name__!r}: {error}") from error
+            raise NameProblem(f"{name!r} cannot be loaded from the module {module.__name__!r}: {error}") from error
         if isinstance(found, FunctionType | type):
             return found if self._allows(found.__module__) else None
         return found if isinstance(found, self._kinds) else None

@@ -179,17 +179,17 @@ def test_every_mistake_in_them_comes_at_once() -> None:
 
     lines = str(raised.value).splitlines()
     assert lines[0] == "The model profiles are not valid:"
-    assert lines[1] == '  - fact 1 (without match): match: name the models, as in match = "my-model*"'
-    assert lines[2].startswith("  - fact 1 (without match): temprature: there is no such fact; known are ")
-    assert lines[3] == "  - fact 2 (a): temperature: Input should be a valid boolean, unable to interpret input"
-    assert lines[4] == "  - fact 2 (a): documents: Input should be '', 'file' or 'document_url'"
+    assert lines[1] == '  - profile 1 (without match): match: name the models, as in match = "my-model*"'
+    assert lines[2].startswith("  - profile 1 (without match): temprature: a profile has no such field; known are ")
+    assert lines[3] == "  - profile 2 (a): temperature: Input should be a valid boolean, unable to interpret input"
+    assert lines[4] == "  - profile 2 (a): documents: Input should be '', 'file' or 'document_url'"
     assert len(lines) == 5
 
 
 def test_mistakes_in_them_show_when_the_catalog_is_made() -> None:
     settings = Settings.model_validate({"models": {"profiles": [{"match": "a", "b": 1}]}})
 
-    with pytest.raises(ConfigurationError, match="there is no such fact"):
+    with pytest.raises(ConfigurationError, match="a profile has no such field"):
         ModelCatalog(settings, {})
 
 

@@ -211,7 +211,7 @@ def _names_of(tools: Sequence[Tool], exporter: Exporter) -> Iterator[str]:
         elif (name := _tool_name(tool, owner)) is not None:
             yield name
         else:
-            why = "no import finds it, or it cannot be made without arguments"
+            why = "no import finds it, or it cannot be created without arguments"
             exporter.left_out(f"the tool {tool.name!r}: {why}", "toolClassNames")
 
 

@@ -91,7 +91,7 @@ def _make_object(pairs: list[tuple[str, Data]]) -> dict[str, Data]:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise UnreadableTextError(f"{name} is no number")
+    raise UnreadableTextError(f"{name} is not a number")
 
 
 def _check_texts(data: Data, path: DataPath = ()) -> None:

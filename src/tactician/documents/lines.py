@@ -39,7 +39,7 @@ class PlaceBuilder:
 
     @property
     def expects_name(self) -> bool:
-        """Whether the next text is the name of a value."""
+        """`True` if the next text is the name of a value."""
         return bool(self._open) and self._open[-1][1] and self._named is None
 
     def name(self, name: str, line: int) -> None:

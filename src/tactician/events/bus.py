@@ -41,7 +41,7 @@ class EventBus:
 
     @property
     def is_observed(self) -> bool:
-        """Whether anybody listens. If not, callers need not build events."""
+        """`True` if anybody listens. If not, callers need not build events."""
         return bool(self._listeners) or (self._parent is not None and self._parent.is_observed)
 
     def subscribe(self, listener: EventListener) -> Callable[[], None]:
@@ -96,7 +96,7 @@ class EventEmitter:
 
     @property
     def is_observed(self) -> bool:
-        """Whether anybody listens."""
+        """`True` if anybody listens."""
         return self.bus.is_observed
 
     def emit(self, kind: Callable[P, Event], /, *args: P.args, **fields: P.kwargs) -> None:

@@ -66,7 +66,7 @@ def _with_key(value: str | None) -> str | None:
 def _headers(headers: dict[str, str]) -> dict[str, str]:
     for name, value in headers.items():
         if not _HEADER.fullmatch(name):
-            raise ValueError(f"{name!r} is no name of a header")
+            raise ValueError(f"{name!r} is not a header name")
         if _UNPRINTABLE.search(value):
             raise ValueError(f"{name} has characters that no header can carry, such as a line break")
     return headers

@@ -124,7 +124,7 @@ def _values(profile: ModelProfile, place: str, problems: Problems) -> dict[str, 
     for name, value in profile.values.items():
         if name not in _FEATURES | _DIALECT:
             known = ", ".join(sorted(_FEATURES | _DIALECT))
-            problems.add(f"there is no such fact; known are {known}", name, file=place)
+            problems.add(f"a profile has no such field; known are {known}", name, file=place)
             continue
         try:
             values[name] = _adapter(name).validate_python(value)

@@ -198,9 +198,9 @@ def test_a_place_that_cannot_be_says_why(name: str, base_url: str | None, messag
     ("texts", "message"),
     [
         (["a", ""], "text 1 is empty"),
-        (["a", None], "text 1 is no text, but NoneType"),
-        ([b"a"], "text 0 is no text, but bytes"),
-        ([["a"]], "text 0 is no text, but list"),
+        (["a", None], "text 1 must be a text, not NoneType"),
+        ([b"a"], "text 0 must be a text, not bytes"),
+        ([["a"]], "text 0 must be a text, not list"),
         (["\ud800"], "text 0 is not valid Unicode"),
         ("several", "for one there is embed_one"),
         (b"several", "for one there is embed_one"),

@@ -31,7 +31,7 @@ def check_sizes(texts: Sequence[str], options: EmbeddingOptions, model: str) -> 
 
 def _size(position: int, text: object, model: str) -> int:
     if not isinstance(text, str):
-        raise ModelRequestError(f"{model}: text {position} is no text, but {type(text).__name__}", model=model)
+        raise ModelRequestError(f"{model}: text {position} must be a text, not {type(text).__name__}", model=model)
     if not text:
         raise ModelRequestError(f"{model}: text {position} is empty, and has no vector", model=model)
     try:

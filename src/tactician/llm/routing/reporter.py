@@ -28,7 +28,7 @@ class Reporter:
 
     @property
     def is_observed(self) -> bool:
-        """Whether anybody listens."""
+        """`True` if anybody listens."""
         return self._emitter.is_observed
 
     def for_request(self, observer: EventEmitter | None) -> Reporter:

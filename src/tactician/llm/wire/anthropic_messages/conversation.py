@@ -142,7 +142,7 @@ class AnthropicConversation:
 
     @property
     def thinks_first(self) -> bool:
-        """Whether the answer whose calls were just answered began with thinking, as a budget requires."""
+        """`True` if the answer whose calls were just answered began with thinking, as a budget requires."""
         user = _content(self.turns[-1])
         if user[0]["type"] != "tool_result":
             return True
@@ -150,7 +150,7 @@ class AnthropicConversation:
 
     @property
     def has_thinking(self) -> bool:
-        """Whether earlier thinking is replayed."""
+        """`True` if earlier thinking is replayed."""
         return any(block["type"] in _THINKING for turn in self.turns for block in _content(turn))
 
 
