@@ -46,7 +46,7 @@ def test_nothing_commands_the_terminal(text: str) -> None:
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", shown)
 
 
-class Hostile(Exception):
+class UnreadableError(Exception):
     def __str__(self) -> str:
         raise RuntimeError("nobody reads this")
 
@@ -56,7 +56,7 @@ class Hostile(Exception):
     [
         (ValueError("wrong"), "ValueError: wrong"),
         (KeyError(), "KeyError"),
-        (Hostile(), "Hostile: (its message cannot be read: RuntimeError)"),
+        (UnreadableError(), "UnreadableError: (its message cannot be read: RuntimeError)"),
         (ValueError("\ud800"), "ValueError: \ufffd"),
     ],
 )

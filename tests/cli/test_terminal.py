@@ -90,7 +90,7 @@ class Terminal:
 
 
 def _take_interrupts() -> None:
-    """Let the program be interrupted, also where this process ignores it, as the jobs of a script in the background do."""
+    """Let the program be interrupted where this process ignores that, as jobs of a script in the background do."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
