@@ -22,6 +22,7 @@ from tactician.cli.running import run
 from tactician.cli.search_drawing import draw_search, search_tree
 from tactician.cli.steering import kill, prune, respond, resume
 from tactician.cli.working import worker
+from tactician.diagrams import to_mermaid
 from tactician.errors import TacticianError
 from tactician.llm import ModelCatalog
 from tactician.process import PlannedAgentSpec, draw_agent
@@ -50,7 +51,7 @@ def plan(
         raise TacticianError(f"{file}: there is no planned agent in this file, only {', '.join(agents)}.")
     for spec in [choose(planned, agent, file)] if agent else planned.values():
         if as_mermaid:
-            print(draw_agent(spec))
+            print(to_mermaid(draw_agent(spec)))
         else:
             out.print(agent_tree(spec))
         if search or picture is not None:

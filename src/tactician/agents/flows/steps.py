@@ -186,16 +186,16 @@ class _Told(Generic[T]):
     def __init__(self, inner: Runnable) -> None:
         self.name = inner.name
         self.description = inner.description
-        self._inner = inner
+        self.inner = inner
 
     def types_of(self, number: int) -> InputTypes:
         """Return the declared types of the first value; the others are told in words."""
-        return READS_MESSAGES if number else find_input_types(self._inner)
+        return READS_MESSAGES if number else find_input_types(self.inner)
 
     async def run(self, input: Input, *, context: RunContext | None = None) -> RunResult[T]:
         """Run it."""
         assert isinstance(input, Given)
-        result = await self._inner.run(input.told, context=context)
+        result = await self.inner.run(input.told, context=context)
         return cast("RunResult[T]", result)  # `Returns` has seen to it
 
 

@@ -15,6 +15,7 @@ from tactician.agents.planned.compilation import compile_classes
 from tactician.agents.planned.declarations import Planner
 from tactician.agents.planned.methods import Source
 from tactician.agents.planned.signatures import Provide
+from tactician.diagrams import Diagram
 from tactician.errors import DeclarationError
 from tactician.planning import PlanningBudget
 from tactician.process import (
@@ -28,6 +29,7 @@ from tactician.process import (
     ProcessStuckError,
     ProcessWaitingError,
     check_options,
+    draw_agent,
     find_rejection,
     read_origin,
     with_named,
@@ -146,6 +148,10 @@ class PlannedAgent(BaseRunnable[object]):
 
     def __repr__(self) -> str:
         return f"PlannedAgent({self.name!r})"
+
+    @override
+    def diagram(self) -> Diagram:
+        return draw_agent(self.spec)
 
     @property
     @override
@@ -300,6 +306,9 @@ _RUNNABLE_METHODS: Mapping[str, Callable[..., object]] = {
     "as_tool": _of_planned(PlannedAgent.as_tool),
     "returns": _of_planned(PlannedAgent.returns),
     "to_blueprint": _of_planned(PlannedAgent.to_blueprint),
+    "diagram": _of_planned(PlannedAgent.diagram),
+    "to_mermaid": _of_planned(PlannedAgent.to_mermaid),
+    "_repr_mimebundle_": _of_planned(PlannedAgent._repr_mimebundle_),
     "resume": _of_planned(PlannedAgent.resume),
     "pending": _of_planned(PlannedAgent.pending),
     TOWARDS: _of_planned(PlannedAgent.towards),
