@@ -57,13 +57,13 @@ class RetryPolicySettings(DocumentModel):
     statuses: frozenset[int] | None = None
 
 
-class RestSettings(DocumentModel):
-    """The `[models.router.rests]` table: see `tactician.llm.RestPolicy`. What is left out is as usual."""
+class CircuitBreakerSettings(DocumentModel):
+    """Settings of the `[models.router.circuit_breaker]` table; see `tactician.llm.CircuitBreakerPolicy`."""
 
-    failures: int | None = Field(default=None, ge=0)
-    seconds: _Above | None = None
-    growth: _Factor | None = None
-    longest: _Above | None = None
+    failure_threshold: int | None = Field(default=None, ge=0)
+    cooldown: _Above | None = None
+    cooldown_factor: _Factor | None = None
+    max_cooldown: _Above | None = None
 
 
 class RouterSettings(DocumentModel):
@@ -77,7 +77,7 @@ class RouterSettings(DocumentModel):
         max_retries: attempts after the first at calls that fail for reasons which pass.
         deadline: seconds for all waiting and all attempts of a call.
         retries: what is tried again, by what went wrong; it comes before `max_retries`.
-        rests: when and how long a failing deployment is left alone.
+        circuit_breaker: when a failing deployment is left alone, and for how long.
     """
 
     policy: RoutingPolicy = "round_robin"
@@ -87,7 +87,7 @@ class RouterSettings(DocumentModel):
     max_retries: int | None = Field(default=None, ge=0)
     deadline: _Above | None = None
     retries: RetryPolicySettings = Field(default_factory=RetryPolicySettings)
-    rests: RestSettings = Field(default_factory=RestSettings)
+    circuit_breaker: CircuitBreakerSettings = Field(default_factory=CircuitBreakerSettings)
 
 
 class ModelSettings(DocumentModel):

@@ -4,17 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tactician.llm.routing.meter import Meter
+from tactician.llm.routing.rate_limiter import RateLimiter
 
 COSTS = st.lists(st.tuples(st.floats(0, 3), st.integers(1, 40)), min_size=1, max_size=40)
 
 
-def started(meter: Meter, calls: list[tuple[float, int]]) -> list[tuple[float, int]]:
+def started(limiter: RateLimiter, calls: list[tuple[float, int]]) -> list[tuple[float, int]]:
     """When calls start that come one after the other, each so long after the start of the one before."""
     now, starts = 1000.0, []
     for gap, cost in calls:
-        now = max(now + gap, meter.opens_at(now + gap, cost))
-        meter.take(now, cost)
+        now = max(now + gap, limiter.available_at(now + gap, cost))
+        limiter.consume(now, cost)
         starts.append((now, cost))
     return starts
 
@@ -23,7 +23,7 @@ def started(meter: Meter, calls: list[tuple[float, int]]) -> list[tuple[float, i
 def test_without_a_burst_each_start_keeps_the_next_away_for_as_long_as_it_costs(
     calls: list[tuple[float, int]], rate: float
 ) -> None:
-    starts = started(Meter(rate), calls)
+    starts = started(RateLimiter(rate), calls)
     for (first, cost), (second, _) in pairwise(starts):
         assert second - first >= cost / rate - 1e-6
 
@@ -32,7 +32,7 @@ def test_without_a_burst_each_start_keeps_the_next_away_for_as_long_as_it_costs(
 def test_no_window_holds_more_than_its_length_and_the_burst_and_what_one_cost_exceeds_that(
     calls: list[tuple[float, int]], rate: float, burst: float
 ) -> None:
-    starts = started(Meter(rate, burst), calls)
+    starts = started(RateLimiter(rate, burst), calls)
     excess = max(0.0, max(cost for _, cost in calls) - rate * burst)
     for first in range(len(starts)):
         taken = 0
@@ -45,29 +45,29 @@ def test_no_window_holds_more_than_its_length_and_the_burst_and_what_one_cost_ex
 def test_what_waits_is_let_in_as_soon_as_the_rate_allows(
     calls: list[tuple[float, int]], rate: float, burst: float
 ) -> None:
-    starts = started(Meter(rate, burst), [(0.0, cost) for _, cost in calls])
+    starts = started(RateLimiter(rate, burst), [(0.0, cost) for _, cost in calls])
     assert starts[-1][0] - 1000.0 <= sum(cost for _, cost in calls) / rate + 1e-6
 
 
 def test_what_was_not_used_after_all_is_given_back() -> None:
-    meter = Meter(10.0, burst=1.0)
-    meter.take(0.0, 100)
-    assert meter.opens_at(0.0, 10) == pytest.approx(10.0)
-    meter.correct(-95)
-    assert meter.opens_at(0.0, 5) == pytest.approx(0.0)
+    limiter = RateLimiter(10.0, burst=1.0)
+    limiter.consume(0.0, 100)
+    assert limiter.available_at(0.0, 10) == pytest.approx(10.0)
+    limiter.adjust(-95)
+    assert limiter.available_at(0.0, 5) == pytest.approx(0.0)
 
 
 def test_what_was_used_beyond_the_estimate_is_paid_for() -> None:
-    meter = Meter(10.0, burst=1.0)
-    meter.take(0.0, 10)
-    meter.correct(90)
-    assert meter.opens_at(0.0, 10) == pytest.approx(10.0)
+    limiter = RateLimiter(10.0, burst=1.0)
+    limiter.consume(0.0, 10)
+    limiter.adjust(90)
+    assert limiter.available_at(0.0, 10) == pytest.approx(10.0)
 
 
 def test_no_more_is_saved_than_the_burst_holds() -> None:
-    meter = Meter(10.0, burst=1.0)
-    meter.take(0.0, 1)
-    meter.correct(-1000)
-    assert meter.opens_at(5.0, 10) == 5.0
-    meter.take(5.0, 10)
-    assert meter.opens_at(5.0, 10) == 6.0
+    limiter = RateLimiter(10.0, burst=1.0)
+    limiter.consume(0.0, 1)
+    limiter.adjust(-1000)
+    assert limiter.available_at(5.0, 10) == 5.0
+    limiter.consume(5.0, 10)
+    assert limiter.available_at(5.0, 10) == 6.0

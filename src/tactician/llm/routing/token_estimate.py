@@ -1,4 +1,4 @@
-"""How many tokens a request will take, before anybody has counted them."""
+"""Estimate of the tokens of a request before it is sent."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from tactician.llm.messages import AssistantMessage, Message, Text, Thinking, To
 from tactician.llm.model import ModelRequest
 
 Estimate: TypeAlias = Callable[[ModelRequest], int]
-"""Guesses the tokens of a request; the router corrects the guess once the answer tells its usage."""
+"""Function that estimates the tokens of a request; the router corrects it by the usage of the answer."""
 
 _CHARACTERS_PER_TOKEN = 4
 _TOKENS_PER_MESSAGE = 4
-_TOKENS_PER_FILE = 765  # what most providers count for a picture of ordinary size
+_TOKENS_PER_FILE = 765  # what most providers count for an image of ordinary size
 
 
 def estimate_tokens(request: ModelRequest) -> int:
-    """A quarter of the characters, 4 for each message, 765 for each picture or document; nothing for the answer."""
+    """Return a quarter of the characters, plus 4 for each message and 765 for each image or document."""
     messages = request.messages
-    characters = sum(map(_characters, messages))
+    characters = sum(map(_count_characters, messages))
     return max(1, characters // _CHARACTERS_PER_TOKEN + _TOKENS_PER_MESSAGE * len(messages))
 
 
-def _characters(message: Message) -> int:
+def _count_characters(message: Message) -> int:
     if isinstance(message, ToolResult):
         return len(message.content)
     if isinstance(message, UserMessage):
         if isinstance(message.content, str):
             return len(message.content)
-        return sum(_of_part(part) for part in message.content)
+        return sum(_count_part_characters(part) for part in message.content)
     if isinstance(message, AssistantMessage):
-        return sum(_of_part(part) for part in message.parts)
+        return sum(_count_part_characters(part) for part in message.parts)
     return len(message.text)
 
 
-def _of_part(part: object) -> int:
+def _count_part_characters(part: object) -> int:
     if isinstance(part, Text | Thinking):
         return len(part.text)
     if isinstance(part, ToolCall):

@@ -1,4 +1,4 @@
-"""Failover, rests, trials and Retry-After."""
+"""Failover, circuit_breaker, trials and Retry-After."""
 
 import asyncio
 
@@ -6,11 +6,11 @@ import pytest
 
 from tactician.errors import ModelRequestError, ModelServerError, ModelTimeoutError, RateLimitError
 from tactician.llm import ModelRequest
-from tactician.llm.routing import NEVER, Deployment, ModelRetryPolicy, ModelRouter, RestPolicy, RetryRule
+from tactician.llm.routing import NO_RETRY, CircuitBreakerPolicy, Deployment, ModelRetryPolicy, ModelRouter, RetryRule
 from tests.llm.routing.support import FakeClock, FakeModel, ask, deployed, settled, together, virtual
 
 DOWN = ModelServerError("down", status=503)
-ONE_TRY = ModelRetryPolicy(server=NEVER, rate_limit=NEVER)
+ONE_TRY = ModelRetryPolicy(server=NO_RETRY, rate_limit=NO_RETRY)
 
 
 async def fail(router: ModelRouter) -> None:
@@ -34,10 +34,15 @@ async def test_when_all_have_failed_a_call_pauses_before_it_goes_round_again(clo
 
 
 @virtual
-async def test_a_call_does_not_fail_over_to_an_instance_that_rests(clock: FakeClock) -> None:
+async def test_a_call_does_not_fail_over_to_an_instance_with_an_open_circuit(clock: FakeClock) -> None:
     a, b = FakeModel(clock, DOWN, DOWN), FakeModel(clock, DOWN)
-    retries, rests = ModelRetryPolicy(server=RetryRule(attempts=2)), RestPolicy(failures=2, seconds=60.0)
-    router = ModelRouter(deployed(a=a, b=b), clock=clock, retries=retries, rests=rests, random=lambda: 1.0)
+    retries, circuit_breaker = (
+        ModelRetryPolicy(server=RetryRule(attempts=2)),
+        CircuitBreakerPolicy(failure_threshold=2, cooldown=60.0),
+    )
+    router = ModelRouter(
+        deployed(a=a, b=b), clock=clock, retries=retries, circuit_breaker=circuit_breaker, random=lambda: 1.0
+    )
     with pytest.raises(ModelServerError):
         await router.generate(ask(instances=("a",)))
     response = await router.generate(ask())
@@ -46,19 +51,23 @@ async def test_a_call_does_not_fail_over_to_an_instance_that_rests(clock: FakeCl
 
 
 @virtual
-async def test_an_instance_rests_after_so_many_failures_in_a_row(clock: FakeClock) -> None:
+async def test_a_circuit_opens_after_so_many_failures_in_a_row(clock: FakeClock) -> None:
     a, b = FakeModel(clock, DOWN, DOWN, None, DOWN, DOWN, DOWN), FakeModel(clock)
-    router = ModelRouter(deployed(a=a, b=b), clock=clock, rests=RestPolicy(failures=3, seconds=60.0))
+    router = ModelRouter(
+        deployed(a=a, b=b), clock=clock, circuit_breaker=CircuitBreakerPolicy(failure_threshold=3, cooldown=60.0)
+    )
     for _ in range(40):
         await router.generate(ask())
     assert 6 <= len(a.starts) <= 8, "half of them, and at most two turns that it is owed"
-    assert [one.resting_until for one in router.status()] == [1060.0, None]
+    assert [one.cooldown_until for one in router.status()] == [1060.0, None]
 
 
 @virtual
-async def test_after_its_rest_one_trial_goes_through_and_brings_it_back(clock: FakeClock) -> None:
+async def test_after_the_cooldown_one_trial_goes_through_and_closes_the_circuit(clock: FakeClock) -> None:
     a, b = FakeModel(clock, DOWN), FakeModel(clock, seconds=1.0)
-    router = ModelRouter(deployed(a=a, b=b), clock=clock, rests=RestPolicy(failures=1, seconds=10.0))
+    router = ModelRouter(
+        deployed(a=a, b=b), clock=clock, circuit_breaker=CircuitBreakerPolicy(failure_threshold=1, cooldown=10.0)
+    )
     await router.generate(ask())
     a._seconds = 5.0
     await asyncio.sleep(10.0)
@@ -71,10 +80,10 @@ async def test_after_its_rest_one_trial_goes_through_and_brings_it_back(clock: F
 
 
 @virtual
-async def test_rests_grow_until_a_trial_succeeds(clock: FakeClock) -> None:
+async def test_cooldowns_grow_until_a_trial_succeeds(clock: FakeClock) -> None:
     a = FakeModel(clock, *[DOWN] * 6)
-    rests = RestPolicy(failures=1, seconds=1.0, growth=3.0, longest=20.0)
-    router = ModelRouter(deployed(a=a), clock=clock, retries=ONE_TRY, rests=rests)
+    circuit_breaker = CircuitBreakerPolicy(failure_threshold=1, cooldown=1.0, cooldown_factor=3.0, max_cooldown=20.0)
+    router = ModelRouter(deployed(a=a), clock=clock, retries=ONE_TRY, circuit_breaker=circuit_breaker)
     for _ in range(6):
         await fail(router)
     await router.generate(ask())
@@ -86,9 +95,14 @@ async def test_rests_grow_until_a_trial_succeeds(clock: FakeClock) -> None:
 
 
 @virtual
-async def test_when_all_rest_the_one_that_is_back_first_is_waited_for(clock: FakeClock) -> None:
+async def test_when_all_circuits_are_open_a_call_waits_for_the_first_to_close(clock: FakeClock) -> None:
     a, b = FakeModel(clock, DOWN), FakeModel(clock)
-    router = ModelRouter(deployed(a=a, b=b), clock=clock, retries=ONE_TRY, rests=RestPolicy(failures=1, seconds=10.0))
+    router = ModelRouter(
+        deployed(a=a, b=b),
+        clock=clock,
+        retries=ONE_TRY,
+        circuit_breaker=CircuitBreakerPolicy(failure_threshold=1, cooldown=10.0),
+    )
     await fail(router)
     await asyncio.sleep(3.0)
     b._outcomes = [DOWN]
@@ -100,7 +114,12 @@ async def test_when_all_rest_the_one_that_is_back_first_is_waited_for(clock: Fak
 @virtual
 async def test_all_that_wait_for_a_trial_go_through_when_it_succeeds(clock: FakeClock) -> None:
     a = FakeModel(clock, DOWN, seconds=2.0)
-    router = ModelRouter(deployed(a=a), clock=clock, retries=ONE_TRY, rests=RestPolicy(failures=1, seconds=10.0))
+    router = ModelRouter(
+        deployed(a=a),
+        clock=clock,
+        retries=ONE_TRY,
+        circuit_breaker=CircuitBreakerPolicy(failure_threshold=1, cooldown=10.0),
+    )
     await fail(router)
     await together(router.generate(ask()) for _ in range(5))
     assert a.starts == [1000.0, 1012.0, 1014.0, 1014.0, 1014.0, 1014.0]
@@ -109,7 +128,12 @@ async def test_all_that_wait_for_a_trial_go_through_when_it_succeeds(clock: Fake
 @virtual
 async def test_a_trial_that_is_cancelled_makes_way_for_another(clock: FakeClock) -> None:
     a = FakeModel(clock, DOWN, seconds=2.0)
-    router = ModelRouter(deployed(a=a), clock=clock, retries=ONE_TRY, rests=RestPolicy(failures=1, seconds=10.0))
+    router = ModelRouter(
+        deployed(a=a),
+        clock=clock,
+        retries=ONE_TRY,
+        circuit_breaker=CircuitBreakerPolicy(failure_threshold=1, cooldown=10.0),
+    )
     await fail(router)
     trial, next_one = (asyncio.create_task(router.generate(ask())) for _ in range(2))
     await asyncio.sleep(11.0)
@@ -119,7 +143,7 @@ async def test_a_trial_that_is_cancelled_makes_way_for_another(clock: FakeClock)
 
 
 @virtual
-async def test_a_call_from_before_the_rest_neither_ends_nor_prolongs_it(clock: FakeClock) -> None:
+async def test_a_call_from_before_the_cooldown_neither_ends_nor_prolongs_it(clock: FakeClock) -> None:
     outcomes = {"old good": None, "old bad": DOWN, "bad": DOWN}
     seconds = {"old good": 15.0, "old bad": 16.0, "bad": 1.0}
 
@@ -129,7 +153,12 @@ async def test_a_call_from_before_the_rest_neither_ends_nor_prolongs_it(clock: F
             return await super().generate(request)
 
     a = Slow(clock, decide=lambda request: outcomes.get(request.prompt))
-    router = ModelRouter(deployed(a=a), clock=clock, retries=ONE_TRY, rests=RestPolicy(failures=1, seconds=10.0))
+    router = ModelRouter(
+        deployed(a=a),
+        clock=clock,
+        retries=ONE_TRY,
+        circuit_breaker=CircuitBreakerPolicy(failure_threshold=1, cooldown=10.0),
+    )
     calls = [asyncio.create_task(router.generate(ask(prompt))) for prompt in ["old good", "old bad", "bad"]]
     await asyncio.sleep(2.0)
     # The trial runs from 11 to 21; the old calls end within it, and the last call begins when it has ended.
@@ -141,11 +170,11 @@ async def test_a_call_from_before_the_rest_neither_ends_nor_prolongs_it(clock: F
 @virtual
 async def test_a_wrong_request_says_nothing_about_the_instance(clock: FakeClock) -> None:
     a = FakeModel(clock, *[ModelRequestError("wrong", status=400)] * 20)
-    router = ModelRouter(deployed(a=a), clock=clock, rests=RestPolicy(failures=1))
+    router = ModelRouter(deployed(a=a), clock=clock, circuit_breaker=CircuitBreakerPolicy(failure_threshold=1))
     for _ in range(20):
         with pytest.raises(ModelRequestError):
             await router.generate(ask())
-    assert router.status()[0].resting_until is None
+    assert router.status()[0].cooldown_until is None
 
 
 @virtual
@@ -164,19 +193,21 @@ async def test_an_instance_that_says_when_to_come_back_is_left_alone_until_then_
 
 
 @virtual
-async def test_an_instance_can_be_made_never_to_rest(clock: FakeClock) -> None:
+async def test_a_circuit_breaker_can_be_turned_off(clock: FakeClock) -> None:
     a = FakeModel(clock, *[DOWN] * 20)
-    router = ModelRouter(deployed(a=a), clock=clock, retries=ONE_TRY, rests=RestPolicy(failures=0))
+    router = ModelRouter(
+        deployed(a=a), clock=clock, retries=ONE_TRY, circuit_breaker=CircuitBreakerPolicy(failure_threshold=0)
+    )
     for _ in range(20):
         await fail(router)
     assert clock.monotonic() == 1000.0
 
 
 @virtual
-async def test_a_rest_beyond_the_deadline_is_not_waited_for(clock: FakeClock) -> None:
+async def test_no_call_waits_for_a_cooldown_beyond_its_deadline(clock: FakeClock) -> None:
     a = FakeModel(clock, DOWN)
-    rests = RestPolicy(failures=1, seconds=400.0, longest=400.0)
-    router = ModelRouter([Deployment("a", "m", a)], clock=clock, retries=ONE_TRY, rests=rests)
+    circuit_breaker = CircuitBreakerPolicy(failure_threshold=1, cooldown=400.0, max_cooldown=400.0)
+    router = ModelRouter([Deployment("a", "m", a)], clock=clock, retries=ONE_TRY, circuit_breaker=circuit_breaker)
     await fail(router)
     with pytest.raises(ModelTimeoutError):
         await router.generate(ask())
@@ -184,10 +215,10 @@ async def test_a_rest_beyond_the_deadline_is_not_waited_for(clock: FakeClock) ->
 
 
 @virtual
-async def test_a_trial_that_is_told_to_come_back_later_rests_until_then(clock: FakeClock) -> None:
+async def test_a_trial_with_a_retry_after_keeps_the_circuit_open_until_then(clock: FakeClock) -> None:
     a = FakeModel(clock, DOWN, RateLimitError("busy", status=429, retry_after=50.0))
-    rests = RestPolicy(failures=1, seconds=10.0)
-    router = ModelRouter(deployed(a=a), clock=clock, retries=ONE_TRY, rests=rests)
+    circuit_breaker = CircuitBreakerPolicy(failure_threshold=1, cooldown=10.0)
+    router = ModelRouter(deployed(a=a), clock=clock, retries=ONE_TRY, circuit_breaker=circuit_breaker)
     await fail(router)
     with pytest.raises(RateLimitError):
         await router.generate(ask())
