@@ -267,7 +267,9 @@ class TestBrokenModules:
         assert repr(f"acme_names.{module}") in str(caught.value)
 
     def test_a_module_that_imports_on_demand(self, names: Names) -> None:
-        with pytest.raises(NameProblem, match=r"'run' cannot be loaded from the module 'acme_names\.lazy': cannot load"):
+        with pytest.raises(
+            NameProblem, match=r"'run' cannot be loaded from the module 'acme_names\.lazy': cannot load"
+        ):
             names.find("acme_names.lazy.run")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,7 +11,7 @@ from rich.table import Table
 from tactician.agents import planned_spec
 from tactician.cli.blueprints import blueprints
 from tactician.cli.console import AgentName, Debug, File, out
-from tactician.cli.drawing import agent_tree
+from tactician.cli.drawing import agent_tree, starting_world
 from tactician.cli.forking import fork
 from tactician.cli.group import create_group
 from tactician.cli.inspecting import show
@@ -18,12 +19,13 @@ from tactician.cli.listing import ps
 from tactician.cli.loading import choose, load_agents
 from tactician.cli.models import show_models
 from tactician.cli.running import run
+from tactician.cli.search_drawing import draw_search, search_tree
 from tactician.cli.steering import kill, prune, respond, resume
 from tactician.cli.working import worker
 from tactician.diagrams import to_mermaid
 from tactician.errors import TacticianError
 from tactician.llm import ModelCatalog
-from tactician.process import draw_agent
+from tactician.process import PlannedAgentSpec, draw_agent
 
 app = create_group()
 for command in (run, ps, show, respond, resume, fork, kill, prune, worker):
@@ -36,6 +38,10 @@ def plan(
     file: File,
     agent: AgentName = None,
     as_mermaid: Annotated[bool, typer.Option("--mermaid", help="Print a Mermaid flowchart instead.")] = False,
+    search: Annotated[bool, typer.Option("--search", help="Show how the best plan and its bound met.")] = False,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", metavar="FILE.svg", help="Draw the search for the first goal as an SVG.")
+    ] = None,
     debug: Debug = False,
 ) -> None:
     """Draw the actions of a planned agent, what each needs and gives, and the plan; and say why that is the plan."""
@@ -48,6 +54,18 @@ def plan(
             print(to_mermaid(draw_agent(spec)))
         else:
             out.print(agent_tree(spec))
+        if search or picture is not None:
+            _show_searches(spec, picture)
+
+
+def _show_searches(spec: PlannedAgentSpec, picture: Path | None) -> None:
+    """Print the search for each goal, and draw that for the first one."""
+    world = starting_world(spec)
+    for number, goal in enumerate(spec.goals):
+        trace = spec.planner.trace(world, spec.plannable, goal.plan, budget=spec.planning)
+        out.print(search_tree(goal.name, trace))
+        if picture is not None and not number:
+            picture.write_text(draw_search(goal.name, trace), encoding="utf-8")
 
 
 @app.command()

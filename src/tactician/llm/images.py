@@ -18,7 +18,7 @@ from tactician.llm.messages import Image
 from tactician.llm.provider_access import ProviderAccess, check_provider_kind
 from tactician.llm.remote import Endpoint
 from tactician.llm.usage import NO_PRICES, NO_USAGE, ModelPrice, Usage
-from tactician.llm.wire import count
+from tactician.llm.wire import expect_count
 
 DEFAULT_IMAGE_MODEL = "gpt-image-2.5-sunburst"
 DEFAULT_EDIT_MODEL = DEFAULT_IMAGE_MODEL
@@ -256,4 +256,4 @@ def _image(item: dict[str, object], media_type: str) -> Image:
 def _usage(usage: object) -> Usage:
     if not isinstance(usage, dict):
         return Usage(requests=1)
-    return Usage(count(usage.get("input_tokens")), count(usage.get("output_tokens")), requests=1)
+    return Usage(expect_count(usage.get("input_tokens")), expect_count(usage.get("output_tokens")), requests=1)

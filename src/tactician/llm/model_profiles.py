@@ -110,7 +110,7 @@ def _profile(table: Mapping[str, object]) -> ModelProfile:
 def _check(profiles: Iterable[ModelProfile]) -> tuple[ModelProfile, ...]:
     problems = Problems()
     checked = tuple(
-        replace(profile, values=_values(profile, f"fact {place} ({profile.match or 'without match'})", problems))
+        replace(profile, values=_values(profile, f"profile {place} ({profile.match or 'without match'})", problems))
         for place, profile in enumerate(profiles, 1)
     )
     problems.check("The model profiles are not valid")

@@ -13,28 +13,28 @@ from tactician.llm.http import find_error_class
 _TOO_MANY = 10**15
 
 
-def string(value: object) -> str:
+def expect_string(value: object) -> str:
     """Return the value as a string, or raise `TypeError`."""
     if isinstance(value, str):
         return value
     raise TypeError(f"a string is needed, not {str(value)[:100]!r}")
 
 
-def mapping(value: object) -> Mapping[str, object]:
+def expect_mapping(value: object) -> Mapping[str, object]:
     """Return the value as a JSON object, or raise `TypeError`."""
     if isinstance(value, dict):
         return value
     raise TypeError(f"a JSON object is needed, not {type(value).__name__}")
 
 
-def mappings(value: object) -> Sequence[Mapping[str, object]]:
+def expect_mappings(value: object) -> Sequence[Mapping[str, object]]:
     """Return the value as a list of JSON objects, or raise `TypeError`."""
     if isinstance(value, list | tuple):
-        return [mapping(item) for item in value]
+        return [expect_mapping(item) for item in value]
     raise TypeError(f"a list is needed, not {type(value).__name__}")
 
 
-def count(value: object) -> int:
+def expect_count(value: object) -> int:
     """Return the value as a number of tokens, 0 if it is missing, or raise `TypeError`."""
     if value is None:
         return 0

@@ -13,7 +13,7 @@ from pydantic_core import from_json, to_json
 
 from tactician.llm.messages import AssistantMessage, AssistantPart, ProviderItem
 from tactician.llm.model import ModelRequest
-from tactician.llm.wire.decoding import mappings, string
+from tactician.llm.wire.decoding import expect_mappings, expect_string
 from tactician.llm.wire.dialect import Dialect
 from tactician.llm.wire.encoding import remove_parts
 
@@ -79,7 +79,7 @@ class PartialItems:
         """Add the items of one delta."""
         if extra := piece.get("extra_content"):
             self._fields["extra_content"] = extra
-        for detail in mappings(piece.get("reasoning_details") or ()):
+        for detail in expect_mappings(piece.get("reasoning_details") or ()):
             self._add_detail(dict(detail))
 
     def _add_detail(self, detail: dict[str, object]) -> None:
@@ -90,7 +90,7 @@ class PartialItems:
             self._details.append(detail)
             return
         index = detail.get("index")
-        text = string(detail.pop(name, None) or "")
+        text = expect_string(detail.pop(name, None) or "")
         known, texts = self._texts.setdefault((kind, str(index)), ({}, []))
         if not known:
             self._details.append(known)
