@@ -129,7 +129,7 @@ def test_every_kind_of_field_is_asked_for_in_its_own_way() -> None:
     )
     for complaint in (
         "choose one of good, bad, or its number",
-        "'heavy' is not a number",
+        "'heavy' is no number",
         "'4.5' is no whole number",
         "answer y or n",
         "has to be JSON, such as {...}",

@@ -276,7 +276,7 @@ def test_no_module_is_imported_because_a_file_names_it(folder: Folder) -> None:
         ({"functions": [function(methodClass="Weather", methodName="_secret")]}, "no public method '_secret'"),
         ({"functions": [function(methodClass="Weather", methodName="gone")]}, "no public method 'gone'"),
         ({"functions": [function(methodClass="Weather", methodName="untyped")]}, "has no type"),
-        ({"functions": [function(methodClass="Gone", methodName="run")]}, "methodClass: nothing is known"),
+        ({"functions": [function(methodClass="Gone", methodName="run")]}, "methodClass: there is nothing"),
         ({"functions": [function(methodClass="NeedsMore", methodName="run")]}, "cannot be created without arguments"),
         ({"functions": [function(), function()]}, "functions[1].name: 'search' is used twice"),
         ({"functions": [function(name="my search")]}, "functions[0].name: String should match pattern"),
