@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from tactician import Agent, AgentDefinition, LlmOptions, RunContext, guardrails, handoff, runnable, tool
-from tactician.agents import ContextDefinition, HandoffDefinition
+from tactician.agents import HandoffDefinition, WindowDefinition
 from tactician.conversation import CompactToolResults, SlidingWindow, Summarization
 from tactician.errors import DeclarationError
 from tactician.guardrails import GuardrailError, GuardrailResult
@@ -155,14 +155,14 @@ def test_numbers_have_their_bounds(wrong: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     ("definition", "strategy"),
     [
-        (ContextDefinition(strategy_type="sliding", max_tokens=9), SlidingWindow(9)),
+        (WindowDefinition(strategy_type="sliding", max_tokens=9), SlidingWindow(9)),
         (
-            ContextDefinition(strategy_type="sliding", max_tokens=9, preserve_developer_messages=False),
+            WindowDefinition(strategy_type="sliding", max_tokens=9, preserve_developer_messages=False),
             SlidingWindow(9, preserve_system=False),
         ),
-        (ContextDefinition(strategy_type="summarization", max_tokens=9), Summarization(9)),
+        (WindowDefinition(strategy_type="summarization", max_tokens=9), Summarization(9)),
         (
-            ContextDefinition(
+            WindowDefinition(
                 strategy_type="summarization", max_tokens=9, keep_recent_messages=2, summarization_prompt="Keep names"
             ),
             Summarization(9, 2, prompt="Keep names"),
@@ -170,7 +170,7 @@ def test_numbers_have_their_bounds(wrong: dict[str, object]) -> None:
     ],
 )
 def test_long_conversations_are_shown_as_the_definition_says(
-    definition: ContextDefinition, strategy: SlidingWindow | Summarization
+    definition: WindowDefinition, strategy: SlidingWindow | Summarization
 ) -> None:
     agent = AgentDefinition(name="a", instructions="b", context_management=definition).build()
     assert agent.window == strategy
@@ -195,7 +195,7 @@ def test_a_definition_comes_back_from_the_agent_that_it_made() -> None:
                 target=AgentDefinition(name="Billing", instructions="b", temperature=1.0),
             ),
         ),
-        context_management=ContextDefinition(strategy_type="sliding", max_tokens=100, preserve_developer_messages=True),
+        context_management=WindowDefinition(strategy_type="sliding", max_tokens=100, preserve_developer_messages=True),
     )
     for model in (None, "gpt-5.4", LlmOptions(model="gpt-5.4", temperature=0.1, max_tokens=7), ScriptedModel()):
         assert AgentDefinition.of(definition.build(model=model, tools=[search_kb])) == definition

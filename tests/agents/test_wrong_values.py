@@ -23,7 +23,7 @@ from tactician.planning import UtilityPlanner
 from tactician.process import Export
 from tactician.testing import ScriptedModel
 from tests.agents.running import started
-from tests.agents.test_mistakes import Correct, Story, problems_of
+from tests.agents.test_mistakes import Correct, Story, find_problems
 
 F = Callable[..., object]
 
@@ -58,7 +58,7 @@ def test_what_an_action_says(said: dict[str, Any], told: str) -> None:
         def write(self, user_input: UserInput) -> Story:
             return Story("")
 
-    assert problems_of(Agent()) == (f"write: {told}",)
+    assert find_problems(Agent()) == (f"write: {told}",)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_how_a_goal_is_exported(export: Any, told: str) -> None:  # noqa: ANN401
         def write(self, user_input: UserInput) -> Story:
             return Story("")
 
-    assert problems_of(Agent()) == (f"write: {told}",)
+    assert find_problems(Agent()) == (f"write: {told}",)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_all_of_one_class_are_told_together() -> None:
         def write(self, user_input: UserInput) -> Story:
             return Story("")
 
-    assert problems_of(Agent()) == (
+    assert find_problems(Agent()) == (
         "the resolver of Story is 3; write a function of the OperationContext",
         "the resolvers have 'Story', which is no class; name the class of a parameter",
         "write: blocking is 'x'; it has to be True or False",
@@ -133,7 +133,7 @@ def test_what_an_agent_says() -> None:
     class Agent(Correct):
         """Says what it is for here."""
 
-    assert problems_of(Agent()) == (
+    assert find_problems(Agent()) == (
         "the description is ' '; say what the agent is for, as others choose it by that",
         "there is no planner 'utilty'; write one of Planner.GOAP, Planner.UTILITY, Planner.HYBRID, Planner.SUPERVISOR",
     )
@@ -164,7 +164,7 @@ def test_a_goal_without_parentheses_a_description_or_a_value() -> None:
         def empty(self, user_input: UserInput) -> Story:
             return Story("")
 
-    assert problems_of(Agent()) == (
+    assert find_problems(Agent()) == (
         'bare: its goal has no description; write @achieves_goal("what is reached")',
         'empty: its goal has no description; write @achieves_goal("what is reached")',
         "empty: the value of its goal is 'high'; it has to be a number",
@@ -185,7 +185,7 @@ def test_decorators_above_staticmethod() -> None:
         def ready(cls, user_input: UserInput) -> bool:
             return True
 
-    assert problems_of(Agent()) == tuple(
+    assert find_problems(Agent()) == tuple(
         f"{name}: it has to be a plain method; take @staticmethod or @classmethod away" for name in ("write", "ready")
     )
 
@@ -205,7 +205,7 @@ def test_methods_that_yield() -> None:
         def ready(self, user_input: UserInput) -> Iterator[bool]:
             yield True
 
-    assert problems_of(Agent()) == tuple(
+    assert find_problems(Agent()) == tuple(
         f"{name}: it yields, and has to give one thing; return it" for name in ("write", "draft", "ready")
     )
 
@@ -225,7 +225,7 @@ def test_conditions_and_costs_of_the_wrong_type() -> None:
         async def dear(self) -> str:
             return "high"
 
-    assert problems_of(Agent()) == (
+    assert find_problems(Agent()) == (
         "ready: it returns str, and a condition holds or not; write `-> bool`",
         "perhaps: it returns bool | None, and a condition holds or not; write `-> bool`",
         "dear: it returns str, and a cost is a number; write `-> float`",

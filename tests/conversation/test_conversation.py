@@ -274,7 +274,7 @@ class TestSaving:
 
     def test_what_is_too_large_is_not_even_read(self, monkeypatch: pytest.MonkeyPatch) -> None:
         text = Conversation([AssistantMessage()]).to_json()
-        monkeypatch.setattr("tactician.conversation.saved._MAX_SIZE", len(text) - 1)
+        monkeypatch.setattr("tactician.conversation.saved_form._MAX_SIZE", len(text) - 1)
 
         with pytest.raises(StoredStateError, match="it is longer than"):
             Conversation.from_json(text)

@@ -135,7 +135,7 @@ class TestInstructionFile:
         model = ScriptedModel("Hello")
         agent = Agent("A", model=model, instructions=InstructionFile(written(tmp_path, b"Be kind.")))
 
-        await agent.variant(instructions="Be brief.").run("hi")
+        await agent.with_changes(instructions="Be brief.").run("hi")
 
         assert told(model) == ["Be brief."]
 
@@ -275,7 +275,7 @@ class TestProvidedInstructions:
 
     async def test_instructions_for_one_request_come_before_it(self, shelf: Shelf) -> None:
         model = ScriptedModel("Hello")
-        await Agent("A", model=model, instructions=ASKED_FOR).variant(instructions="Be brief.").run("hi")
+        await Agent("A", model=model, instructions=ASKED_FOR).with_changes(instructions="Be brief.").run("hi")
         assert (told(model), shelf.asked) == (["Be brief."], [])
 
     def test_the_same_source_is_equal_and_can_be_a_key(self) -> None:

@@ -221,7 +221,7 @@ class TestAgents:
 
     async def test_a_variant_has_the_same_groups(self) -> None:
         model = ScriptedModel("done")
-        await Agent("R", model=model, tool_groups=[WEB]).variant(instructions="x").run("go")
+        await Agent("R", model=model, tool_groups=[WEB]).with_changes(instructions="x").run("go")
         assert shown(model) == ["search", "fetch"]
 
     async def test_an_unknown_name_fails_the_run_before_the_model_is_asked(self) -> None:

@@ -11,8 +11,8 @@ from typing_extensions import TypeVar, Unpack, override
 
 from tactician.agents.base import BaseRunnable
 from tactician.agents.spec import AgentSettings, AgentSpec
-from tactician.agents.toolboxes import Changed, ToolboxSource, describe_workers, invocation_tools, with_groups
-from tactician.conversation import ContextStrategy, Conversation
+from tactician.agents.toolboxes import DerivedTools, ToolboxSource, create_worker_tools, describe_workers, with_groups
+from tactician.conversation import Conversation, WindowStrategy
 from tactician.llm import NO_OPTIONS, LlmOptions, ModelLike
 from tactician.loop import Handoff, OutputType, TurnLoop, output_type
 from tactician.runs import (
@@ -101,7 +101,7 @@ class Agent(BaseRunnable[T_co]):
         return self.spec.prompt
 
     @property
-    def window(self) -> ContextStrategy | None:
+    def window(self) -> WindowStrategy | None:
         """The part of a long conversation that the model is shown; all of it, when `None`."""
         return self.spec.window
 
@@ -124,7 +124,7 @@ class Agent(BaseRunnable[T_co]):
         """
         self._adopt(self.spec.with_settings(tools=tools))
 
-    def variant(
+    def with_changes(
         self,
         *,
         instructions: str | None = None,
@@ -142,14 +142,14 @@ class Agent(BaseRunnable[T_co]):
         changed.spec = self.spec.with_settings(**settings)
         changed._view = self._current_tools
         if tools is not None:
-            changed._view = Changed(self._current_tools, lambda own: Toolbox(map(tools, own)))
+            changed._view = DerivedTools(self._current_tools, lambda own: Toolbox(map(tools, own)))
         return changed
 
     def with_workers(self, workers: Iterable[tuple[str, Runnable]], *, name: str, max_turns: int) -> Self:
         """Return a copy under another name that has these workers beside its own, each with what it does."""
         leader = copy(self)
         leader._view = None
-        leader._invocations = (*self._invocations, *invocation_tools(workers))
+        leader._invocations = (*self._invocations, *create_worker_tools(workers))
         beside = (*self._invocations, *self.handoffs)
         own = [tool for tool in self.tools if tool not in beside]
         leader._adopt(self.spec.with_settings(name=name, max_turns=max_turns, tools=own))

@@ -137,7 +137,7 @@ class BaseRunnable(ABC, Generic[T_co]):
         if input is not None:
             fork.replace_input(input, context, self.input_types)
 
-    async def pending(self, run_id: str, *, context: RunContext | None = None) -> tuple[PendingRequest, ...]:
+    async def list_pending(self, run_id: str, *, context: RunContext | None = None) -> tuple[PendingRequest, ...]:
         """Return the requests that a run of this Runnable waits for.
 
         Raises:
@@ -194,7 +194,7 @@ class BaseRunnable(ABC, Generic[T_co]):
         """
         return BLUEPRINTS.load()(self, strict=strict)
 
-    def returns(self, wanted: type[T]) -> Returns[T]:
+    def with_output_type(self, wanted: type[T]) -> Returns[T]:
         """Return this Runnable with its output validated as `wanted`: see `Returns`."""
         return Returns(self, wanted)
 

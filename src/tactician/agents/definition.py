@@ -10,8 +10,8 @@ from pydantic import BeforeValidator, Field
 
 from tactician.agents.agent import Agent
 from tactician.agents.base import BlueprintLike
-from tactician.agents.context_definition import ContextDefinition, Definition
-from tactician.agents.tempering import Tempered, with_temperature
+from tactician.agents.temperature import ModelWithTemperature, with_temperature
+from tactician.agents.window_definition import Definition, WindowDefinition
 from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.guardrails import AnyGuardrail
@@ -69,7 +69,7 @@ class AgentDefinition(Definition):
         tuple[HandoffDefinition, ...], _none_as_empty, Field(description="The agents to which it may hand over")
     ] = ()
     context_management: Annotated[
-        ContextDefinition | None, Field(description="How long conversations are shown to it; null for all of them")
+        WindowDefinition | None, Field(description="How long conversations are shown to it; null for all of them")
     ] = None
 
     def build(
@@ -85,7 +85,7 @@ class AgentDefinition(Definition):
             DeclarationError: with every tool and every guardrail that does not exist.
         """
         known = {tool.name: tool for tool in map(as_tool, tools)}
-        if problems := list(self._problems(known, "")):
+        if problems := list(self._find_problems(known, "")):
             raise DeclarationError(self.name, problems)
         return self._build(model, known)
 
@@ -117,7 +117,7 @@ class AgentDefinition(Definition):
         return DEFINITIONS.load().blueprint_of(self, model, responder, tools)
 
     @classmethod
-    def of_blueprint(cls, blueprint: BlueprintLike, *, tools: Sequence[ToolLike] = ()) -> AgentDefinition:
+    def from_blueprint(cls, blueprint: BlueprintLike, *, tools: Sequence[ToolLike] = ()) -> AgentDefinition:
         """Return the definition of the agent of a blueprint, without its model and where that is reached.
 
         Args:
@@ -142,10 +142,10 @@ class AgentDefinition(Definition):
             max_turns=self.max_turns,
         )
 
-    def _problems(self, tools: Mapping[str, Tool], place: str) -> Iterable[str]:
+    def _find_problems(self, tools: Mapping[str, Tool], place: str) -> Iterable[str]:
         for name in dict.fromkeys(self.tool_names):
             if name not in tools:
-                yield f"{place}toolNames: there is no tool {name!r}.{_hint(name, tools)}"
+                yield f"{place}toolNames: there is no tool {name!r}.{_suggest_names(name, tools)}"
         for field, find, names in (
             ("inputGuardrails", input_named, self.input_guardrails),
             ("outputGuardrails", output_named, self.output_guardrails),
@@ -160,7 +160,7 @@ class AgentDefinition(Definition):
             if one.tool_name in taken:
                 yield f"{place}handoffs[{number}].name: {one.tool_name!r} is used twice"
             taken.add(one.tool_name)
-            yield from one.target._problems(tools, f"{place}handoffs[{number}].target.")
+            yield from one.target._find_problems(tools, f"{place}handoffs[{number}].target.")
 
 
 class DefinitionCodec(Protocol):
@@ -185,37 +185,39 @@ class _Reader:
     """Reads agents, and collects what a definition of them cannot say."""
 
     def __init__(self) -> None:
-        self._problems: list[str] = []
+        self._find_problems: list[str] = []
 
     def definition(self, agent: Agent[object]) -> AgentDefinition:
         """Return the definition of the agent and of those to which it hands over."""
         definition = self._read(agent, ())
-        if self._problems:
-            raise DeclarationError(agent.name, self._problems)
+        if self._find_problems:
+            raise DeclarationError(agent.name, self._find_problems)
         return definition
 
     def _read(self, agent: Agent[object], path: tuple[Agent[object], ...]) -> AgentDefinition:
         spec, guards = agent.spec, agent.spec.guards
         if guards.tool_input or guards.tool_output:
-            self._problems.append(f"{agent.name}: a definition cannot name guardrails of tools")
+            self._find_problems.append(f"{agent.name}: a definition cannot name guardrails of tools")
         if spec.tool_groups:
-            self._problems.append(f"{agent.name}: a definition cannot name tool groups")
+            self._find_problems.append(f"{agent.name}: a definition cannot name tool groups")
         path = (*path, agent)
         return AgentDefinition(
             name=agent.name,
             instructions=agent.instructions,
             max_turns=spec.max_turns,
-            temperature=_temperature(spec.model),
+            temperature=_find_temperature(spec.model),
             tool_names=tuple(tool.name for tool in agent.tools if not isinstance(tool, Handoff)),
-            input_guardrails=self._names(agent, (*guards.input.immediate, *guards.input.concurrent)),
-            output_guardrails=self._names(agent, guards.output),
-            handoffs=tuple(found for one in spec.handoffs if (found := self._handoff(agent, one, path)) is not None),
-            context_management=self._window(agent),
+            input_guardrails=self._list_tool_names(agent, (*guards.input.immediate, *guards.input.concurrent)),
+            output_guardrails=self._list_tool_names(agent, guards.output),
+            handoffs=tuple(
+                found for one in spec.handoffs if (found := self._read_handoff(agent, one, path)) is not None
+            ),
+            context_management=self._read_window(agent),
         )
 
-    def _names(self, agent: Agent[object], used: Iterable[AnyGuardrail]) -> tuple[str, ...]:
+    def _list_tool_names(self, agent: Agent[object], used: Iterable[AnyGuardrail]) -> tuple[str, ...]:
         names = [(one.name, one.registered) for one in used]
-        self._problems += [
+        self._find_problems += [
             f"{agent.name}: the guardrail {name!r} is not registered; give it a name, as in "
             f'@guardrails.input_guardrail("{name}")'
             for name, registered in names
@@ -223,34 +225,34 @@ class _Reader:
         ]
         return tuple(registered for _, registered in names if registered is not None)
 
-    def _handoff(
+    def _read_handoff(
         self, agent: Agent[object], one: Handoff[object], path: tuple[Agent[object], ...]
     ) -> HandoffDefinition | None:
         target = one.target
         if not isinstance(target, Agent):
-            self._problems.append(
+            self._find_problems.append(
                 f"{agent.name}: {one.name} hands over to a {type(target).__name__}, which is no Agent"
             )
             return None
         if target in path:
-            self._problems.append(f"{agent.name}: {one.name} goes in a circle, back to {target.name}")
+            self._find_problems.append(f"{agent.name}: {one.name} goes in a circle, back to {target.name}")
             return None
         return HandoffDefinition(name=one.name, description=one.description, target=self._read(target, path))
 
-    def _window(self, agent: Agent[object]) -> ContextDefinition | None:
+    def _read_window(self, agent: Agent[object]) -> WindowDefinition | None:
         try:
-            return None if agent.window is None else ContextDefinition.of(agent.window)
+            return None if agent.window is None else WindowDefinition.of(agent.window)
         except DeclarationError as error:
-            self._problems += [f"{agent.name}: {error.subject}: {problem}" for problem in error.problems]
+            self._find_problems += [f"{agent.name}: {error.subject}: {problem}" for problem in error.problems]
             return None
 
 
-def _temperature(model: str | LlmOptions | LanguageModel | None) -> float | None:
-    if isinstance(model, Tempered):
+def _find_temperature(model: str | LlmOptions | LanguageModel | None) -> float | None:
+    if isinstance(model, ModelWithTemperature):
         return model.temperature
     return model.temperature if isinstance(model, LlmOptions) else None
 
 
-def _hint(name: str, known: Iterable[str]) -> str:
+def _suggest_names(name: str, known: Iterable[str]) -> str:
     names = list(known)
     return f"{did_you_mean(name, names)} Tools: {', '.join(names) or 'none'}."

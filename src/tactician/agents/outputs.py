@@ -33,13 +33,13 @@ def accept_output(value: object, wanted: object) -> object:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptOutput:
+class SavedOutput:
     """Output of a function that has run before the run was suspended or interrupted."""
 
     value: object
 
 
-async def keep_output(context: RunContext, output: object, wanted: object) -> None:
+async def save_output(context: RunContext, output: object, wanted: object) -> None:
     """Keep the output of a function in the checkpoint of its run.
 
     Args:
@@ -58,7 +58,7 @@ async def keep_output(context: RunContext, output: object, wanted: object) -> No
         await context.save_step("function", context.path[-1], as_text(output))
 
 
-def find_output(context: RunContext, wanted: object) -> KeptOutput | None:
+def load_output(context: RunContext, wanted: object) -> SavedOutput | None:
     """Return the output that was kept, or `None` when the function has to run.
 
     Raises:
@@ -68,4 +68,4 @@ def find_output(context: RunContext, wanted: object) -> KeptOutput | None:
     if _KEY not in context.checkpoint.data:
         return None
     saved, kind = context.checkpoint.data[_KEY], object if wanted is None else wanted
-    return KeptOutput(revive(saved, lambda value: decode_value(cast("JsonValue", value), kind)))
+    return SavedOutput(revive(saved, lambda value: decode_value(cast("JsonValue", value), kind)))

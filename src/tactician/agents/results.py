@@ -13,7 +13,7 @@ from tactician.tools import as_text
 T = TypeVar("T")
 
 
-def as_own(
+def as_own_result(
     result: RunResult[T], context: RunContext, related: Sequence[RunResult[object]] | None = None
 ) -> RunResult[T]:
     """Return the result of a run as that of the run around it, which used what all runs inside it did."""
@@ -21,17 +21,17 @@ def as_own(
     return replace(result, tally=context.tally, run_id=context.run_id, related=others)
 
 
-def failure(input: Input, context: RunContext) -> RunResult[None]:
+def create_failed_result(input: Input, context: RunContext) -> RunResult[None]:
     """Return the result of a run that fails: the work so far."""
     return RunResult(None, RunStatus.FAILED, tuple(messages_of(input)), context.tally, run_id=context.run_id)
 
 
-def contribution(who: Runnable, result: RunResult[object]) -> str:
+def format_contribution(who: Runnable, result: RunResult[object]) -> str:
     """Return an answer as the others read it."""
     return f"[{who.name}]: {as_text(result.output)}"
 
 
-def briefing(input: Input, contributions: Iterable[str]) -> str:
+def format_briefing(input: Input, contributions: Iterable[str]) -> str:
     """Return the input and all contributions, for the Runnable that makes one answer of them."""
     said = "\n\n".join(contributions)
     return f"This was asked:\n{text_of(messages_of(input))}\n\nThis was said:\n{said}\n\nMake one answer of it."
@@ -81,7 +81,7 @@ class Attempts:
     def all_failed(self, name: str, input: Input, contributions: Iterable[str]) -> RunError:
         """Return the error of a run in which nobody has succeeded."""
         why = "; ".join(contributions)
-        return RunError(f"{name}: nobody succeeded: {why}", failure(input, self._context))
+        return RunError(f"{name}: nobody succeeded: {why}", create_failed_result(input, self._context))
 
     def _fail(self, key: str, reason: str) -> None:
         self._reasons[key] = reason

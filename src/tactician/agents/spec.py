@@ -15,7 +15,7 @@ from typing import Final, Generic, Self, TypedDict
 
 from typing_extensions import TypeVar, Unpack
 
-from tactician.conversation import ContextStrategy
+from tactician.conversation import WindowStrategy
 from tactician.documents import did_you_mean
 from tactician.errors import DeclarationError
 from tactician.guardrails import GuardrailLike
@@ -45,7 +45,7 @@ class AgentSettings(TypedDict, total=False):
     output_guardrails: Sequence[GuardrailLike]
     tool_input_guardrails: Sequence[GuardrailLike]
     tool_output_guardrails: Sequence[GuardrailLike]
-    window: ContextStrategy | None
+    window: WindowStrategy | None
     autonomy: Autonomous | None
     max_turns: int
     max_attempts: int

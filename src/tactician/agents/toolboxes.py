@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from tactician.runs import RunContext, Runnable
-from tactician.tools import RunnableTool, Tool, Toolbox, ToolGroup, snake_case, tools_in
+from tactician.tools import RunnableTool, Tool, Toolbox, ToolGroup, load_group_tools, snake_case
 
 ToolboxSource: TypeAlias = Callable[[], Toolbox]
 
 
-class Changed:
+class DerivedTools:
     """Tools made of those that an agent has at the time, when it is called; the same as long as it has the same."""
 
     __slots__ = ("_change", "_made", "_source")
@@ -35,11 +35,11 @@ async def with_groups(source: ToolboxSource, groups: Sequence[str | ToolGroup], 
     Raises:
         ConfigurationError: when a name is unknown, or two groups have different tools of one name.
     """
-    more = await tools_in(groups, context)
-    return Changed(source, lambda own: Toolbox((*own, *more)))
+    more = await load_group_tools(groups, context)
+    return DerivedTools(source, lambda own: Toolbox((*own, *more)))
 
 
-def invocation_tools(workers: Iterable[tuple[str, Runnable]]) -> tuple[Tool, ...]:
+def create_worker_tools(workers: Iterable[tuple[str, Runnable]]) -> tuple[Tool, ...]:
     """Return a tool for each worker, given with the description of its work."""
     return tuple(RunnableTool(worker, snake_case(worker.name, "invoke_"), what) for what, worker in workers)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Self, TypeVar, cast
 
 from tactician.ai.items import ItemReader
-from tactician.ai.telling import Example, generated_example, instructions, told, with_pictures
+from tactician.ai.prompt_parts import Example, attach_images, build_instructions, format_example, generate_example
 from tactician.conversation import Conversation
 from tactician.llm import (
     AssistantMessage,
@@ -28,9 +28,17 @@ from tactician.llm import (
     source_of,
 )
 from tactician.loop import DEFAULT_POLICY, OutputType, TurnLoop, TurnPolicy, output_type
-from tactician.prompts import LlmReference, PromptContributor, template_text
+from tactician.prompts import LlmReference, PromptContributor, render_template
 from tactician.runs import Input, OutputError, RunContext, Runnable, RunResult, messages_of, run_blocking, stream_events
-from tactician.tools import RunnableTool, Toolbox, ToolGroup, ToolLike, as_tool, tools_in, tools_of
+from tactician.tools import (
+    RunnableTool,
+    Toolbox,
+    ToolGroup,
+    ToolLike,
+    as_tool,
+    load_group_tools,
+    require_declared_tools,
+)
 
 T = TypeVar("T")
 
@@ -94,7 +102,7 @@ class Ai:
 
     def with_tool_object(self, owner: object) -> Self:
         """The methods of an object that are declared with `@tool`."""
-        return self.with_tools(*tools_of(owner))
+        return self.with_tools(*require_declared_tools(owner))
 
     def with_tool_group(self, group: str | ToolGroup) -> Self:
         """The tools of a group: a name stands for what the platform has under it when the model is called."""
@@ -281,26 +289,26 @@ class Ai:
         return RoutingOptions(instances=options.instances, session=options.session, observer=self.context.emitter)
 
     async def _run(self, output: OutputType[T], prompt: Input) -> RunResult[T]:
-        asked = prompt if self._template is None else await template_text(self._template, prompt)
+        asked = prompt if self._template is None else await render_template(self._template, prompt)
         model, options = self.context.find_model(self.options, self._models)
         loop = TurnLoop(
             model,
             output,
             self.context.step("ai"),
-            instructions=instructions(self._system, self._contributors, self._shown(output)),
-            tools=await self._toolbox(),
+            instructions=build_instructions(self._system, self._contributors, self._format_examples(output)),
+            tools=await self._load_toolbox(),
             options=options,
             policy=self.policy,
         )
-        return await loop.run(with_pictures(messages_of(asked), self._images))
+        return await loop.run(attach_images(messages_of(asked), self._images))
 
-    async def _toolbox(self) -> Toolbox:
-        grouped = await tools_in(self._groups, self.context) if self._groups else ()
+    async def _load_toolbox(self) -> Toolbox:
+        grouped = await load_group_tools(self._groups, self.context) if self._groups else ()
         references = (one for one in self._contributors if isinstance(one, LlmReference))
         looked_up = (tool for one in references for tool in one.named_tools)
         return Toolbox(map(as_tool, (*self._tools, *looked_up, *grouped)))
 
-    def _shown(self, output: OutputType[T]) -> Sequence[str]:
+    def _format_examples(self, output: OutputType[T]) -> Sequence[str]:
         if self._examples or not self._has_generated_example:
-            return tuple(map(told, self._examples))
-        return generated_example(output)
+            return tuple(map(format_example, self._examples))
+        return generate_example(output)

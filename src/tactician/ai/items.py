@@ -44,16 +44,16 @@ class ItemReader(Generic[T]):
                     self._text = ""
                 elif isinstance(event, TextReceived):
                     self._text += event.text
-                    for item in self._complete():
+                    for item in self._read_complete_items():
                         yield item
                 elif isinstance(event, RunCompleted) and isinstance(whole := event.result.output, list):
                     for value in whole[self._read :]:
                         yield self._item.accept(value)
 
-    def _complete(self) -> Sequence[T]:
+    def _read_complete_items(self) -> Sequence[T]:
         """The items that were not complete before. The last one of a beginning may not be complete yet."""
         fresh: list[T] = []
-        for value in self._begun()[self._read : -1]:
+        for value in self._parse_started_items()[self._read : -1]:
             try:
                 fresh.append(self._item.accept(value))
             except InvalidOutput:
@@ -61,7 +61,7 @@ class ItemReader(Generic[T]):
         self._read += len(fresh)
         return fresh
 
-    def _begun(self) -> Sequence[object]:
+    def _parse_started_items(self) -> Sequence[object]:
         try:
             begun: object = from_json(self._text, allow_partial="trailing-strings")
         except ValueError:

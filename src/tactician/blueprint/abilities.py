@@ -33,8 +33,7 @@ from tactician.guardrails import (
 )
 from tactician.loop import Handoff, handoff, output_type
 from tactician.names import NameProblem, path_of
-from tactician.tools import FunctionTool, RunnableTool, Tool, ToolLike, as_tool
-from tactician.tools import tools_of as tools_of_object
+from tactician.tools import FunctionTool, RunnableTool, Tool, ToolLike, as_tool, require_declared_tools
 
 G = TypeVar("G", bound=AnyGuardrail)
 TypeText: TypeAlias = Annotated[str, AfterValidator(lambda text: str(TypeName.of(text))), DEFERRED_IN_TEXT]
@@ -56,7 +55,7 @@ class GuardrailPart(Part):
     class_name: Name | None = None
 
     @model_validator(mode="after")
-    def _names_one(self) -> Self:
+    def _check_name(self) -> Self:
         if self.registry_id is None and self.class_name is None:
             raise ValueError("say registryId or className")
         return self
@@ -88,7 +87,7 @@ def build_tools(names: Sequence[str], agents: Sequence[AgentToolPart], builder: 
     """Return the tools that these names stand for, and these agents as tools."""
     tools: list[ToolLike] = []
     for place, name in enumerate(names):
-        tools += builder.attempt(partial(_tools_named, name, builder), "toolClassNames", place) or ()
+        tools += builder.attempt(partial(_find_tools, name, builder), "toolClassNames", place) or ()
     for place, part in enumerate(agents):
         if (target := builder.node(part.target, "agentTools", place, "target")) is not None:
             tools.append(target.as_tool(part.name, part.description))
@@ -104,7 +103,7 @@ def export_tools(tools: Iterable[Tool], exporter: Exporter) -> tuple[tuple[str, 
             plain.append(tool)
         elif (target := exporter.node(tool.runnable, "agentTools", len(agents), "target")) is not None:
             agents.append(AgentToolPart(name=tool.name, description=tool.spec.description, target=target))
-    return tuple(_names_of(plain, exporter)), tuple(agents)
+    return tuple(_list_tool_names(plain, exporter)), tuple(agents)
 
 
 def build_handoffs(parts: Sequence[HandoffPart], builder: Builder) -> list[Handoff[object]]:
@@ -157,7 +156,7 @@ def export_guardrails(used: Iterable[AnyGuardrail], exporter: Exporter, field: s
     """Return the parts of guardrails. A guardrail that no name finds is a problem: it may not be left out."""
     parts: list[GuardrailPart] = []
     for place, one in enumerate(used):
-        named = None if one.registered is not None else _guardrail_name(one)
+        named = None if one.registered is not None else _find_guardrail_name(one)
         if one.registered is None and named is None:
             give = f'give it a name, as in @guardrails.{one.kind}_guardrail("{one.name}")'
             exporter.problem(f"no name finds the guardrail {one.name!r}; {give}", field, place)
@@ -185,42 +184,42 @@ def find_type(name: str | None, builder: Builder, field: str) -> type[object] | 
     return None if name is None else builder.attempt(lambda: made(name), field)
 
 
-def _tools_named(name: str, builder: Builder) -> Sequence[Tool]:
+def _find_tools(name: str, builder: Builder) -> Sequence[Tool]:
     found = builder.names.find(name)
     if isinstance(found, type):
         made = builder.names.made(name, found)
-        return (made,) if isinstance(made, Tool) else tools_of_object(made)
-    return (_tool_of(found) if isinstance(found, FunctionType) else as_tool(cast("ToolLike", found)),)
+        return (made,) if isinstance(made, Tool) else require_declared_tools(made)
+    return (_create_tool(found) if isinstance(found, FunctionType) else as_tool(cast("ToolLike", found)),)
 
 
 @lru_cache(maxsize=512)
-def _tool_of(function: FunctionType) -> Tool:
+def _create_tool(function: FunctionType) -> Tool:
     """Return a function as a tool, whose schema takes longer than all the rest of an agent."""
     return as_tool(function)
 
 
-def _names_of(tools: Sequence[Tool], exporter: Exporter) -> Iterator[str]:
+def _list_tool_names(tools: Sequence[Tool], exporter: Exporter) -> Iterator[str]:
     whole: set[int] = set()
     for tool in tools:
         owner = getattr(getattr(tool, "__wrapped__", None), "__self__", None)
         if owner is not None and id(owner) in whole:
             continue
-        if owner is not None and _has_all(owner, tools) and is_plainly_made(owner) and path_of(type(owner)):
+        if owner is not None and _has_all_tools(owner, tools) and is_plainly_made(owner) and path_of(type(owner)):
             whole.add(id(owner))
             yield str(path_of(type(owner)))
-        elif (name := _tool_name(tool, owner)) is not None:
+        elif (name := _find_tool_name(tool, owner)) is not None:
             yield name
         else:
             why = "no import finds it, or it cannot be made without arguments"
             exporter.left_out(f"the tool {tool.name!r}: {why}", "toolClassNames")
 
 
-def _has_all(owner: object, tools: Sequence[Tool]) -> bool:
+def _has_all_tools(owner: object, tools: Sequence[Tool]) -> bool:
     theirs = {one.name for one in tools if getattr(getattr(one, "__wrapped__", None), "__self__", None) is owner}
-    return {one.name for one in tools_of_object(owner)} == theirs
+    return {one.name for one in require_declared_tools(owner)} == theirs
 
 
-def _tool_name(tool: Tool, owner: object) -> str | None:
+def _find_tool_name(tool: Tool, owner: object) -> str | None:
     """Return the name by which the same tool is found again."""
     if not isinstance(tool, FunctionTool):
         return path_of(type(tool)) if is_plainly_made(tool) else None
@@ -230,16 +229,16 @@ def _tool_name(tool: Tool, owner: object) -> str | None:
     if name is None or owner is not None:
         return name
     found = getattr(sys.modules[tool.__wrapped__.__module__], tool.__wrapped__.__name__, None)
-    return name if found is tool or _are_alike(as_tool(tool.__wrapped__), tool) else None
+    return name if found is tool or _is_same_tool(as_tool(tool.__wrapped__), tool) else None
 
 
-def _are_alike(found: Tool, tool: FunctionTool[..., object]) -> bool:
+def _is_same_tool(found: Tool, tool: FunctionTool[..., object]) -> bool:
     """Return whether a tool made of the function alone is the same as one that was made with more."""
     known = isinstance(found, FunctionTool) and found.blocking == tool.blocking
     return known and found.spec == tool.spec and found.traits == tool.traits
 
 
-def _guardrail_name(guardrail: AnyGuardrail) -> str | None:
+def _find_guardrail_name(guardrail: AnyGuardrail) -> str | None:
     source = guardrail.source
     if inspect.isroutine(source) or isinstance(source, type):
         return path_of(source)

@@ -75,7 +75,7 @@ class AgentFields(Blueprint):
     parallel_tools: Flag | None = None
     tool_timeout: Seconds | None = None
 
-    def settings_in(self, builder: Builder) -> AgentSettings:
+    def build_settings(self, builder: Builder) -> AgentSettings:
         """Return the settings of the agent, without its name and its output type."""
         said = {name: value for name in PLAIN if (value := getattr(self, name)) is not None}
         settings = cast("AgentSettings", said)
@@ -128,12 +128,12 @@ def export_fields(agent: Agent[object], exporter: Exporter) -> dict[str, Any]:
         "input_guardrails": export_guardrails(guards.input.all, exporter, "inputGuardrails"),
         "output_guardrails": export_guardrails(guards.output, exporter, "outputGuardrails"),
         "output_type": exporter.type_name(spec.output_type, "outputType"),
-        "trace_metadata": export_trace(_trace(agent.trace, model.trace)),
+        "trace_metadata": export_trace(_export_trace(agent.trace, model.trace)),
         "context_management": None if window is None else export_window(window, exporter.at("contextManagement")),
         "id": spec.id if spec.id != snake_case(spec.name) else None,
         "description": spec.description if spec.description != (text or spec.name) else None,
         "options": model.options,
-        "tool_groups": _group_names(spec.tool_groups, exporter),
+        "tool_groups": _export_group_names(spec.tool_groups, exporter),
         "agent_tools": agent_tools or None,
         "tool_input_guardrails": export_guardrails(guards.tool_input, exporter, "toolInputGuardrails") or None,
         "tool_output_guardrails": export_guardrails(guards.tool_output, exporter, "toolOutputGuardrails") or None,
@@ -141,11 +141,11 @@ def export_fields(agent: Agent[object], exporter: Exporter) -> dict[str, Any]:
     }
 
 
-def _trace(agents: TraceMetadata | None, models: TraceMetadata | None) -> TraceMetadata | None:
+def _export_trace(agents: TraceMetadata | None, models: TraceMetadata | None) -> TraceMetadata | None:
     return agents if models is None else models if agents is None else models.over(agents)
 
 
-def _group_names(groups: Sequence[str | ToolGroup], exporter: Exporter) -> tuple[str, ...] | None:
+def _export_group_names(groups: Sequence[str | ToolGroup], exporter: Exporter) -> tuple[str, ...] | None:
     names: list[str] = []
     for place, group in enumerate(groups):
         if isinstance(group, str):
@@ -168,7 +168,7 @@ class AgentBlueprint(AgentFields):
 
     def build_with(self, builder: Builder) -> Agent[object] | None:
         """Return the agent."""
-        settings = self.settings_in(builder)
+        settings = self.build_settings(builder)
         output = find_type(self.output_type, builder, "outputType")
 
         def made() -> Agent[object]:
@@ -199,9 +199,9 @@ class SupervisorBlueprint(AgentFields):
 
     def build_with(self, builder: Builder) -> SupervisorAgent[object] | None:
         """Return the supervisor."""
-        settings = self.settings_in(builder)
+        settings = self.build_settings(builder)
         output = find_type(self.output_type, builder, "outputType")
-        workers = _workers_in(self.workers, builder)
+        workers = _build_workers(self.workers, builder)
 
         def made() -> SupervisorAgent[object]:
             supervisor = SupervisorAgent(self.name, workers=workers, output_type=output, **settings)
@@ -216,11 +216,11 @@ def export_supervisor(supervisor: SupervisorAgent[object], exporter: Exporter) -
     fields = export_fields(supervisor, exporter)
     lists = "tool_class_names", "handoffs", "input_guardrails", "output_guardrails"
     fields |= {name: fields[name] or None for name in lists}
-    fields["workers"] = tuple(_worker_parts(supervisor, exporter))
+    fields["workers"] = tuple(_export_workers(supervisor, exporter))
     return exporter.make(SupervisorBlueprint, fields)
 
 
-def _workers_in(parts: Sequence[WorkerPart], builder: Builder) -> dict[str, Runnable]:
+def _build_workers(parts: Sequence[WorkerPart], builder: Builder) -> dict[str, Runnable]:
     workers: dict[str, Runnable] = {}
     for place, part in enumerate(parts):
         if part.description in workers:
@@ -230,7 +230,7 @@ def _workers_in(parts: Sequence[WorkerPart], builder: Builder) -> dict[str, Runn
     return workers
 
 
-def _worker_parts(supervisor: SupervisorAgent[object], exporter: Exporter) -> Iterator[WorkerPart]:
+def _export_workers(supervisor: SupervisorAgent[object], exporter: Exporter) -> Iterator[WorkerPart]:
     for place, (what, worker) in enumerate(supervisor.workers.items()):
         if (found := exporter.node(worker, "workers", place, "worker")) is not None:
             yield WorkerPart(description=what, worker=found)

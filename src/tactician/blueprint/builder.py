@@ -11,7 +11,7 @@ from pathlib import Path as File
 from typing import TypeVar, cast
 
 from tactician.agents import BaseRunnable
-from tactician.blueprint.origin import Limits, Origin, Taken
+from tactician.blueprint.origin import Limits, LimitUsage, Origin
 from tactician.blueprint.schema_base import Part
 from tactician.blueprint.variables import fill_variables
 from tactician.documents import DataPath, Problems
@@ -47,7 +47,7 @@ class _Shared:
     """Number of times that a mistake was found, also one that is known already."""
     nodes: int = 0
     read: dict[File, object] = field(default_factory=dict)
-    taken: Taken = field(default_factory=Taken)
+    taken: LimitUsage = field(default_factory=LimitUsage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Builder:
     ) -> Builder:
         """Return the builder of a whole blueprint."""
         file = None if origin.file is None else origin.file.resolve()
-        shared = _Shared(names, environment, File(root).resolve() if root is not None else _root_of(file), limits)
+        shared = _Shared(names, environment, File(root).resolve() if root is not None else _find_root(file), limits)
         return cls(shared, origin, (), () if file is None else (file,))
 
     @property
@@ -99,7 +99,7 @@ class Builder:
         return self._shared.limits
 
     @property
-    def taken(self) -> Taken:
+    def taken(self) -> LimitUsage:
         """The part of the limits that other files have taken."""
         return self._shared.taken
 
@@ -201,6 +201,6 @@ class Builder:
         return None
 
 
-def _root_of(file: File | None) -> File:
+def _find_root(file: File | None) -> File:
     here = File.cwd()
     return here if file is None or file.is_relative_to(here) else file.parent

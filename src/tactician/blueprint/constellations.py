@@ -85,7 +85,7 @@ def export_router(router: RouterAgent, exporter: Exporter) -> RouterBlueprint | 
         "name": router.name,
         "model": model.model,
         "responder": model.responder,
-        "routes": tuple(_route_parts(router, exporter)),
+        "routes": tuple(_export_routes(router, exporter)),
         "fallback": None if router.fallback is None else exporter.node(router.fallback, "fallback"),
         "trace_metadata": export_trace(router.trace),
         "description": router.description if router.description != "; ".join(router.routes) else None,
@@ -96,7 +96,7 @@ def export_router(router: RouterAgent, exporter: Exporter) -> RouterBlueprint | 
     return exporter.make(RouterBlueprint, fields)
 
 
-def _route_parts(router: RouterAgent, exporter: Exporter) -> Iterator[RoutePart]:
+def _export_routes(router: RouterAgent, exporter: Exporter) -> Iterator[RoutePart]:
     for place, (what, target) in enumerate(router.routes.items()):
         if (found := exporter.node(target, "routes", place, "target")) is not None:
             yield RoutePart(description=what, target=found)
@@ -131,7 +131,7 @@ class NetworkBlueprint(Blueprint):
                 concurrent=self.concurrent is True,
                 description=self.description,
             )
-            return set_trace(network.everyone() if self.mode == "broadcast" else network, self.trace_metadata)
+            return set_trace(network.as_broadcast() if self.mode == "broadcast" else network, self.trace_metadata)
 
         return builder.attempt(made)
 
@@ -139,16 +139,16 @@ class NetworkBlueprint(Blueprint):
 @exports(AgentNetwork)
 def export_network(network: AgentNetwork, exporter: Exporter) -> NetworkBlueprint | None:
     """Return the blueprint of a network."""
-    return _network(network, network.trace, exporter)
+    return _export_network_fields(network, network.trace, exporter)
 
 
 @exports(Broadcast)
 def export_broadcast(broadcast: Broadcast, exporter: Exporter) -> NetworkBlueprint | None:
     """Return the blueprint of a network whose peers are asked once."""
-    return _network(broadcast.network, broadcast.trace, exporter, mode="broadcast")
+    return _export_network_fields(broadcast.network, broadcast.trace, exporter, mode="broadcast")
 
 
-def _network(
+def _export_network_fields(
     network: AgentNetwork, trace: TraceMetadata | None, exporter: Exporter, *, mode: str | None = None
 ) -> NetworkBlueprint | None:
     synthesizer = network.synthesizer
@@ -189,8 +189,8 @@ class ParallelBlueprint(Blueprint):
         def made() -> ParallelAgents | FirstOf | Synthesis:
             group = ParallelAgents(self.name, members, description=self.description)
             if synthesizer is not None:
-                return set_trace(group.synthesized_by(synthesizer), self.trace_metadata)
-            return set_trace(group.first() if self.mode == "first" else group, self.trace_metadata)
+                return set_trace(group.as_synthesis(synthesizer), self.trace_metadata)
+            return set_trace(group.as_first_of() if self.mode == "first" else group, self.trace_metadata)
 
         return builder.attempt(made)
 
@@ -198,22 +198,22 @@ class ParallelBlueprint(Blueprint):
 @exports(ParallelAgents)
 def export_group(group: ParallelAgents, exporter: Exporter) -> ParallelBlueprint | None:
     """Return the blueprint of a group."""
-    return _group(group, group.trace, exporter)
+    return _export_group_fields(group, group.trace, exporter)
 
 
 @exports(FirstOf)
 def export_first(first: FirstOf, exporter: Exporter) -> ParallelBlueprint | None:
     """Return the blueprint of a group of which the first to succeed answers."""
-    return _group(first.group, first.trace, exporter, mode="first")
+    return _export_group_fields(first.group, first.trace, exporter, mode="first")
 
 
 @exports(Synthesis)
 def export_synthesis(synthesis: Synthesis, exporter: Exporter) -> ParallelBlueprint | None:
     """Return the blueprint of a group with a synthesizer."""
-    return _group(synthesis.group, synthesis.trace, exporter, synthesizer=synthesis.synthesizer)
+    return _export_group_fields(synthesis.group, synthesis.trace, exporter, synthesizer=synthesis.synthesizer)
 
 
-def _group(
+def _export_group_fields(
     group: ParallelAgents,
     trace: TraceMetadata | None,
     exporter: Exporter,
@@ -255,11 +255,11 @@ class HierarchicalBlueprint(Blueprint):
 
     def build_with(self, builder: Builder) -> HierarchicalAgents[object] | None:
         """Return the hierarchy."""
-        executive = _agent(builder.node(self.executive, "executive"), builder, "executive")
+        executive = _require_agent(builder.node(self.executive, "executive"), builder, "executive")
         departments: dict[str, Department] = {}
         for label, part in self.departments.items():
             here = builder.at("departments", label)
-            manager = _agent(here.node(part.manager, "manager"), here, "manager")
+            manager = _require_agent(here.node(part.manager, "manager"), here, "manager")
             workers = here.nodes_of(part.workers, "workers")
             if manager is not None:
                 departments[label] = Department(manager, workers)
@@ -290,7 +290,7 @@ def export_hierarchy(hierarchy: HierarchicalAgents[object], exporter: Exporter) 
     departments = {
         label: part
         for label, one in hierarchy.departments.items()
-        if (part := _department_part(one, exporter.at("departments", label))) is not None
+        if (part := _export_department(one, exporter.at("departments", label))) is not None
     }
     fields = {
         "executive": exporter.node(executive, "executive"),
@@ -303,7 +303,7 @@ def export_hierarchy(hierarchy: HierarchicalAgents[object], exporter: Exporter) 
     return exporter.make(HierarchicalBlueprint, fields)
 
 
-def _agent(made: BaseRunnable[object] | None, builder: Builder, step: str) -> Agent[object] | None:
+def _require_agent(made: BaseRunnable[object] | None, builder: Builder, step: str) -> Agent[object] | None:
     """Return the Runnable if it is an agent: only agents can lead."""
     if made is None or isinstance(made, Agent):
         return made
@@ -311,7 +311,7 @@ def _agent(made: BaseRunnable[object] | None, builder: Builder, step: str) -> Ag
     return None
 
 
-def _department_part(department: Department, exporter: Exporter) -> DepartmentPart | None:
+def _export_department(department: Department, exporter: Exporter) -> DepartmentPart | None:
     manager = exporter.node(department.manager, "manager")
     workers = exporter.nodes_of(department.workers, "workers")
     return exporter.make(DepartmentPart, {"manager": manager, "workers": workers})

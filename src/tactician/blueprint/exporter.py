@@ -14,7 +14,7 @@ from pydantic.alias_generators import to_camel
 from tactician.agents import as_runnable
 from tactician.blueprint.blueprint import Blueprint
 from tactician.blueprint.schema_base import Part
-from tactician.blueprint.type_names import name_of_type
+from tactician.blueprint.type_names import find_type_name
 from tactician.blueprint.variables import escape_part
 from tactician.documents import DataPath, Problems, format_path, list_mistakes
 from tactician.errors import BlueprintError
@@ -128,7 +128,7 @@ class Exporter:
         """Return the name of a type; `None` for none, and for one that no import would find."""
         if kind is None or kind is str:
             return None
-        if (name := name_of_type(kind)) is None:
+        if (name := find_type_name(kind)) is None:
             self.problem(f"no import finds the type {kind!r}; define it in a module", *steps)
         return name
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 from pydantic.alias_generators import to_camel
 
-from tactician.agents import BaseRunnable, Tempered
+from tactician.agents import BaseRunnable, ModelWithTemperature
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.schema_base import (
@@ -120,12 +120,12 @@ class ModelParts:
 
     def built(self, builder: Builder) -> str | LlmOptions | LanguageModel | None:
         """Return the model. Without a responder it is found by its name wherever the agent runs."""
-        options = self._options()
+        options = self._build_options()
         if self.responder is not None:
             responder, name = build_responder(self.responder), self.model
             if problems := responder.problems(builder.environment):
                 for problem in problems:
-                    _tell(problem, builder.at("responder"))
+                    _report_problem(problem, builder.at("responder"))
                 return None
             return builder.attempt(lambda: responder.model(name, options, builder.environment), "responder")
         if options == NO_OPTIONS:
@@ -138,12 +138,12 @@ class ModelParts:
         if model is None or isinstance(model, str):
             return cls(model or DEFAULT)
         if isinstance(model, LlmOptions):
-            return _with(cls(model.wanted or DEFAULT), model)
-        if isinstance(model, Tempered):
+            return _with_options(cls(model.wanted or DEFAULT), model)
+        if isinstance(model, ModelWithTemperature):
             return replace(cls.of(model.model, exporter), temperature=model.temperature)
         if isinstance(model, RespondedModel):
-            return _with(cls(model.model, export_responder(model.responder)), model.options)
-        if (name := _known_name(model)) is None:
+            return _with_options(cls(model.model, export_responder(model.responder)), model.options)
+        if (name := _find_catalog_name(model)) is None:
             exporter.problem(
                 f"a {type(model).__name__} has no place in a blueprint: give the agent the name of the model, or a "
                 "model of a Responder",
@@ -151,14 +151,14 @@ class ModelParts:
             )
         return cls(name or DEFAULT)
 
-    def _options(self) -> LlmOptions:
+    def _build_options(self) -> LlmOptions:
         given = list_fields(self.options)
         if self.temperature is not None:
             given["temperature"] = self.temperature
         return replace(NO_OPTIONS, **given) if given else NO_OPTIONS
 
 
-def _tell(problem: Problem, builder: Builder) -> None:
+def _report_problem(problem: Problem, builder: Builder) -> None:
     """Add a problem of a responder, at its place and in the words of a blueprint."""
     message = re.sub("api_key_env|base_url|api_format", lambda match: _NAMES[match[0]], problem.message)
     steps = problem.path.split(".") if problem.path else ()
@@ -216,7 +216,7 @@ def export_responder(responder: Responder) -> ResponderPart:
     )
 
 
-def _with(parts: ModelParts, options: LlmOptions) -> ModelParts:
+def _with_options(parts: ModelParts, options: LlmOptions) -> ModelParts:
     given = {name: value for name in OptionsPart.model_fields if (value := getattr(options, name)) not in (None, ())}
     return replace(
         parts,
@@ -226,7 +226,7 @@ def _with(parts: ModelParts, options: LlmOptions) -> ModelParts:
     )
 
 
-def _known_name(model: LanguageModel) -> str | None:
+def _find_catalog_name(model: LanguageModel) -> str | None:
     """Return the name by which every catalog finds the same model."""
     if isinstance(model, EmbeddedModel):
         return model.name

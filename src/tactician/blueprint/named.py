@@ -18,7 +18,7 @@ from tactician.blueprint.schema_base import Name
 from tactician.blueprint.variables import has_secret, is_secret_name
 from tactician.documents import find_closest
 from tactician.names import NameProblem, path_of
-from tactician.tools import problems_of, resolved_hints
+from tactician.tools import describe_validation_error, resolve_hints
 
 _MANY: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _SECRETS: Final = (Secret, SecretBytes, SecretStr)
@@ -43,11 +43,11 @@ class PlannedBlueprint(Blueprint):
     def build_with(self, builder: Builder) -> PlannedAgent | None:
         """Return the agent."""
         kind = builder.attempt(
-            lambda: _planned_class(builder.names.find(self.class_name), self.class_name), "className"
+            lambda: _find_planned_class(builder.names.find(self.class_name), self.class_name), "className"
         )
         if kind is None:
             return None
-        arguments = _arguments(kind, self.arguments or {}, builder.at("arguments"))
+        arguments = _list_arguments(kind, self.arguments or {}, builder.at("arguments"))
         return builder.attempt(lambda: PlannedAgent(kind(**arguments)))
 
 
@@ -102,16 +102,16 @@ def export_function(function: FunctionRunnable[object], exporter: Exporter) -> F
     return exporter.make(FunctionBlueprint, fields)
 
 
-def _planned_class(found: object, name: str) -> type:
+def _find_planned_class(found: object, name: str) -> type:
     if not (isinstance(found, type) and is_planned_class(found)):
         raise NameProblem(f"{name!r} is no class with @planned_agent")
     return found
 
 
-def _arguments(kind: type, given: Mapping[str, JsonValue], builder: Builder) -> dict[str, object]:
+def _list_arguments(kind: type, given: Mapping[str, JsonValue], builder: Builder) -> dict[str, object]:
     """Return the arguments of a class, as it declares them."""
     parameters = inspect.signature(kind).parameters
-    hints = builder.attempt(lambda: resolved_hints(vars(kind).get("__init__", kind), {})) or {}
+    hints = builder.attempt(lambda: resolve_hints(vars(kind).get("__init__", kind), {})) or {}
     for name in given.keys() - parameters.keys():
         meant = find_closest(name, parameters)
         builder.problem(f"there is no such argument{f'; did you mean {meant!r}?' if meant else ''}", name)
@@ -131,7 +131,7 @@ def _read(hint: object, value: JsonValue, builder: Builder) -> object:
         adapter: TypeAdapter[object] = TypeAdapter(cast("type[object]", hint))
         return adapter.validate_python(value)
     except ValidationError as error:
-        builder.problem(problems_of(error))
+        builder.problem(describe_validation_error(error))
     except (PydanticSchemaGenerationError, PydanticUserError):
         builder.problem("what it has to be has no JSON form")
     return None

@@ -38,7 +38,7 @@ DEFAULT_LIMITS = Limits()
 
 
 @dataclass(slots=True)
-class Taken:
+class LimitUsage:
     """Part of the limits that referenced files have taken."""
 
     size: int = 0
@@ -74,11 +74,11 @@ class Origin:
         """
         if file.suffix.lower() not in FORMATS:
             why = f"a blueprint is a file that ends in {', '.join(FORMATS)}"
-            raise BlueprintError(_subject_of(file), [Problem("", why)])
+            raise BlueprintError(_describe_subject(file), [Problem("", why)])
         try:
             return cls(load_document(file, limits))
         except DocumentError as error:
-            raise BlueprintError(_subject_of(file), error.problems) from error
+            raise BlueprintError(_describe_subject(file), error.problems) from error
 
     @classmethod
     def of_text(cls, text: str, format: Format, limits: Limits) -> Origin:
@@ -112,18 +112,18 @@ class Origin:
     @property
     def subject(self) -> str:
         """The subject of errors."""
-        return _subject_of(self.file)
+        return _describe_subject(self.file)
 
     def find(self, path: DataPath) -> DataPath | None:
         """Return where something is in the text; `None` where nothing is, or a mistake that is known already."""
         if self.mending is None:
             return path
         before = self.mending.before(path)
-        return None if self.mending.is_told(before) else before
+        return None if self.mending.is_reported(before) else before
 
 
 NOWHERE = Origin(DataDocument(None))
 
 
-def _subject_of(file: Path | None) -> str:
+def _describe_subject(file: Path | None) -> str:
     return "The blueprint is wrong" if file is None else f"The blueprint {file} is wrong"

@@ -25,7 +25,7 @@ class Recovery:
     """Changes that make data valid: removed and added values. All paths are those of the original data."""
 
     data: Data
-    told: set[Path] = field(default_factory=set)
+    reported: set[Path] = field(default_factory=set)
     _removed: set[Path] = field(default_factory=set)
     _placed: dict[Path, Data] = field(default_factory=dict)
     _failed: set[Path] = field(default_factory=set)
@@ -36,7 +36,7 @@ class Recovery:
         """Mend what is wrong at these paths of the data as it is now; whether that can be done."""
         touched: set[Path] = set()
         wrong = {self.before(path): None for path in paths}
-        self.told.update(wrong)
+        self.reported.update(wrong)
         for path in wrong:
             if touched.isdisjoint(_prefixes(path)):
                 if (changed := self._recover(path)) is None:
@@ -50,7 +50,7 @@ class Recovery:
         for path, value in self._placed.items():
             if isinstance(step := path[-1], str):
                 added.setdefault(path[:-1], {})[step] = value
-        return self._changed(self.data, (), added)
+        return self._apply_changes(self.data, (), added)
 
     def before(self, path: Path) -> Path:
         """Where something was in the data that is at a path of it now."""
@@ -62,9 +62,9 @@ class Recovery:
             walked = (*walked, step)
         return walked
 
-    def is_told(self, path: Path) -> bool:
+    def is_reported(self, path: Path) -> bool:
         """Return whether something is wrong there already, or there is nothing of the text."""
-        return any(one in self.told or one in self._removed or one in self._placed for one in _prefixes(path))
+        return any(one in self.reported or one in self._removed or one in self._placed for one in _prefixes(path))
 
     def _recover(self, path: Path) -> Path | None:
         """Return the path where something was changed, that or one above; `None` when it would have to be all."""
@@ -91,18 +91,20 @@ class Recovery:
             insort(self._gone.setdefault(path[:-1], []), path[-1])
         return True
 
-    def _changed(self, data: Data, path: Path, added: Mapping[Path, dict[str, Data]]) -> Data:
+    def _apply_changes(self, data: Data, path: Path, added: Mapping[Path, dict[str, Data]]) -> Data:
         if path in self._placed:
             return self._placed[path]
         if isinstance(data, dict):
-            left = {name: one for name, one in data.items() if not self._is_gone((*path, name))}
-            return {name: self._changed(one, (*path, name), added) for name, one in left.items()} | added.get(path, {})
+            left = {name: one for name, one in data.items() if not self._is_removed((*path, name))}
+            return {name: self._apply_changes(one, (*path, name), added) for name, one in left.items()} | added.get(
+                path, {}
+            )
         if isinstance(data, list):
-            places = (place for place in range(len(data)) if not self._is_gone((*path, place)))
-            return [self._changed(data[place], (*path, place), added) for place in places]
+            places = (place for place in range(len(data)) if not self._is_removed((*path, place)))
+            return [self._apply_changes(data[place], (*path, place), added) for place in places]
         return data
 
-    def _is_gone(self, path: Path) -> bool:
+    def _is_removed(self, path: Path) -> bool:
         return path in self._removed and path not in self._placed
 
 

@@ -143,13 +143,13 @@ def resolve_references(
         texts: whether instructions take the place of the names of their files, too.
     """
     builder = Builder.over(Names(), environment, root, limits, blueprint.origin)
-    follower = _Follower(limits.nodes, texts)
+    follower = _ReferenceResolver(limits.nodes, texts)
     whole = follower.node(blueprint, builder)
     return ResolvedBlueprint(whole, tuple(builder.problems), tuple(follower.files))
 
 
 @dataclass(slots=True)
-class _Follower:
+class _ReferenceResolver:
     """Goes through a blueprint. What does not change stays the same object."""
 
     left: int
@@ -159,40 +159,40 @@ class _Follower:
     def node(self, blueprint: Blueprint, builder: Builder) -> Blueprint:
         """Return the blueprint with what it refers to in its place."""
         if isinstance(blueprint, BlueprintRef):
-            return self._referred(blueprint, builder)
-        return self._part(blueprint, builder)
+            return self._resolve_reference(blueprint, builder)
+        return self._resolve_part(blueprint, builder)
 
-    def _value(self, value: object, builder: Builder) -> object:
+    def _resolve_value(self, value: object, builder: Builder) -> object:
         if isinstance(value, Blueprint):
             return self.node(value, builder)
         if isinstance(value, FilePart):
-            return self._text(value, builder) if self.texts else value
+            return self._resolve_text(value, builder) if self.texts else value
         if isinstance(value, Part):
-            return self._part(value, builder)
+            return self._resolve_part(value, builder)
         if isinstance(value, Mapping):
-            return self._changed(value, builder) or value
+            return self._resolve_values(value, builder) or value
         if isinstance(value, Sequence) and not isinstance(value, str):
-            changed = self._changed(dict(enumerate(value)), builder)
+            changed = self._resolve_values(dict(enumerate(value)), builder)
             return tuple(changed.values()) if changed else value
         return value
 
-    def _part(self, part: P, builder: Builder) -> P:
+    def _resolve_part(self, part: P, builder: Builder) -> P:
         names = {field.alias or name: name for name, field in type(part).model_fields.items()}
-        changed = self._changed({label: getattr(part, name) for label, name in names.items()}, builder)
+        changed = self._resolve_values({label: getattr(part, name) for label, name in names.items()}, builder)
         return part.model_copy(update={names[label]: value for label, value in changed.items()}) if changed else part
 
-    def _changed(self, values: Mapping[K, object], builder: Builder) -> dict[K, object]:
+    def _resolve_values(self, values: Mapping[K, object], builder: Builder) -> dict[K, object]:
         """Return all values, as they are now; nothing, when none has changed."""
-        made = {step: self._value(value, builder.at(step)) for step, value in values.items()}
+        made = {step: self._resolve_value(value, builder.at(step)) for step, value in values.items()}
         return made if any(made[step] is not values[step] for step in values) else {}
 
-    def _referred(self, reference: BlueprintRef, builder: Builder) -> Blueprint:
+    def _resolve_reference(self, reference: BlueprintRef, builder: Builder) -> Blueprint:
         said, problems = expand_variables(reference, builder.environment)
         for path, message in problems:
             builder.problem(message, *path)
         if problems or not self._may_read(builder):
             return reference
-        self._note(said.ref, builder)
+        self._note_file(said.ref, builder)
         found = said.follow(builder)
         return reference if found is None else self.node(*found)
 
@@ -203,12 +203,12 @@ class _Follower:
             builder.problem(f"more than {builder.limits.nodes:,} references are not followed")
         return self.left >= 0
 
-    def _text(self, part: FilePart, builder: Builder) -> FilePart | str:
-        self._note(part.path, builder)
+    def _resolve_text(self, part: FilePart, builder: Builder) -> FilePart | str:
+        self._note_file(part.path, builder)
         file = builder.file(part.path, "path")
         source = None if file is None else builder.attempt(lambda: InstructionFile(part.path, file), "path")
         return part if source is None else source.text
 
-    def _note(self, name: str, builder: Builder) -> None:
+    def _note_file(self, name: str, builder: Builder) -> None:
         beside = builder.origin.file
         self.files[(Path.cwd() if beside is None else beside.parent) / name] = None

@@ -24,7 +24,7 @@ _LONGEST: Final = 200
 
 
 @dataclass(slots=True)
-class _Kept:
+class _CachedAgent:
     """An agent that was built, and how the files were that it was built from."""
 
     lock: RLock = field(default_factory=RLock)
@@ -72,7 +72,7 @@ class AgentRegistry:
         self._allow, self._names, self._environment = tuple(allow), names, environment
         self._root, self._limits = self.folder if root is None else root, limits
         self._lock = Lock()
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, _CachedAgent] = {}
 
     def get(self, name: str) -> BaseRunnable[object]:
         """Return the agent of that name: the same object each time, until its file is read anew.
@@ -83,13 +83,13 @@ class AgentRegistry:
             ConfigurationError: when there are several files of that name.
         """
         if (kept := self._kept.get(name)) is None:
-            self._file(name)
+            self._find_file(name)
             with self._lock:
-                kept = self._kept.setdefault(name, _Kept())
+                kept = self._kept.setdefault(name, _CachedAgent())
         with kept.lock:
             if kept.made is None:
-                kept.made = self._built(name, kept)
-            elif self._watch and any(_stamp(file) != stamp for file, stamp in kept.stamps.items()):
+                kept.made = self._build(name, kept)
+            elif self._watch and any(_read_stamp(file) != stamp for file, stamp in kept.stamps.items()):
                 self._renew(name, kept)
             return kept.made
 
@@ -115,13 +115,13 @@ class AgentRegistry:
                 return
             forgotten = self._kept.pop(name, None)
         if forgotten is None:
-            self._file(name)
+            self._find_file(name)
 
-    def _built(self, name: str, kept: _Kept) -> BaseRunnable[object]:
-        file = self._file(name)
-        kept.stamps = {file: _stamp(file)}
+    def _build(self, name: str, kept: _CachedAgent) -> BaseRunnable[object]:
+        file = self._find_file(name)
+        kept.stamps = {file: _read_stamp(file)}
         if self._watch:
-            kept.stamps |= {other: _stamp(other) for other in self._others(file)}
+            kept.stamps |= {other: _read_stamp(other) for other in self._list_referenced_files(file)}
         return Blueprint.load(
             file,
             allow=self._allow,
@@ -131,7 +131,7 @@ class AgentRegistry:
             limits=self._limits,
         )
 
-    def _others(self, file: Path) -> Sequence[Path]:
+    def _list_referenced_files(self, file: Path) -> Sequence[Path]:
         """Return the files that a file names."""
         try:
             blueprint = Blueprint.from_file(file, limits=self._limits)
@@ -139,25 +139,25 @@ class AgentRegistry:
             return ()
         return resolve_references(blueprint, environment=self._environment, root=self._root, limits=self._limits).files
 
-    def _renew(self, name: str, kept: _Kept) -> None:
+    def _renew(self, name: str, kept: _CachedAgent) -> None:
         """Build the agent as its files say now; it stays as it was, when they are wrong."""
-        kept.stamps = {file: _stamp(file) for file in kept.stamps}
-        if not any(self._files(name)):
+        kept.stamps = {file: _read_stamp(file) for file in kept.stamps}
+        if not any(self._list_files(name)):
             self.reload(name)
-            self._file(name)  # raises
+            self._find_file(name)  # raises
         try:
-            kept.made = self._built(name, kept)
+            kept.made = self._build(name, kept)
         except (Exception, SystemExit) as error:  # somebody else's code may run here
             _logger.warning("The agent %r stays as it was. %s", name, error if str(error) else type(error).__name__)
 
-    def _file(self, name: str) -> Path:
+    def _find_file(self, name: str) -> Path:
         """Return the file of that name.
 
         Raises:
             AgentNotFoundError: when there is none.
             ConfigurationError: when there are several.
         """
-        found = list(self._files(name))
+        found = list(self._list_files(name))
         if len(found) == 1:
             return found[0]
         if found:
@@ -168,7 +168,7 @@ class AgentRegistry:
         hint = f"Did you mean {meant!r}?" if meant else f"There are: {', '.join(known) or 'none'}."
         raise AgentNotFoundError(f"{self.folder} has no agent {name[:_LONGEST]!r}. {hint}")
 
-    def _files(self, name: str) -> Iterable[Path]:
+    def _list_files(self, name: str) -> Iterable[Path]:
         if any(not step or step.startswith(".") for step in name.split("/")):
             return
         for ending in FORMATS:
@@ -185,7 +185,7 @@ def _is_inside(file: Path, root: Path) -> bool:
         return False
 
 
-def _stamp(file: Path) -> _Stamp:
+def _read_stamp(file: Path) -> _Stamp:
     try:
         found = file.stat()
     except (OSError, ValueError):

@@ -114,12 +114,14 @@ def one_of(field: str, kinds: Mapping[str, type[Part]], what: str, *, or_text: b
         named = value.get(field, "$ref" if "$ref" in value else None)
         if (kind := kinds.get(named) if isinstance(named, str) else None) is not None:
             return kind.model_validate(value, by_alias=True, by_name=False, context=info.context)
-        raise PydanticCustomError("problem", "{message}", {"message": f"{what} {_unlike(field, named, kinds)}"})
+        raise PydanticCustomError(
+            "problem", "{message}", {"message": f"{what} {_describe_unknown_kind(field, named, kinds)}"}
+        )
 
     return BeforeValidator(read)
 
 
-def _unlike(field: str, named: object, known: Iterable[str]) -> str:
+def _describe_unknown_kind(field: str, named: object, known: Iterable[str]) -> str:
     names = list(known)
     if named is None:
         return f"needs the field {field!r}, one of: {', '.join(names)}"

@@ -23,10 +23,10 @@ from tactician.blueprint.schema_base import (
 from tactician.conversation import (
     Chain,
     CompactToolResults,
-    ContextStrategy,
     SlidingWindow,
     Summarization,
     TokenCounter,
+    WindowStrategy,
 )
 from tactician.loop import Autonomous
 from tactician.names import NameProblem
@@ -156,22 +156,24 @@ WindowPart: TypeAlias = Annotated[
 ]
 
 
-def build_window(part: WindowPart, builder: Builder) -> ContextStrategy | None:
+def build_window(part: WindowPart, builder: Builder) -> WindowStrategy | None:
     """Return the strategy that a part describes."""
     match part:
         case SlidingPart():
-            counter = _counter(part, builder)
+            counter = _build_counter(part, builder)
             return SlidingWindow(part.max_tokens, part.preserve_developer_messages, counter)
         case SummarizationPart():
             model, prompt = part.summarization_model, part.summarization_prompt
-            return Summarization(part.max_tokens, part.keep_recent_messages, model, prompt, _counter(part, builder))
+            return Summarization(
+                part.max_tokens, part.keep_recent_messages, model, prompt, _build_counter(part, builder)
+            )
         case CompactionPart():
             return CompactToolResults(part.after, part.keep_last)
     inner = [build_window(one, builder.at("strategies", place)) for place, one in enumerate(part.strategies)]
     return Chain(tuple(one for one in inner if one is not None))
 
 
-def export_window(strategy: ContextStrategy, exporter: Exporter) -> WindowPart | None:
+def export_window(strategy: WindowStrategy, exporter: Exporter) -> WindowPart | None:
     """Return the part of a window; `None` when a blueprint cannot express it."""
     match strategy:
         case SlidingWindow():
@@ -179,7 +181,7 @@ def export_window(strategy: ContextStrategy, exporter: Exporter) -> WindowPart |
                 strategy_type="sliding",
                 preserve_developer_messages=strategy.preserve_system,
                 max_tokens=strategy.max_tokens,
-                token_counter_class_name=_counter_name(strategy.counter, exporter),
+                token_counter_class_name=_find_counter_name(strategy.counter, exporter),
             )
         case Summarization():
             return SummarizationPart(
@@ -188,7 +190,7 @@ def export_window(strategy: ContextStrategy, exporter: Exporter) -> WindowPart |
                 keep_recent_messages=strategy.keep_recent,
                 max_tokens=strategy.max_tokens,
                 summarization_prompt=strategy.prompt,
-                token_counter_class_name=_counter_name(strategy.counter, exporter),
+                token_counter_class_name=_find_counter_name(strategy.counter, exporter),
             )
         case CompactToolResults():
             return CompactionPart(strategy_type="compaction", after=strategy.after, keep_last=strategy.keep_last)
@@ -215,7 +217,7 @@ def export_autonomy(autonomy: Autonomous) -> AutonomyPart:
     return AutonomyPart.model_validate(given | {"enabled_tool_groups": None if groups is None else sorted(groups)})
 
 
-def _counter(part: SlidingPart | SummarizationPart, builder: Builder) -> TokenCounter | None:
+def _build_counter(part: SlidingPart | SummarizationPart, builder: Builder) -> TokenCounter | None:
     if (name := part.token_counter_class_name) is None:
         return None
 
@@ -231,7 +233,7 @@ def _counter(part: SlidingPart | SummarizationPart, builder: Builder) -> TokenCo
     return builder.attempt(made, "tokenCounterClassName")
 
 
-def _counter_name(counter: TokenCounter | None, exporter: Exporter) -> str | None:
+def _find_counter_name(counter: TokenCounter | None, exporter: Exporter) -> str | None:
     if counter is None:
         return None
     kind = type(counter)

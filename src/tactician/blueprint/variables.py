@@ -84,7 +84,7 @@ def expand_variables(part: P, environment: Mapping[str, str]) -> tuple[P, Sequen
     a model or a log would be told.
     """
     expansion = _Expansion(environment)
-    return cast("P", _mapped(part, (), False, expansion.expand)), expansion.problems
+    return cast("P", _map_texts(part, (), False, expansion.expand)), expansion.problems
 
 
 @dataclass(slots=True)
@@ -94,7 +94,7 @@ class _Expansion:
     environment: Mapping[str, str]
     problems: list[tuple[DataPath, str]] = field(default_factory=list)
     _room: int = DEFAULT_DOCUMENT_LIMITS.size
-    _secrecy: dict[str, str | None] = field(default_factory=dict)
+    _describe_secret: dict[str, str | None] = field(default_factory=dict)
 
     def expand(self, text: str, path: DataPath, is_name: bool) -> object:
         """Return the text with its variables replaced; what it stands for, in the place of a number or a flag."""
@@ -102,7 +102,7 @@ class _Expansion:
 
         def replace(variable: Variable) -> str:
             try:
-                return self._value_of(variable, is_name)
+                return self._find_value(variable, is_name)
             except ValueError as error:
                 self.problems.append((path, str(error)))
                 return variable.text
@@ -116,7 +116,7 @@ class _Expansion:
             self.problems.append((path, error.problems[0].message))
             return said
 
-    def _value_of(self, variable: Variable, is_name: bool) -> str:
+    def _find_value(self, variable: Variable, is_name: bool) -> str:
         """Return what a variable stands for.
 
         Raises:
@@ -127,9 +127,9 @@ class _Expansion:
             raise ValueError("write $${ where ${ is meant, or name a variable, as in ${NAME}")
         if is_name:
             raise ValueError(f"it is the name of a variable: write {name}, without ${{}}")
-        if name not in self._secrecy:
-            self._secrecy[name] = _secrecy(name, self.environment)
-        if (why := self._secrecy[name]) is not None:
+        if name not in self._describe_secret:
+            self._describe_secret[name] = _describe_secret(name, self.environment)
+        if (why := self._describe_secret[name]) is not None:
             raise ValueError(f"{why} may be a secret; only apiKeyEnvVar names those")
         if (value := self.environment.get(name, variable.default)) is None:
             raise ValueError(f"the environment variable {name} is not set")
@@ -154,43 +154,43 @@ def fill_variables(part: P, environment: Mapping[str, str]) -> tuple[P | None, S
 
 def escape_part(part: P) -> P:
     """Return the same part, in whose texts every `${` is to be taken as it is."""
-    return cast("P", _mapped(part, (), False, lambda text, path, is_name: escape_variables(text)))
+    return cast("P", _map_texts(part, (), False, lambda text, path, is_name: escape_variables(text)))
 
 
-def _secrecy(name: str, environment: Mapping[str, str]) -> str | None:
+def _describe_secret(name: str, environment: Mapping[str, str]) -> str | None:
     """Return the part of a variable that may be a secret, in words; `None` when nothing may."""
     if is_secret_name(name) or is_own_variable(name):
         return f"${{{name}}}"
     return f"what ${{{name}}} says" if name in environment and holds_secret(name, environment) else None
 
 
-def _mapped(value: object, path: DataPath, is_name: bool, change: Callable[[str, DataPath, bool], object]) -> object:
+def _map_texts(value: object, path: DataPath, is_name: bool, change: Callable[[str, DataPath, bool], object]) -> object:
     """Return the value itself where nothing in it changes."""
     if isinstance(value, str):
         return change(value, path, is_name) if "${" in value else value
     if isinstance(value, Part):
-        return _changed(value, path, change)
+        return _map_part(value, path, change)
     if isinstance(value, Mapping):
-        inner = {name: _mapped(one, (*path, name), is_name, change) for name, one in value.items()}
+        inner = {name: _map_texts(one, (*path, name), is_name, change) for name, one in value.items()}
         return inner if any(inner[name] is not value[name] for name in inner) else value
     if isinstance(value, Sequence):
-        items = tuple(_mapped(one, (*path, place), is_name, change) for place, one in enumerate(value))
+        items = tuple(_map_texts(one, (*path, place), is_name, change) for place, one in enumerate(value))
         return items if any(one is not other for one, other in zip(items, value, strict=True)) else value
     return value
 
 
-def _changed(part: Part, path: DataPath, change: Callable[[str, DataPath, bool], object]) -> Part:
-    changes = dict(_changes(part, path, change))
+def _map_part(part: Part, path: DataPath, change: Callable[[str, DataPath, bool], object]) -> Part:
+    changes = dict(_map_fields(part, path, change))
     return part.model_copy(update=changes) if changes else part
 
 
-def _changes(
+def _map_fields(
     part: Part, path: DataPath, change: Callable[[str, DataPath, bool], object]
 ) -> Iterator[tuple[str, object]]:
     for name, info in type(part).model_fields.items():
         value = getattr(part, name)
         if value is None or isinstance(value, int | float):
             continue
-        changed = _mapped(value, (*path, info.alias or name), name == _NAMES_A_VARIABLE, change)
+        changed = _map_texts(value, (*path, info.alias or name), name == _NAMES_A_VARIABLE, change)
         if changed is not value:
             yield name, changed

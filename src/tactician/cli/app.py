@@ -13,15 +13,15 @@ from tactician import __version__
 from tactician.agents import planned_spec
 from tactician.cli.blueprints import blueprints
 from tactician.cli.console import AgentName, Debug, File, err, out
-from tactician.cli.drawing import agent_tree
-from tactician.cli.forking import fork
-from tactician.cli.inspecting import ps, show
-from tactician.cli.loading import choose, load_agents
+from tactician.cli.drawing import build_agent_tree
+from tactician.cli.fork_command import fork
+from tactician.cli.formatting import escape_controls
+from tactician.cli.inspection import ps, show
+from tactician.cli.loading import choose_agent, load_agents
 from tactician.cli.models import show_models
-from tactician.cli.running import run
-from tactician.cli.steering import kill, prune, respond, resume
-from tactician.cli.words import visible
-from tactician.cli.working import worker
+from tactician.cli.run_command import run
+from tactician.cli.run_control import kill, prune, respond, resume
+from tactician.cli.worker_command import worker
 from tactician.errors import TacticianError
 from tactician.llm import ModelCatalog
 from tactician.planning import SearchLimitExceeded
@@ -43,7 +43,7 @@ def main() -> None:
     except (TacticianError, SearchLimitExceeded) as error:
         if "--debug" in sys.argv:
             raise
-        err.print(f"[bold red]error:[/bold red] {escape(visible(str(error)))}", soft_wrap=True, highlight=False)
+        err.print(f"[bold red]error:[/bold red] {escape(escape_controls(str(error)))}", soft_wrap=True, highlight=False)
         sys.exit(2)
     except SystemExit as ended:
         if ended.code == _INTERRUPTED:
@@ -78,11 +78,11 @@ def plan(
     planned = {name: spec for name, one in agents.items() if (spec := planned_spec(one)) is not None}
     if not planned:
         raise TacticianError(f"{file}: there is no planned agent in this file, only {', '.join(agents)}.")
-    for spec in [choose(planned, agent, file)] if agent else planned.values():
+    for spec in [choose_agent(planned, agent, file)] if agent else planned.values():
         if as_mermaid:
             print(draw_agent(spec))
         else:
-            out.print(agent_tree(spec))
+            out.print(build_agent_tree(spec))
 
 
 @app.command()

@@ -14,29 +14,29 @@ from tactician.process import ActionSpec, GoalSpec, PlannedAgentSpec
 _MOST_LEFT_OUT = 20
 
 
-def starting_world(spec: PlannedAgentSpec) -> WorldState:
+def build_starting_world(spec: PlannedAgentSpec) -> WorldState:
     """The world in which everything is there that no action gives, and nothing else."""
     given = {name for action in spec.plannable for name, value in action.effects.items() if value}
     needed = {name for action in spec.plannable for name, value in action.pre.items() if value}
     return WorldState({name: name in needed - given for name in (*spec.observations, *spec.conditions)})
 
 
-def agent_tree(spec: PlannedAgentSpec) -> Tree:
+def build_agent_tree(spec: PlannedAgentSpec) -> Tree:
     """The actions and goals, and what is done from the starting world: the plans, unless a model leads."""
     tree = Tree(f"[bold]{escape(spec.name)}[/bold]  [dim]{escape(spec.description)}[/dim]")
     actions = tree.add("[bold]actions[/bold]")
     for action in (one for one in spec.actions if one.name != LEADER):
-        branch = actions.add(_action_line(action))
-        branch.add(f"needs {_listed(action.needs)}")
-        branch.add(f"gives {_listed(action.gives)}")
-    goals = [tree.add(_goal_line(goal)) for goal in spec.goals]
+        branch = actions.add(_format_action(action))
+        branch.add(f"needs {_join(action.needs)}")
+        branch.add(f"gives {_join(action.gives)}")
+    goals = [tree.add(_format_goal(goal)) for goal in spec.goals]
     if any(action.name == LEADER for action in spec.actions):
         tree.add("[dim]a model decides which actions lead to a goal[/dim]")
         return tree
-    world = starting_world(spec)
+    world = build_starting_world(spec)
     _add_plans(tree, goals, spec, world)
     if start := [name for name, there in world.items() if there]:
-        tree.add(f"[dim]the plans start from {_listed(start)}[/dim]")
+        tree.add(f"[dim]the plans start from {_join(start)}[/dim]")
     return tree
 
 
@@ -48,7 +48,7 @@ def _add_plans(tree: Tree, goals: Sequence[Tree], spec: PlannedAgentSpec, world:
             _explain(branch, spec, goal, world)
     if is_greedy or len(spec.goals) > 1:
         plans = spec.planner.plans(world, spec.plannable, [goal.plan for goal in spec.goals])
-        (_first if is_greedy else _rank)(tree, plans)
+        (_choose_first if is_greedy else _rank)(tree, plans)
 
 
 def _explain(branch: Tree, spec: PlannedAgentSpec, goal: GoalSpec, world: WorldState) -> None:
@@ -57,7 +57,7 @@ def _explain(branch: Tree, spec: PlannedAgentSpec, goal: GoalSpec, world: WorldS
     if (plan := explanation.plan) is None:
         branch.add(f"[red]{escape(str(explanation))}[/red]")
         return
-    branch.add(plan_tree(spec, plan))
+    branch.add(build_plan_tree(spec, plan))
     others = [action for action in spec.plannable if action not in plan.actions]
     if others:
         left_out = branch.add("[dim]left out[/dim]")
@@ -76,35 +76,35 @@ def _rank(tree: Tree, plans: Sequence[Plan]) -> None:
         tree.add(f"[bold]chosen[/bold] {ranked[0]}{others}")
 
 
-def _first(tree: Tree, plans: Sequence[Plan]) -> None:
+def _choose_first(tree: Tree, plans: Sequence[Plan]) -> None:
     """What is done first when there is no plan, but always that which is worth most."""
     for action in plans[0].actions if plans else ():
         value = f"net value {plans[0].net_value:g}"
         tree.add(f"[bold]first[/bold] {escape(action.name)} ({value}); then whatever is worth most")
 
 
-def plan_tree(spec: PlannedAgentSpec, plan: Plan) -> Tree:
+def build_plan_tree(spec: PlannedAgentSpec, plan: Plan) -> Tree:
     """A plan, step by step, with what each step needs and gives."""
     tree = Tree(
         f"[bold]plan[/bold] for {escape(plan.goal.name)}  [dim]cost {plan.cost:g}, value {plan.net_value:g}[/dim]"
     )
     for number, (step, cost) in enumerate(zip(plan.actions, plan.costs, strict=True), start=1):
         action, spent = spec.action(step.name), f"  [dim]cost {cost:g}[/dim]" if cost else ""
-        flow = f"{_listed(action.needs)} → {_listed(action.gives)}"
+        flow = f"{_join(action.needs)} → {_join(action.gives)}"
         tree.add(f"{number}. [cyan]{escape(action.name)}[/cyan]  {flow}{spent}")
     return tree
 
 
-def _goal_line(goal: GoalSpec) -> str:
+def _format_goal(goal: GoalSpec) -> str:
     return f"[bold]goal[/bold] [green]{escape(goal.name)}[/green]  [dim]{escape(goal.description)}[/dim]"
 
 
-def _action_line(action: ActionSpec) -> str:
+def _format_action(action: ActionSpec) -> str:
     amounts = {"cost": action.plan.cost, "value": action.plan.value}
     facts = [f"{name} {amount:g}" for name, amount in amounts.items() if not callable(amount) and amount]
     words = "  ".join(filter(None, (escape(action.description), ", ".join(facts))))
     return f"[cyan]{escape(action.name)}[/cyan]  [dim]{words}[/dim]"
 
 
-def _listed(names: Iterable[str]) -> str:
+def _join(names: Iterable[str]) -> str:
     return escape(", ".join(names)) or "nothing"

@@ -45,10 +45,10 @@ def load_agents(path: Path) -> Loaded:
         AgentNotFoundError: when there is none.
     """
     module = _load(path)
-    values = list(_candidates(module))
+    values = list(_find_candidates(module))
     made = {type(value) for value in values}
     values += [value() for value in vars(module).values() if _is_own_class(value, module) and value not in made]
-    agents = Loaded(_tool_groups(module))
+    agents = Loaded(_find_tool_groups(module))
     for value in values:
         if (agent := as_runnable(value)) is not None:
             agents.setdefault(agent.name, agent)
@@ -60,7 +60,7 @@ def load_agents(path: Path) -> Loaded:
     return agents
 
 
-def choose(agents: Mapping[str, T], name: str | None, path: Path) -> T:
+def choose_agent(agents: Mapping[str, T], name: str | None, path: Path) -> T:
     """The agent with that name; without a name, the only one there is.
 
     Raises:
@@ -77,7 +77,7 @@ def choose(agents: Mapping[str, T], name: str | None, path: Path) -> T:
     return agents[name]
 
 
-def _candidates(module: ModuleType) -> Iterable[object]:
+def _find_candidates(module: ModuleType) -> Iterable[object]:
     for value in vars(module).values():
         if isinstance(value, Platform):
             yield from value.agents.values()
@@ -85,7 +85,7 @@ def _candidates(module: ModuleType) -> Iterable[object]:
             yield value
 
 
-def _tool_groups(module: ModuleType) -> tuple[ToolGroup, ...]:
+def _find_tool_groups(module: ModuleType) -> tuple[ToolGroup, ...]:
     found: dict[int, ToolGroup] = {}
     for value in vars(module).values():
         known = value.tool_groups if isinstance(value, Platform) else value
@@ -117,11 +117,11 @@ def _load(path: Path) -> ModuleType:
     except DeclarationError:
         raise
     except Exception as error:
-        raise ConfigurationError(f"{path}{_line_of(error, path)}: {type(error).__name__}: {error}") from error
+        raise ConfigurationError(f"{path}{_find_line(error, path)}: {type(error).__name__}: {error}") from error
     return module
 
 
-def _line_of(error: Exception, path: Path) -> str:
+def _find_line(error: Exception, path: Path) -> str:
     if isinstance(error, SyntaxError):
         return f", line {error.lineno}"
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == path.resolve()]

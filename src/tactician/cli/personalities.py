@@ -109,7 +109,7 @@ PERSONALITIES: Final[Mapping[str, Personality]] = {
 }
 
 
-def personality(name: str | None) -> Personality:
+def find_personality(name: str | None) -> Personality:
     """The personality of that name; without a name, that of `tactician.toml`, else the plain one.
 
     Raises:

@@ -34,6 +34,6 @@ def require_store(address: str | None) -> str:
     return found
 
 
-def store_option(address: str | None) -> str:
+def format_store_option(address: str | None) -> str:
     """Return the option that names the store again; nothing when its address may hold a password."""
     return "" if address is None or "@" in address else f" --store {address}"

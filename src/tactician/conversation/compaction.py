@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tactician.conversation.conversation import Conversation
-from tactician.conversation.strategy import ContextStrategy, Window
 from tactician.conversation.tokens import TokenCounter
+from tactician.conversation.window_strategy import Window, WindowStrategy
 from tactician.errors import DeclarationError
 from tactician.llm import AssistantMessage, Message, ToolResult
 from tactician.runs import RunContext
@@ -16,7 +16,7 @@ COMPACTED = "[compacted]"
 
 
 @dataclass(frozen=True, slots=True)
-class CompactToolResults(ContextStrategy):
+class CompactToolResults(WindowStrategy):
     """Shows `[compacted]` in place of what tools returned before the model's last messages.
 
     What was called, and with which arguments, is still shown.
@@ -81,10 +81,10 @@ class _CompactView:
         """Compacts the results up to there that are not yet."""
         if (begin := self._done) < end:
             self._done = end
-            rest = [_compacted(m) if n < end else m for n, m in enumerate(self._shown.messages[begin:], begin)]
+            rest = [_compact_result(m) if n < end else m for n, m in enumerate(self._shown.messages[begin:], begin)]
             self._shown.rewind(begin)
             self._shown.extend(rest)
 
 
-def _compacted(message: Message) -> Message:
+def _compact_result(message: Message) -> Message:
     return replace(message, content=COMPACTED) if isinstance(message, ToolResult) else message

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, overload
 
-from tactician.conversation.exchanges import count_equal, exchange_around, find_excess, last_answer, open_calls_of
+from tactician.conversation.exchanges import count_equal, find_excess, find_exchange, find_last_answer, find_open_calls
 from tactician.conversation.run_part import RunPart
-from tactician.conversation.saved import (
+from tactician.conversation.saved_form import (
     Addition,
     SavedConversation,
     SavedMessages,
@@ -109,7 +109,7 @@ class Conversation:
     @property
     def ids(self) -> tuple[str, ...]:
         """The ids of the messages, in their order."""
-        return tuple(map(_name, self._numbers))
+        return tuple(map(_create_id, self._numbers))
 
     @property
     def revision(self) -> int:
@@ -123,7 +123,7 @@ class Conversation:
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
         """The tool calls of the last assistant message that have no result yet, in order."""
-        return open_calls_of(self._list)
+        return find_open_calls(self._list)
 
     def to_tuple(self) -> tuple[Message, ...]:
         """Return the messages as they are now."""
@@ -159,7 +159,7 @@ class Conversation:
         self._next += 1
         self._waiting.append((number, message))
         self._let_in()
-        return _name(number)
+        return _create_id(number)
 
     def remove(self, message_id: str) -> bool:
         """Remove a message; with a tool call or a result, all of the message that called and of its results.
@@ -168,14 +168,14 @@ class Conversation:
             Whether it is gone: not so when there is no such message, or when calls are open that belong to it.
         """
         for waiting in self._waiting:
-            if _name(waiting[0]) == message_id:
+            if _create_id(waiting[0]) == message_id:
                 self._waiting.remove(waiting)
                 return True
         ids = self.ids
         if message_id not in ids:
             return False
-        begin, end = exchange_around(self._list, ids.index(message_id))
-        if begin >= self._open_from():
+        begin, end = find_exchange(self._list, ids.index(message_id))
+        if begin >= self._find_open_place():
             return False
         self._cut(begin, end)
         return True
@@ -187,7 +187,7 @@ class Conversation:
         together, and an exchange whose calls are open stays. What is left begins with a message of the user: the one
         that it follows stays too, and is not counted.
         """
-        for begin, end in find_excess(self._list, keep_last, self._open_from()):
+        for begin, end in find_excess(self._list, keep_last, self._find_open_place()):
             self._cut(begin, end)
 
     def rewind(self, length: int) -> None:
@@ -288,7 +288,7 @@ class Conversation:
     def _adopt(self, saved: SavedMessages) -> None:
         """Take over all but the messages themselves."""
         if len(saved["waiting"]) != len(saved["waiting_messages"]):
-            raise _misfit()
+            raise _create_mismatch_error()
         self._next, self.part = saved["next"], None if saved["part"] is None else replace(saved["part"])
         self._waiting = list(zip(saved["waiting"], saved["waiting_messages"], strict=True))
 
@@ -297,7 +297,7 @@ class Conversation:
         numbers = [*self._numbers, *(number for number, _ in self._waiting)]
         is_whole = len(self._numbers) == len(self._list) and len(set(numbers)) == len(numbers)
         if not is_whole or any(not 0 <= number < self._next for number in numbers):
-            raise _misfit()
+            raise _create_mismatch_error()
         if self.part is not None and not self.part.fits(len(self._list)):
             raise StoredStateError("The saved conversation cannot be read: the part of its run is not inside it.")
 
@@ -339,15 +339,15 @@ class Conversation:
                 self._list.append(message)
             self._waiting.clear()
 
-    def _open_from(self) -> int:
+    def _find_open_place(self) -> int:
         """Return the place of the message whose calls are open; the end when there is none."""
-        place = last_answer(self._list) if self.open_calls else None
+        place = find_last_answer(self._list) if self.open_calls else None
         return len(self._list) if place is None else place
 
 
-def _misfit() -> StoredStateError:
+def _create_mismatch_error() -> StoredStateError:
     return StoredStateError("The saved conversation cannot be read: its ids do not fit its messages.")
 
 
-def _name(number: int) -> str:
+def _create_id(number: int) -> str:
     return f"m{number}"

@@ -8,7 +8,7 @@ from tactician.events import Event
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContextSummarized(Event):
+class ConversationSummarized(Event):
     """A model was asked to sum up the oldest `messages` of a long conversation; `error` says why it did not."""
 
     messages: int

@@ -7,22 +7,22 @@ from collections.abc import Sequence
 from tactician.llm import AssistantMessage, Message, SystemMessage, ToolCall, ToolResult, UserMessage
 
 
-def last_answer(messages: Sequence[Message]) -> int | None:
+def find_last_answer(messages: Sequence[Message]) -> int | None:
     """Return the place of the last assistant message, or `None`."""
     return next((n for n in range(len(messages) - 1, -1, -1) if isinstance(messages[n], AssistantMessage)), None)
 
 
-def open_calls_of(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
+def find_open_calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
     """Return the tool calls of the last assistant message that have no result after it, in order."""
-    place = last_answer(messages)
+    place = find_last_answer(messages)
     message = None if place is None else messages[place]
     if place is None or not isinstance(message, AssistantMessage) or not (calls := message.tool_calls):
         return ()
     answered = [one.call_id for one in messages[place + 1 :] if isinstance(one, ToolResult)]
-    return tuple(call for call in calls if not _taken(answered, call.id))
+    return tuple(call for call in calls if not _remove_id(answered, call.id))
 
 
-def exchange_around(messages: Sequence[Message], place: int) -> tuple[int, int]:
+def find_exchange(messages: Sequence[Message], place: int) -> tuple[int, int]:
     """Return where the exchange of a message begins and ends: with its results, or with the call whose result it is."""
     begin = place
     while begin and isinstance(messages[begin], ToolResult):
@@ -68,7 +68,7 @@ def _calls(message: Message) -> bool:
     return isinstance(message, AssistantMessage) and bool(message.tool_calls)
 
 
-def _taken(ids: list[str], id: str) -> bool:
+def _remove_id(ids: list[str], id: str) -> bool:
     """Remove an id, and return whether it was there."""
     if id not in ids:
         return False

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from tactician.cancellation import run_to_completion
 from tactician.conversation.conversation import Conversation
-from tactician.conversation.saved import Addition, read_addition
+from tactician.conversation.saved_form import Addition, read_addition
 from tactician.errors import ConversationConflictError, DocumentConflictError, StoredStateError
 from tactician.stores import DocumentStore, StoredDocument, StoredStep
 
@@ -133,7 +133,7 @@ class ConversationStore:
             raise StoredStateError(f"The stored conversation has the id {conversation.id!r}.")
         conversation.version = document.version - document.steps
         folded = len(conversation)
-        conversation.apply(_additions(steps))
+        conversation.apply(_read_additions(steps))
         if conversation.version != document.version:
             raise StoredStateError("Steps of its log are missing.")
         self._baselines[conversation] = _Baseline(document, len(conversation), folded, conversation.revision)
@@ -148,7 +148,7 @@ class ConversationStore:
                 saved = await self._write(conversation)
                 baseline.folded = length
         except DocumentConflictError as error:
-            raise _conflict(conversation.id, version) from error
+            raise _create_conflict_error(conversation.id, version) from error
         baseline.document, baseline.length, baseline.revision = saved, length, revision
         conversation.version = saved.version
 
@@ -165,12 +165,12 @@ class ConversationStore:
         return await (self._documents.fold(document) if conversation.version else self._documents.save(document))
 
 
-def _additions(steps: list[StoredStep]) -> Iterator[Addition]:
+def _read_additions(steps: list[StoredStep]) -> Iterator[Addition]:
     for step in steps:
         yield step.body if isinstance(step.body, Addition) else read_addition(step.text)
 
 
-def _conflict(id: str, version: int) -> ConversationConflictError:
+def _create_conflict_error(id: str, version: int) -> ConversationConflictError:
     if not version:
         return ConversationConflictError(f"There is a conversation {id} already: load that, or choose another id.")
     return ConversationConflictError(

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from tactician.conversation.conversation import Conversation
 from tactician.conversation.ledger import Ledger
-from tactician.conversation.sliding import newest
-from tactician.conversation.strategy import ContextStrategy, Window
+from tactician.conversation.sliding_window import select_newest
 from tactician.conversation.summarizer import DEFAULT_PROMPT, Summarizer
 from tactician.conversation.tokens import TokenCounter
+from tactician.conversation.window_strategy import Window, WindowStrategy
 from tactician.errors import DeclarationError
 from tactician.llm import Message, UserMessage
 from tactician.runs import RunContext
@@ -24,7 +24,7 @@ _PORTION = 2  # so many times `max_tokens` are summed up at once, should a conve
 
 
 @dataclass(frozen=True, slots=True)
-class Summarization(ContextStrategy):
+class Summarization(WindowStrategy):
     """Has a model sum up the oldest messages of a conversation that is too long.
 
     Shown are the system messages at the beginning, the first message of the user, the summary as a message of the user,
@@ -76,16 +76,16 @@ class _SummaryView:
     async def view(self, conversation: Conversation) -> Sequence[Message]:
         """What was said, the oldest of it as a summary."""
         self._update(conversation)
-        if (shown := self._shown(conversation)) is not None:
+        if (shown := self._build_view(conversation)) is not None:
             return shown
         has_failed = not await self._sum_up(conversation)
         self._update(conversation)
-        if not has_failed and (shown := self._shown(conversation)) is not None:
+        if not has_failed and (shown := self._build_view(conversation)) is not None:
             return shown
         limit = self._strategy.max_tokens
         if not has_failed:
-            return newest(conversation, self._ledger, limit)
-        return newest(conversation, self._ledger, limit - self._counter.count(_NOTE), note=_NOTE)
+            return select_newest(conversation, self._ledger, limit)
+        return select_newest(conversation, self._ledger, limit - self._counter.count(_NOTE), note=_NOTE)
 
     def _update(self, conversation: Conversation) -> None:
         """Counts what is new. A summary of messages that have changed since is thrown away."""
@@ -93,7 +93,7 @@ class _SummaryView:
         if changed is not None and changed < self._until:
             self._summary, self._until = "", 0
 
-    def _shown(self, conversation: Conversation) -> Sequence[Message] | None:
+    def _build_view(self, conversation: Conversation) -> Sequence[Message] | None:
         """The conversation, its oldest part summed up if any is; `None` when that is too long."""
         ledger, limit, messages = self._ledger, self._strategy.max_tokens, conversation.messages
         if not self._summary:
@@ -121,7 +121,7 @@ class _SummaryView:
 
     async def _sum_up(self, conversation: Conversation) -> bool:
         """Has what became too much summed up, if there is room for a summary; `False` when the model fails."""
-        begin, end, recent = self._portion(len(conversation))
+        begin, end, recent = self._select_portion(len(conversation))
         room = self._strategy.max_tokens - self._fixed - self._ledger.from_unit(recent)
         if begin >= end or room <= 0:
             return True
@@ -138,7 +138,7 @@ class _SummaryView:
             self._summary, self._until = summary, last
         return True
 
-    def _portion(self, length: int) -> tuple[int, int, int]:
+    def _select_portion(self, length: int) -> tuple[int, int, int]:
         """The units to sum up next, not too many at once, and the first of the recent ones."""
         ledger = self._ledger
         begin = max(ledger.unit_at(self._until), ledger.head)

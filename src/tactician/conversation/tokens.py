@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Protocol, TypeAlias
 
-from tactician.conversation.files import tokens_of_document, tokens_of_image
+from tactician.conversation.media_tokens import estimate_document_tokens, estimate_image_tokens
 from tactician.llm import (
     AssistantMessage,
     AssistantPart,
@@ -66,25 +66,25 @@ class TextCounter:
         if isinstance(part, Text | Thinking):
             return self._count_text(part.text)
         if isinstance(part, Image):
-            return tokens_of_image(part)
+            return estimate_image_tokens(part)
         if isinstance(part, Document):
-            return tokens_of_document(part)
+            return estimate_document_tokens(part)
         if isinstance(part, ProviderItem):
-            return estimated(part.data)  # mostly encrypted: it is not read letter by letter
+            return estimate_tokens(part.data)  # mostly encrypted: it is not read letter by letter
         return self._count_text(part.id) + self._count_text(part.name) + self._count_text(part.arguments)
 
 
-def estimated(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """About how many tokens a text is: a quarter of its characters."""
     return len(text) // _CHARACTERS_PER_TOKEN
 
 
-ESTIMATE = TextCounter(estimated)
+ESTIMATE = TextCounter(estimate_tokens)
 """The counter for models whose tokenizer is not at hand."""
 
 
 @lru_cache(maxsize=256)
-def counter_for(model: str) -> TokenCounter:
+def find_token_counter(model: str) -> TokenCounter:
     """The counter for a model, by its name, with or without its instance.
 
     For OpenAI's models it is exact as to texts, when the extra `tokens` is installed: their two vocabularies take about
@@ -95,12 +95,12 @@ def counter_for(model: str) -> TokenCounter:
         name = name.partition(":")[2]
     name = name.rpartition("/")[2]
     vocabulary = "o200k_base" if _O200K.match(name) else "cl100k_base" if _CL100K.match(name) else None
-    count_text = None if vocabulary is None else _tokenizer(vocabulary)
+    count_text = None if vocabulary is None else _load_tokenizer(vocabulary)
     return ESTIMATE if count_text is None else TextCounter(count_text)
 
 
 @cache
-def _tokenizer(vocabulary: str) -> CountText | None:
+def _load_tokenizer(vocabulary: str) -> CountText | None:
     """Counts with a vocabulary of OpenAI; `None` where the extra is not installed."""
     try:
         from rs_bpe import openai

@@ -100,7 +100,7 @@ class StepGraph(Generic[T]):
         skipped: list[StepSkipped] = []
         for step in steps:  # grows as it goes
             if step.key not in self._outcomes:
-                outcome = self._outcomes[step.key] = _skipped_because(step.key, cause)
+                outcome = self._outcomes[step.key] = _create_skip(step.key, cause)
                 skipped.append(outcome)
                 steps += self._dependents.pop(step.key, ())
         return skipped
@@ -130,7 +130,7 @@ def _find_cycle(steps: Sequence[FlowStep[T]]) -> Iterator[str]:
         yield f"steps depend on each other in a cycle: {cycle}. Remove one of these dependencies."
 
 
-def _skipped_because(key: str, cause: StepFailed | StepSkipped) -> StepSkipped:
+def _create_skip(key: str, cause: StepFailed | StepSkipped) -> StepSkipped:
     if isinstance(cause, StepSkipped):
         return StepSkipped(key, cause.cause, cause.reason)
     error = f"{type(cause.error).__name__}: {cause.error}".removesuffix(": ")

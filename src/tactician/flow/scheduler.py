@@ -172,10 +172,10 @@ class Scheduler(Generic[T]):
         """Return the work of a step, with its retries."""
         results = self._graph.results_for(step)
         if step.retry is None:
-            return self._attempt(step, results)
-        return run_with_retries(lambda _: self._attempt(step, results), step.retry, self._clock)
+            return self._run_attempt(step, results)
+        return run_with_retries(lambda _: self._run_attempt(step, results), step.retry, self._clock)
 
-    def _attempt(self, step: FlowStep[T], results: Mapping[str, T]) -> Awaitable[T]:
+    def _run_attempt(self, step: FlowStep[T], results: Mapping[str, T]) -> Awaitable[T]:
         """Return the work of one attempt, with its timeout."""
         work = step.work(results)
         if step.timeout is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Generic, Literal, TypeAlias, TypeVar
 
 from tactician.errors import DeclarationError
-from tactician.guardrails.calling import Call
+from tactician.guardrails.callables import GuardrailCallable
 from tactician.guardrails.result import GuardrailResult
 from tactician.llm import Message, ToolCall, text_of
 from tactician.runs import RunContext
@@ -17,7 +17,7 @@ GuardrailKind: TypeAlias = Literal["input", "output", "tool_input", "tool_output
 V = TypeVar("V")
 
 
-def in_words(kind: GuardrailKind, name: str) -> str:
+def describe_guardrail(kind: GuardrailKind, name: str) -> str:
     """How errors call a guardrail."""
     return f"{kind.replace('_', ' ')} guardrail {name!r}"
 
@@ -72,7 +72,7 @@ class Guardrail(ABC, Generic[V]):
     name: str
     registered: str | None
     source: object
-    call: Call = field(repr=False, compare=False)
+    call: GuardrailCallable = field(repr=False, compare=False)
     settings: GuardrailSettings = field(repr=False)
 
     def applies_to(self, value: V) -> bool:
@@ -95,14 +95,14 @@ class Guardrail(ABC, Generic[V]):
             return GuardrailResult("failed", f"it raised {type(error).__name__}: {error}", error)
         if isinstance(decided, GuardrailResult) and (decided.outcome != "retry" or self.kind != "input"):
             return decided
-        return self._misused(decided)
+        return self._create_misuse_result(decided)
 
-    def _misused(self, decided: object) -> GuardrailResult:
+    def _create_misuse_result(self, decided: object) -> GuardrailResult:
         if isinstance(decided, GuardrailResult):
             problem = "it asks for a retry, but no model has said anything yet; return guardrails.failed(reason)"
         else:
             problem = f"it returned {decided!r}; return guardrails.passed() or guardrails.failed(reason)"
-        return GuardrailResult("failed", problem, DeclarationError(in_words(self.kind, self.name), [problem]))
+        return GuardrailResult("failed", problem, DeclarationError(describe_guardrail(self.kind, self.name), [problem]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from tactician.guardrails.guardrail import (
     OutputGuardrail,
     ToolInputGuardrail,
     ToolOutputGuardrail,
-    in_words,
+    describe_guardrail,
 )
 
 G = TypeVar("G", bound=AnyGuardrail)
@@ -36,10 +36,11 @@ class GuardrailRegistry:
             ConfigurationError: when another one has it. The same function, loaded again, takes its own place.
         """
         known = self._known.get((guardrail.kind, name))
-        if known is not None and not _same(known.source, guardrail.source):
+        if known is not None and not _is_same(known.source, guardrail.source):
             raise ConfigurationError(
-                f"The {in_words(guardrail.kind, name)} is registered already, with {_described(known.source)}; choose "
-                f"another name for {_described(guardrail.source)}."
+                f"The {describe_guardrail(guardrail.kind, name)} is registered already, with "
+                f"{_format_location(known.source)}; choose "
+                f"another name for {_format_location(guardrail.source)}."
             )
         named = replace(guardrail, name=name, registered=name)
         self._known[guardrail.kind, name] = named
@@ -57,7 +58,8 @@ class GuardrailRegistry:
         names = self.names(kind.kind)
         hint = did_you_mean(name, names)
         raise ConfigurationError(
-            f"There is no {in_words(kind.kind, name)}.{hint} Known: {', '.join(names) or 'none'}. Import the module "
+            f"There is no {describe_guardrail(kind.kind, name)}.{hint} Known: {', '.join(names) or 'none'}. "
+            f"Import the module "
             f"that declares it with @guardrails.{kind.kind}_guardrail({name!r}) first."
         )
 
@@ -118,22 +120,22 @@ def tool_output(name: str) -> ToolOutputGuardrail:
     return registry.find(ToolOutputGuardrail, name)
 
 
-def _same(known: object, new: object) -> bool:
+def _is_same(known: object, new: object) -> bool:
     """Whether it is the same, or comes from the same place in a module that was loaded again."""
     if known is new:
         return True
-    if not isinstance(new, FunctionType | type) or _described(known) != _described(new):
+    if not isinstance(new, FunctionType | type) or _format_location(known) != _format_location(new):
         return False
     if isinstance(known, FunctionType) and isinstance(new, FunctionType) and "<" in new.__qualname__:
         # What an inner function closes over makes it another: max_length(10) is not max_length(20).
-        return _inside(known) == _inside(new)
+        return _get_closure(known) == _get_closure(new)
     return type(known) is type(new)
 
 
-def _described(source: object) -> str:
+def _format_location(source: object) -> str:
     definition = source if isinstance(source, FunctionType | type) else type(source)
     return f"{definition.__module__}.{definition.__qualname__}"
 
 
-def _inside(function: FunctionType) -> tuple[object, ...]:
+def _get_closure(function: FunctionType) -> tuple[object, ...]:
     return function.__code__, function.__defaults__, function.__closure__

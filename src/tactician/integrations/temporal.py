@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import Unpack
 
 from tactician.errors import MissingExtraError, ResponseError, RunConflictError
-from tactician.integrations.stepping import Stepper
+from tactician.integrations.stepper import Stepper
 from tactician.platform import EnqueueOptions, Platform, RunReader, RunView
 from tactician.process import AgentProcess
 from tactician.runs import DEFAULT_LEASE, Response, RunStatus
@@ -101,14 +101,14 @@ class TemporalDriver:
             RunNotFoundError: when there is no such run.
         """
         await self._stepper.load(run_id)
-        await self._signal(run_id, "resume")
+        await self._send_signal(run_id, "resume")
 
     async def pause(self, run_id: str) -> None:
         """Let a run make no further step until `resume`; nothing happens when it has ended.
 
         The step that runs is finished: the action of a process, or, of any other run, all until it waits or ends.
         """
-        with _unless_ended():
+        with _ignore_ended():
             await self._handle(run_id).signal("pause")
 
     async def respond(self, run_id: str, request_id: str, response: Response) -> None:
@@ -122,7 +122,7 @@ class TemporalDriver:
             ResponseError: when it does not wait for that, or the answer is not valid; then it still waits.
         """
         await self._keep_answer(run_id, request_id, response)
-        await self._signal(run_id, "answered", request_id)
+        await self._send_signal(run_id, "answered", request_id)
         if await self._is_refused(run_id, request_id):
             pending = (await self._stepper.load(run_id)).header.pending
             problem = next((request.problem for request in pending if request.id == request_id), None)
@@ -134,7 +134,7 @@ class TemporalDriver:
         Raises:
             RunNotFoundError: when there is no such run.
         """
-        with _unless_ended():
+        with _ignore_ended():
             await self._handle(run_id).signal("kill")
             return
         await self._stepper.kill(run_id)
@@ -184,18 +184,18 @@ class TemporalDriver:
         """
         from temporalio.client import WorkflowFailureError
 
-        with suppress(WorkflowFailureError), _unless_ended():  # the store has the status
+        with suppress(WorkflowFailureError), _ignore_ended():  # the store has the status
             await self._handle(run_id).result()
         return await self._stepper.load_output(run_id)
 
-    async def _signal(self, run_id: str, signal: str, *arguments: str) -> None:
+    async def _send_signal(self, run_id: str, signal: str, *arguments: str) -> None:
         """Send the workflow of a run a signal; it is started when it does not run."""
-        from tactician.integrations.temporal_workflow import Driven, RunWorkflow
+        from tactician.integrations.temporal_workflow import RunWorkflow, WorkflowInput
 
         await self._client.start_workflow(
             RunWorkflow.run,
-            Driven(run_id, self._lease, self._step_timeout.total_seconds()),
-            id=_workflow_id(run_id),
+            WorkflowInput(run_id, self._lease, self._step_timeout.total_seconds()),
+            id=_build_workflow_id(run_id),
             task_queue=self._task_queue,
             start_signal=signal,
             start_signal_args=arguments,
@@ -206,13 +206,13 @@ class TemporalDriver:
             try:
                 return await self._stepper.answer(run_id, {request_id: response})
             except RunConflictError:  # most likely the step that takes another answer
-                with _unless_ended():
+                with _ignore_ended():
                     await self._handle(run_id).execute_update("wait_for_step")
         return await self._stepper.answer(run_id, {request_id: response})
 
     async def _is_refused(self, run_id: str, request_id: str) -> bool:
         is_valid = True
-        with _unless_ended():
+        with _ignore_ended():
             is_valid = await self._handle(run_id).execute_update("is_valid", request_id, result_type=bool)
         return not is_valid
 
@@ -222,22 +222,22 @@ class TemporalDriver:
 
         from tactician.integrations.temporal_workflow import PAUSED
 
-        with _unless_ended():
+        with _ignore_ended():
             described = await self._handle(run_id).describe()
             is_paused = await described.memo_value(PAUSED, default=False, type_hint=bool)
             return described.status is WorkflowExecutionStatus.RUNNING and not is_paused
         return False
 
     def _handle(self, run_id: str) -> WorkflowHandle[object, object]:
-        return self._client.get_workflow_handle(_workflow_id(run_id))
+        return self._client.get_workflow_handle(_build_workflow_id(run_id))
 
 
-def _workflow_id(run_id: str) -> str:
+def _build_workflow_id(run_id: str) -> str:
     return f"tactician-{run_id}"
 
 
 @contextmanager
-def _unless_ended() -> Iterator[None]:
+def _ignore_ended() -> Iterator[None]:
     """Leave out what is for a workflow that has ended, or was never started."""
     from temporalio.service import RPCError, RPCStatusCode
 

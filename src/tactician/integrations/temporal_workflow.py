@@ -14,14 +14,14 @@ from temporalio import workflow
 from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
-from tactician.integrations.standing import Standing
+from tactician.integrations.step_report import StepReport
 
 STEP, KILL, PAUSED = "tactician-step", "tactician-kill", "tactician-paused"
 _PERMANENT_ERRORS = ["RunNotFoundError", "StoredStateError"]
 
 
 @dataclass(frozen=True, slots=True)
-class Driven:
+class WorkflowInput:
     """Input of the workflow of a run.
 
     Attributes:
@@ -35,7 +35,7 @@ class Driven:
     run_id: str
     heartbeat: float
     step_timeout: float
-    standing: Standing = field(default_factory=lambda: Standing("running"))
+    standing: StepReport = field(default_factory=lambda: StepReport("running"))
     answered: list[str] = field(default_factory=list)
 
 
@@ -44,17 +44,17 @@ class RunWorkflow:
     """Workflow that makes the steps of one run until it ends."""
 
     @workflow.init
-    def __init__(self, driven: Driven) -> None:
+    def __init__(self, driven: WorkflowInput) -> None:
         self._driven = driven
         self._standing = driven.standing
         self._is_paused = False
         self._is_killed = False
         self._answered = list(driven.answered)
         self._taken: list[str] = []
-        self._running: asyncio.Future[Standing] | None = None
+        self._running: asyncio.Future[StepReport] | None = None
 
     @workflow.run
-    async def run(self, driven: Driven) -> str:
+    async def run(self, driven: WorkflowInput) -> str:
         """Make the steps of the run, and return its status in the end."""
         try:
             while not self._has_ended:
@@ -163,7 +163,7 @@ class RunWorkflow:
         self._running = workflow.start_activity(
             STEP,
             args=[self._driven.run_id, workflow.time()],
-            result_type=Standing,
+            result_type=StepReport,
             start_to_close_timeout=timedelta(seconds=self._driven.step_timeout),
             heartbeat_timeout=timedelta(seconds=self._driven.heartbeat),
             cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
@@ -178,7 +178,7 @@ class RunWorkflow:
         self._standing = await workflow.execute_activity(
             KILL,
             self._driven.run_id,
-            result_type=Standing,
+            result_type=StepReport,
             start_to_close_timeout=timedelta(seconds=self._driven.heartbeat),
             retry_policy=self._retry_policy,
         )

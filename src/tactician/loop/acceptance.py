@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from tactician.guardrails import CheckedOutput, Objection, first_objection
+from tactician.guardrails import CheckedOutput, Objection, find_first_objection
 from tactician.llm import UserMessage
-from tactician.loop.calls import Refused
 from tactician.loop.events import OutputRejected
 from tactician.loop.output import InvalidOutput, OutputType
 from tactician.loop.policy import TurnPolicy
 from tactician.loop.state import TurnState
+from tactician.loop.tool_runner import Refused
 from tactician.runs import OutputError, RunContext, RunResult
 
 T = TypeVar("T")
@@ -69,7 +69,7 @@ class Acceptance(Generic[T]):
 
     async def _find_objection(self, answer: CheckedOutput) -> Objection | None:
         with self._context.enter():
-            return await first_objection(self._policy.guards.output, answer, self._context)
+            return await find_first_objection(self._policy.guards.output, answer, self._context)
 
     def reject(self, text: str, why: InvalidOutput | str) -> None:
         """Tells the model what is wrong with its answer.
@@ -80,7 +80,7 @@ class Acceptance(Generic[T]):
         state, name = self._state, self._output.name
         state.rejections += 1
         reason = f"it was cut off after max_tokens; {why}" if state.cut_off else str(why)
-        self._announce(reason)
+        self._emit_rejection(reason)
         if state.rejections >= self._policy.max_attempts:
             raise OutputError(
                 f"{self._name}: no valid {name} in {state.rejections} attempts: {reason}",
@@ -90,6 +90,6 @@ class Acceptance(Generic[T]):
         wrong = f"That is not a valid {name}" if isinstance(why, InvalidOutput) else "That answer is not accepted"
         state.conversation.append(UserMessage(f"{wrong}: {reason}. Answer again with the whole, corrected."))
 
-    def _announce(self, reason: str) -> None:
+    def _emit_rejection(self, reason: str) -> None:
         context, state = self._context, self._state
         context.emit(OutputRejected, attempt=state.rejections, message=state.last_reply, reason=reason)

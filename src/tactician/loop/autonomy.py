@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from tactician.conversation import CompactToolResults, ContextStrategy, SlidingWindow, chain
+from tactician.conversation import CompactToolResults, SlidingWindow, WindowStrategy, chain
 from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.llm import JsonSchema, ToolSpec
 from tactician.loop.output import InvalidOutput, OutputType
@@ -61,7 +61,7 @@ class Autonomous:
         if problems := [problem for holds, problem in checks if not holds]:
             raise DeclarationError("Autonomous", problems)
 
-    def strategy(self, window: ContextStrategy | None) -> ContextStrategy | None:
+    def strategy(self, window: WindowStrategy | None) -> WindowStrategy | None:
         """The agent's window, after what is left out here."""
         compaction = None
         if self.compact_after is not None:

@@ -89,10 +89,10 @@ class AutonomousEnding(Generic[T]):
     def tools(self, own: Toolbox) -> Toolbox:
         """Those of the agent that are shown, and `task_over` where nothing else ends the turn."""
         if self._made is None or self._made[0] is not own:
-            self._made = own, self._shown(own)
+            self._made = own, self._select_visible(own)
         return self._made[1]
 
-    def _shown(self, own: Toolbox) -> Toolbox:
+    def _select_visible(self, own: Toolbox) -> Toolbox:
         is_shown = self._autonomy.shows
         ends = any(tool.traits.ends_run and is_shown(tool) for tool in own)
         if ends or self._autonomy.infinite:

@@ -9,7 +9,7 @@ from typing import Generic, TypeAlias
 from pydantic import BaseModel, ConfigDict, ValidationError
 from typing_extensions import TypeVar
 
-from tactician.conversation import mended
+from tactician.conversation import repair_history
 from tactician.llm import (
     AssistantMessage,
     Message,
@@ -23,7 +23,7 @@ from tactician.llm import (
 from tactician.loop.events import HandedOff
 from tactician.loop.output import InvalidOutput, output_type
 from tactician.runs import HandoffError, RunContext, Runnable, RunResult
-from tactician.tools import Tool, ToolTraits, invalid_arguments, snake_case
+from tactician.tools import Tool, ToolTraits, create_arguments_error, snake_case
 
 T = TypeVar("T", default=object)
 HistoryFilter: TypeAlias = Callable[[Sequence[Message]], Sequence[Message]]
@@ -84,19 +84,19 @@ class Handoff(Tool, Generic[T]):
         Raises:
             InvalidArgumentsError: when the message is not text.
         """
-        self._message(arguments)
+        self._read_message(arguments)
         return f"Handed over to {self.target.name}."
 
     def message(self, call: ToolCall) -> str | None:
         """What the model wants the target to know."""
-        return self._message(call.arguments)
+        return self._read_message(call.arguments)
 
     def conversation(self, source: str, messages: Sequence[Message], message: str | None) -> tuple[Message, ...]:
         """What the target is given."""
         shown = messages if self.history is None else self.history(messages)
         told = () if self.awareness is None else (SystemMessage(self.awareness.replace("{source}", source)),)
         said = () if message is None else (UserMessage(message),)
-        return (*mended(shown), *told, *said)
+        return (*repair_history(shown), *told, *said)
 
     def accepted(self, result: RunResult[object]) -> object:
         """The target's answer, of the type that the handoff promises.
@@ -114,11 +114,11 @@ class Handoff(Tool, Generic[T]):
             failed = RunResult(None, messages=result.messages, tally=result.tally, run_id=result.run_id)
             raise HandoffError(f"{self.name}: {self.target.name} did not give a {name}: {error}", failed) from error
 
-    def _message(self, arguments: str) -> str | None:
+    def _read_message(self, arguments: str) -> str | None:
         try:
             return _Arguments.model_validate_json(arguments or "{}").message
         except ValidationError as error:
-            raise invalid_arguments(error) from error
+            raise create_arguments_error(error) from error
 
 
 def handoff(
@@ -163,7 +163,7 @@ async def hand_over(
 
 def without_tools(messages: Sequence[Message]) -> Sequence[Message]:
     """A history filter: what was said, without tool calls and their results."""
-    said = (_said(message) for message in messages if not isinstance(message, ToolResult))
+    said = (_strip_tool_calls(message) for message in messages if not isinstance(message, ToolResult))
     return [message for message in said if message is not None]
 
 
@@ -172,7 +172,7 @@ def last_messages(count: int) -> HistoryFilter:
     return lambda messages: messages[-count:] if count else ()
 
 
-def _said(message: Message) -> Message | None:
+def _strip_tool_calls(message: Message) -> Message | None:
     if not isinstance(message, AssistantMessage):
         return message
     return AssistantMessage((Text(message.text),)) if message.text else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tactician.conversation import ContextStrategy
+from tactician.conversation import WindowStrategy
 from tactician.loop.autonomy import Autonomous
 from tactician.loop.guards import NO_GUARDS, Guards
 
@@ -38,7 +38,7 @@ class TurnPolicy:
     parallel_tools: bool = True
     tool_timeout: float | None = None
     max_tool_output_tokens: int | None = None
-    window: ContextStrategy | None = None
+    window: WindowStrategy | None = None
     guards: Guards = NO_GUARDS
     autonomy: Autonomous | None = None
 

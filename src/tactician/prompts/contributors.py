@@ -48,7 +48,7 @@ class Persona(PromptContributor):
             self.objective and f"Your objective is {self.objective}",
             self.voice and f"Your voice: {self.voice}",
         )
-        return "\n".join(_sentence(line) for line in lines if line)
+        return "\n".join(_format_sentence(line) for line in lines if line)
 
 
 @dataclass(frozen=True)
@@ -84,5 +84,5 @@ class CurrentDate(PromptContributor):
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
-def _sentence(text: str) -> str:
+def _format_sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."

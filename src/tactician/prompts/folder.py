@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tactician.errors import ConfigurationError
-from tactician.prompts.texts import file_in, text_in
-from tactician.prompts.variables import rendered
+from tactician.prompts.texts import find_file, read_text_file
+from tactician.prompts.variables import render_variables
 
 _ENDINGS = ("", ".md", ".txt", ".prompt")
 
@@ -36,13 +36,13 @@ class FolderPrompts:
             MissingPromptVariable: when a variable of the template has no value.
         """
         template = await asyncio.to_thread(self._read, name)
-        return rendered(template, filters, agent_id=name, argument="filters")
+        return render_variables(template, filters, agent_id=name, argument="filters")
 
     def _read(self, name: str) -> str:
-        return text_in(self._find(name), f"The prompt {name!r} in {self.folder}")
+        return read_text_file(self._find(name), f"The prompt {name!r} in {self.folder}")
 
     def _find(self, name: str) -> Path:
-        if (file := file_in(self.folder, name, _ENDINGS)) is not None:
+        if (file := find_file(self.folder, name, _ENDINGS)) is not None:
             return file
         if not self.folder.is_dir():
             raise ConfigurationError(f"There is no prompt {name!r}: {self.folder} is not a folder.")

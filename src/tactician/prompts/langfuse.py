@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.errors import ConfigurationError
 from tactician.llm import http_session
-from tactician.prompts.variables import rendered
+from tactician.prompts.variables import render_variables
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
@@ -75,7 +75,7 @@ class LangfusePrompts:
     ) -> None:
         if not public_key or not secret_key:
             raise ConfigurationError("Langfuse needs the public and the secret key of a project; one of them is empty.")
-        self.host = _checked(host)
+        self.host = _check_host(host)
         self._authorization = f"Basic {b64encode(f'{public_key}:{secret_key}'.encode(errors='replace')).decode()}"
         self._seconds = seconds
         self._timeout = timeout
@@ -109,11 +109,11 @@ class LangfusePrompts:
             ConfigurationError: when there is no such prompt, or Langfuse does not answer and never did.
             MissingPromptVariable: when a variable of the prompt has no value.
         """
-        template = await self._template(name, _wanted(name, filters))
+        template = await self._load_template(name, _select_version(name, filters))
         values = {key: value for key, value in filters.items() if key not in _ASKED_FOR}
-        return rendered(template, values, agent_id=name, argument="filters")
+        return render_variables(template, values, agent_id=name, argument="filters")
 
-    async def _template(self, name: str, wanted: Mapping[str, str]) -> str:
+    async def _load_template(self, name: str, wanted: Mapping[str, str]) -> str:
         now, key = self._clock.monotonic(), (name, *wanted, *wanted.values())
         known = self._known.get(key)
         if known is not None:
@@ -121,7 +121,7 @@ class LangfusePrompts:
                 return known[1]
             self._known[key] = now, known[1]  # while one run asks, others have the old prompt: it is better than none
         try:
-            text = await self._asked(name, wanted)
+            text = await self._fetch(name, wanted)
         except ConnectionError as error:
             if known is not None:
                 return known[1]
@@ -132,7 +132,7 @@ class LangfusePrompts:
         self._known[key] = now, text
         return text
 
-    async def _asked(self, name: str, wanted: Mapping[str, str]) -> str:
+    async def _fetch(self, name: str, wanted: Mapping[str, str]) -> str:
         from aiohttp import ClientError, ClientTimeout
 
         # Langfuse keeps prompts in folders, and takes a name with slashes as one part of the path.
@@ -153,13 +153,13 @@ class LangfusePrompts:
         if response.status >= 500 or response.status in _PASSING:
             raise ConnectionError(f"it answers {response.status}")
         if response.status != 200:
-            raise ConfigurationError(self._refusal(response.status, name, wanted))
+            raise ConfigurationError(self._describe_refusal(response.status, name, wanted))
         try:
             return _Prompt.model_validate_json(await response.read()).text
         except ValidationError:
             raise ConnectionError("its answer is no prompt of Langfuse") from None
 
-    def _refusal(self, status: int, name: str, wanted: Mapping[str, str]) -> str:
+    def _describe_refusal(self, status: int, name: str, wanted: Mapping[str, str]) -> str:
         if status in (401, 403):
             return f"{self.host} refuses the keys ({status}): check the public and the secret key of the project."
         which = " ".join(f"{key} {value!r}" for key, value in (wanted or {"label": "production"}).items())
@@ -169,7 +169,7 @@ class LangfusePrompts:
         return f"{self.host} answers {status} when it is asked for the prompt {name!r} with the {which}{moved}."
 
 
-def _wanted(name: str, filters: Mapping[str, str]) -> Mapping[str, str]:
+def _select_version(name: str, filters: Mapping[str, str]) -> Mapping[str, str]:
     wanted = {key: value for key in _ASKED_FOR if (value := filters.get(key))}
     if len(wanted) > 1 or not wanted.get("version", "1").isdecimal():
         raise ConfigurationError(
@@ -178,7 +178,7 @@ def _wanted(name: str, filters: Mapping[str, str]) -> Mapping[str, str]:
     return wanted
 
 
-def _checked(host: str) -> str:
+def _check_host(host: str) -> str:
     try:
         parts = urlsplit(host)
     except ValueError:

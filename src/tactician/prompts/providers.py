@@ -50,8 +50,8 @@ class PromptProviders:
         """
         if (found := self._known.get(name)) is not None:
             return found
-        if (settings := self._configured().get(name)) is not None:
-            return self._known.setdefault(name, _made(name, settings))
+        if (settings := self._load_settings().get(name)) is not None:
+            return self._known.setdefault(name, _create_provider(name, settings))
         hint = did_you_mean(name, self.names)
         raise ConfigurationError(
             f"No provider of prompts is registered as {name!r}.{hint} Registered: {', '.join(self.names) or 'none'}. "
@@ -59,12 +59,12 @@ class PromptProviders:
         )
 
     def __contains__(self, name: object) -> bool:
-        return name in self._known or name in self._configured()
+        return name in self._known or name in self._load_settings()
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all providers, in order."""
-        return tuple(sorted({*self._known, *self._configured()}))
+        return tuple(sorted({*self._known, *self._load_settings()}))
 
     def unregister(self, name: str) -> None:
         """Forgets a provider that was registered. One of that name in `tactician.toml` is made anew."""
@@ -75,13 +75,13 @@ class PromptProviders:
         self._known.clear()
         self._settings = None
 
-    def _configured(self) -> Mapping[str, PromptSettings]:
+    def _load_settings(self) -> Mapping[str, PromptSettings]:
         if self._settings is None:
             self._settings = load_settings().prompts
         return self._settings
 
 
-def _made(name: str, settings: PromptSettings) -> PromptProvider:
+def _create_provider(name: str, settings: PromptSettings) -> PromptProvider:
     if settings.folder is not None:
         return FolderPrompts(settings.folder)
     try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tactician.llm import ToolSpec
 from tactician.prompts.contributors import PromptContributor
 from tactician.runs import RunContext
-from tactician.tools import Tool, ToolLike, as_tool, declared_tools, snake_case
+from tactician.tools import Tool, ToolLike, as_tool, find_declared_tools, snake_case
 
 _LONGEST_NAME = 64
 
@@ -34,13 +34,13 @@ class LlmReference(PromptContributor):
     @property
     def tools(self) -> Sequence[ToolLike]:
         """Its tools, by their own names: its methods declared with `@tool`."""
-        return declared_tools(self)
+        return find_declared_tools(self)
 
     @property
     def named_tools(self) -> tuple[Tool, ...]:
         """Its tools as a model sees them: `search` of the reference `Acme docs` is `acme_docs_search`."""
         prefix = snake_case(self.name)
-        return tuple(_Prefixed(prefix, as_tool(one)) for one in self.tools)
+        return tuple(_PrefixedTool(prefix, as_tool(one)) for one in self.tools)
 
     def contribution(self) -> str:
         """What the model is told about it."""
@@ -71,7 +71,7 @@ class Reference(LlmReference):
     tools: Sequence[ToolLike] = ()
 
 
-class _Prefixed(Tool):
+class _PrefixedTool(Tool):
     """A tool by a longer name."""
 
     def __init__(self, prefix: str, tool: Tool) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tactician.errors import ConfigurationError
 from tactician.prompts.providers import PromptProvider, prompt_providers
-from tactician.prompts.texts import text_in
+from tactician.prompts.texts import read_text_file
 
 
 class InstructionSource(ABC):
@@ -47,7 +47,7 @@ class InstructionFile(InstructionSource):
 
     def __post_init__(self) -> None:
         file = Path(self.file or self.path)
-        object.__setattr__(self, "read", text_in(file, f"The instructions in {file}"))
+        object.__setattr__(self, "read", read_text_file(file, f"The instructions in {file}"))
 
     @property
     def text(self) -> str:

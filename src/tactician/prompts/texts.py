@@ -11,7 +11,7 @@ from tactician.errors import ConfigurationError
 _LONGEST = 1_000_000
 
 
-def file_in(folder: Path, name: str, endings: Sequence[str]) -> Path | None:
+def find_file(folder: Path, name: str, endings: Sequence[str]) -> Path | None:
     """The file of that name, with one of the endings, in a folder or below it; never one outside of it."""
     try:
         root = folder.resolve()
@@ -21,7 +21,7 @@ def file_in(folder: Path, name: str, endings: Sequence[str]) -> Path | None:
         return None
 
 
-def text_in(file: Path, subject: str) -> str:
+def read_text_file(file: Path, subject: str) -> str:
     """The text of a file in UTF-8, with or without a byte order mark.
 
     Args:

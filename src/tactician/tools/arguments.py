@@ -10,7 +10,7 @@ from pydantic_core import from_json, to_json
 _FENCE = re.compile(r"^\s*```[\w-]*\s*\n(.*?)\n?\s*```\s*$", re.DOTALL)
 
 
-def repaired_arguments(arguments: str) -> str | None:
+def repair_arguments(arguments: str) -> str | None:
     """The arguments as valid JSON, or `None` when there is nothing to repair.
 
     Code fences go, what is JSON inside a string is taken out of it, and mistakes such as a trailing comma, single
@@ -21,15 +21,15 @@ def repaired_arguments(arguments: str) -> str | None:
     try:
         value: JsonValue = from_json(text)
     except ValueError:
-        value = _mended(text)
-    unpacked = _unpacked(value)
+        value = _repair_text(text)
+    unpacked = _unpack(value)
     if not isinstance(unpacked, dict):
         return None
-    unpacked = {name: _unpacked(one) for name, one in unpacked.items()}
+    unpacked = {name: _unpack(one) for name, one in unpacked.items()}
     return None if (repaired := to_json(unpacked).decode()) == arguments else repaired
 
 
-def _mended(text: str) -> JsonValue:
+def _repair_text(text: str) -> JsonValue:
     if "{" not in text or not text.rstrip().endswith(("}", "]", '"', "'", ",")):
         return None
     from json_repair import repair_json
@@ -38,7 +38,7 @@ def _mended(text: str) -> JsonValue:
     return repaired
 
 
-def _unpacked(value: JsonValue) -> JsonValue:
+def _unpack(value: JsonValue) -> JsonValue:
     """An object or a list that was written into a string."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:

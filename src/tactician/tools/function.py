@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.llm import ToolSpec
 from tactician.runs import RunContext, find_run_parameter, in_thread
-from tactician.tools.signature import caller_namespace, docs_of, resolved_hints
+from tactician.tools.signature import find_caller_namespace, parse_docstring, resolve_hints
 from tactician.tools.tool import Tool, as_text
 from tactician.tools.traits import NO_TRAITS, NeedsApproval, ToolTraits
 
@@ -29,19 +29,21 @@ class _Compiled:
     def __init__(
         self, function: Callable[..., object], name: str, description: str | None, hints: dict[str, object]
     ) -> None:
-        docs = docs_of(function)
+        docs = parse_docstring(function)
         parameters = list(inspect.signature(function).parameters.values())
         if parameters and parameters[0].name == "self":
             parameters = parameters[1:]
         found = {one.name: find_run_parameter(hints.get(one.name)) for one in parameters}
         self.run_parameters = {name: kind for name, kind in found.items() if kind is not None}
-        fields = _fields(name, [p for p in parameters if p.name not in self.run_parameters], hints, docs.parameters)
+        fields = _build_fields(
+            name, [p for p in parameters if p.name not in self.run_parameters], hints, docs.parameters
+        )
         self.adapter = _adapter(name, fields)
         schema = {k: v for k, v in self.adapter.json_schema().items() if k != "title"}
-        self.spec = ToolSpec(name, description or docs.summary or name.replace("_", " "), _untitled(schema))
+        self.spec = ToolSpec(name, description or docs.summary or name.replace("_", " "), _remove_titles(schema))
 
 
-def _fields(
+def _build_fields(
     name: str, parameters: Iterable[inspect.Parameter], hints: Mapping[str, object], docs: Mapping[str, str]
 ) -> dict[str, object]:
     fields: dict[str, object] = {}
@@ -52,13 +54,13 @@ def _fields(
         elif parameter.name not in hints:
             problems.append(f"parameter {parameter.name!r} has no type; annotate it, as in `{parameter.name}: str`")
         else:
-            fields[parameter.name] = _field(parameter, hints[parameter.name], docs.get(parameter.name))
+            fields[parameter.name] = _build_field(parameter, hints[parameter.name], docs.get(parameter.name))
     if problems:
         raise DeclarationError(f"tool {name}", problems)
     return fields
 
 
-def _field(parameter: inspect.Parameter, hint: object, description: str | None) -> object:
+def _build_field(parameter: inspect.Parameter, hint: object, description: str | None) -> object:
     shown: dict[str, JsonValue] = {} if description is None else {"description": description}
     if parameter.default is parameter.empty:
         return Annotated[hint, Field(json_schema_extra=shown)]
@@ -77,7 +79,7 @@ def _adapter(name: str, fields: Mapping[str, object]) -> TypeAdapter[dict[str, o
         raise DeclarationError(f"tool {name}", [str(error).splitlines()[0]]) from error
 
 
-def _untitled(schema: dict[str, object]) -> dict[str, object]:
+def _remove_titles(schema: dict[str, object]) -> dict[str, object]:
     properties = schema.get("properties")
     for described in properties.values() if isinstance(properties, dict) else ():
         described.pop("title", None)
@@ -134,7 +136,7 @@ class FunctionTool(Tool, Generic[P, R]):
         try:
             values = self._compiled.adapter.validate_json(arguments or "{}")
         except ValidationError as error:
-            raise invalid_arguments(error) from error
+            raise create_arguments_error(error) from error
         for name, kind in self._compiled.run_parameters.items():
             values[name] = kind.__from_run__(context)
         function = cast(Callable[..., object], self.__wrapped__)
@@ -142,12 +144,12 @@ class FunctionTool(Tool, Generic[P, R]):
         return as_text(await result if isinstance(result, Awaitable) else result)
 
 
-def invalid_arguments(error: ValidationError) -> InvalidArgumentsError:
+def create_arguments_error(error: ValidationError) -> InvalidArgumentsError:
     """What a model is told whose arguments do not fit."""
-    return InvalidArgumentsError(f"The arguments are not valid: {problems_of(error)}")
+    return InvalidArgumentsError(f"The arguments are not valid: {describe_validation_error(error)}")
 
 
-def problems_of(error: ValidationError) -> str:
+def describe_validation_error(error: ValidationError) -> str:
     """What is wrong with a value, in words that a model can act on."""
     return "; ".join(
         f"{'.'.join(map(str, problem['loc'])) or 'it'}: {problem['msg']}"
@@ -212,7 +214,7 @@ def tool(
     Raises:
         DeclarationError: when a parameter has no type, or one that has no JSON form.
     """
-    namespace = caller_namespace(1)
+    namespace = find_caller_namespace(1)
     traits = ToolTraits(
         needs_approval=needs_approval,
         client_side=client_side,
@@ -225,7 +227,7 @@ def tool(
 
     def make(wrapped: Callable[P, R]) -> FunctionTool[P, R]:
         label = name or str(getattr(wrapped, "__name__", type(wrapped).__name__))
-        compiled = _Compiled(wrapped, label, description, resolved_hints(wrapped, namespace))
+        compiled = _Compiled(wrapped, label, description, resolve_hints(wrapped, namespace))
         return FunctionTool(wrapped, compiled, blocking=blocking, traits=traits)
 
     return make if function is None else make(function)

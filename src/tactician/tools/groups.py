@@ -13,7 +13,7 @@ from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.tools.function import FunctionTool
 from tactician.tools.tool import Tool
-from tactician.tools.toolbox import as_tool, tools_of
+from tactician.tools.toolbox import as_tool, require_declared_tools
 
 ToolSource: TypeAlias = object
 """A tool, an object with methods declared with `@tool`, or several tools, plain functions and such objects. Or a
@@ -58,8 +58,8 @@ class ToolGroup:
         self.provider = provider
         self.version = version
         self.permissions = frozenset(permissions)
-        self._give = _giver(name, tools) if callable(tools) and not _has_tools(tools) else None
-        self._tools = () if self._give is not None else self._carried(tools)
+        self._give = _check_supplier(name, tools) if callable(tools) and not _has_tools(tools) else None
+        self._list_tools = () if self._give is not None else self._collect_tools(tools)
 
     def __repr__(self) -> str:
         return f"ToolGroup({self.name!r})"
@@ -72,20 +72,20 @@ class ToolGroup:
             DeclarationError: when one that it gives is not declared correctly.
         """
         if self._give is None:
-            return self._tools
+            return self._list_tools
         try:
             given = self._give()
-            return self._carried(await given if isinstance(given, Awaitable) else given)
+            return self._collect_tools(await given if isinstance(given, Awaitable) else given)
         except Exception as error:
             error.add_note(f"in the tool group {self.name!r}")
             raise
 
-    def _carried(self, source: ToolSource) -> tuple[Tool, ...]:
+    def _collect_tools(self, source: ToolSource) -> tuple[Tool, ...]:
         several = source if isinstance(source, Iterable) and not _has_tools(source) else (source,)
-        return tuple(_carrying(self.name, tool) for one in several for tool in _tools(one))
+        return tuple(_set_group(self.name, tool) for one in several for tool in _list_tools(one))
 
 
-def merged(tools: Iterable[Tool]) -> tuple[Tool, ...]:
+def merge_tools(tools: Iterable[Tool]) -> tuple[Tool, ...]:
     """The tools, each once.
 
     Raises:
@@ -101,7 +101,7 @@ def merged(tools: Iterable[Tool]) -> tuple[Tool, ...]:
     return tuple(kept.values())
 
 
-def unknown_groups(names: Iterable[str], known: Mapping[str, ToolGroup]) -> str:
+def describe_unknown_groups(names: Iterable[str], known: Mapping[str, ToolGroup]) -> str:
     """What is wrong, and what to do, where groups of these names are needed."""
     wanted = tuple(dict.fromkeys(names))
     hint = did_you_mean(wanted[0], known)
@@ -113,7 +113,7 @@ def unknown_groups(names: Iterable[str], known: Mapping[str, ToolGroup]) -> str:
     )
 
 
-def _giver(group: str, function: Callable[..., object]) -> Callable[[], object]:
+def _check_supplier(group: str, function: Callable[..., object]) -> Callable[[], object]:
     try:
         signature(function).bind()
     except TypeError:
@@ -129,13 +129,13 @@ def _has_tools(value: object) -> bool:
     )
 
 
-def _tools(value: object) -> tuple[Tool, ...]:
+def _list_tools(value: object) -> tuple[Tool, ...]:
     if callable(value) and not _has_tools(value):
         return (as_tool(value),)
-    return (value,) if isinstance(value, Tool) else tools_of(value)
+    return (value,) if isinstance(value, Tool) else require_declared_tools(value)
 
 
-def _carrying(group: str, tool: Tool) -> Tool:
+def _set_group(group: str, tool: Tool) -> Tool:
     if tool.traits.group == group:
         return tool
     carrying = copy(tool)

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tactician.llm import ToolSpec
 from tactician.runs import RunContext, Runnable
-from tactician.tools.function import invalid_arguments
+from tactician.tools.function import create_arguments_error
 from tactician.tools.tool import Tool, as_text, snake_case
 
 
@@ -42,7 +42,7 @@ class RunnableTool(Tool):
         try:
             request = _Request.model_validate_json(arguments).request
         except ValidationError as error:
-            raise invalid_arguments(error) from error
+            raise create_arguments_error(error) from error
         return as_text((await self._runnable.run(request, context=context)).output)
 
 

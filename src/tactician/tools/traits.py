@@ -36,7 +36,7 @@ class ToolTraits:
         """Whether a call ends the run."""
         return self.ends_turn or self.return_direct
 
-    def approval_is_needed(self, arguments: Mapping[str, object]) -> bool:
+    def is_approval_needed(self, arguments: Mapping[str, object]) -> bool:
         """Whether a call with these arguments has to be approved."""
         needs = self.needs_approval
         return needs(arguments) if callable(needs) else needs

@@ -204,6 +204,6 @@ async def test_a_stream_has_the_events_of_all_peers() -> None:
 def test_its_description_names_the_peers() -> None:
     network = Debate().network
     assert network.description == "a discussion between Optimist, Pessimist"
-    assert network.everyone().description == network.description
+    assert network.as_broadcast().description == network.description
     assert AgentNetwork("D", [says("A"), says("B")], description="Debates").description == "Debates"
     assert repr(network) == "AgentNetwork('Debate')"

@@ -9,7 +9,7 @@ from typing_extensions import TypeVar, override
 
 from tactician.agents.agent import Agent
 from tactician.agents.base import BaseRunnable
-from tactician.agents.results import as_own
+from tactician.agents.results import as_own_result
 from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, DeclarationError
 from tactician.loop import DEFAULT_MAX_TURNS
@@ -65,7 +65,7 @@ class HierarchicalAgents(BaseRunnable[T_co]):
         self.executive = executive
         self.departments = dict(departments)
         self.max_turns = max_turns
-        self._supervisors = {label: _supervisor(one, max_turns) for label, one in departments.items()}
+        self._supervisors = {label: _create_supervisor(one, max_turns) for label, one in departments.items()}
         reports = [(f"{label}: {one.description}", one) for label, one in self._supervisors.items()]
         self._root = executive.with_workers(reports, name=f"{executive.name}_Executive", max_turns=max_turns)
 
@@ -78,9 +78,9 @@ class HierarchicalAgents(BaseRunnable[T_co]):
         return READS_MESSAGES
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
-        return as_own(await self._root.run(input, context=context), context)
+        return as_own_result(await self._root.run(input, context=context), context)
 
-    def department(self, name: str) -> Agent[object]:
+    def find_manager(self, name: str) -> Agent[object]:
         """Return the manager of a department, who leads its workers.
 
         Raises:
@@ -104,9 +104,9 @@ class HierarchicalAgents(BaseRunnable[T_co]):
             AgentNotFoundError: when there is no such department.
             RunError: when it fails.
         """
-        return await self.department(name).run(input, context=self._traced(context), budget=budget)
+        return await self.find_manager(name).run(input, context=self._traced(context), budget=budget)
 
 
-def _supervisor(department: Department, max_turns: int) -> Agent[object]:
+def _create_supervisor(department: Department, max_turns: int) -> Agent[object]:
     workers = [(worker.description, worker) for worker in department.workers]
     return department.manager.with_workers(workers, name=f"{department.manager.name}_Supervisor", max_turns=max_turns)

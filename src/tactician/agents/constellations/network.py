@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing_extensions import override
 
 from tactician.agents.base import BaseRunnable, find_input_types
-from tactician.agents.results import Attempts, as_own, briefing, contribution
-from tactician.conversation import mended
+from tactician.agents.results import Attempts, as_own_result, format_briefing, format_contribution
+from tactician.conversation import repair_history
 from tactician.errors import DeclarationError
 from tactician.flow import gather_or_suspend
 from tactician.llm import AssistantMessage, Message, SystemMessage, Text, UserMessage
@@ -81,13 +81,13 @@ class AgentNetwork(BaseRunnable[object]):
         discussion = Discussion(self, input, context)
         for number in range(1, self.max_rounds + 1):
             await discussion.round(number)
-        answer = discussion.last_answer()
+        answer = discussion.find_last_answer()
         if self.synthesizer is not None:
-            task = briefing(input, discussion.said)
+            task = format_briefing(input, discussion.said)
             answer = await self.synthesizer.run(task, context=context)
-        return as_own(answer, context, discussion.contributions)
+        return as_own_result(answer, context, discussion.contributions)
 
-    def everyone(self) -> Broadcast:
+    def as_broadcast(self) -> Broadcast:
         """Return the same peers as a Runnable that asks each of them once, for themselves."""
         return Broadcast(self)
 
@@ -101,7 +101,7 @@ class AgentNetwork(BaseRunnable[object]):
         Raises:
             RunError: when all fail.
         """
-        return await self.everyone().run(input, context=context, budget=budget)
+        return await self.as_broadcast().run(input, context=context, budget=budget)
 
 
 class Discussion:
@@ -118,18 +118,18 @@ class Discussion:
         self._network = network
         self._input = input
         self._attempts = Attempts(context)
-        self._shared: list[Message] = list(mended(messages_of(input)))
+        self._shared: list[Message] = list(repair_history(messages_of(input)))
 
     async def round(self, number: int) -> None:
         """Let everybody speak once."""
         peers = list(enumerate(self._network.peers, start=1))
         groups = [peers] if self._network.concurrent else [[peer] for peer in peers]
         for group in groups:
-            speeches = (self._attempts.run(f"{number}.{n}", peer, self._heard(peer, number)) for n, peer in group)
+            speeches = (self._attempts.run(f"{number}.{n}", peer, self._build_view(peer, number)) for n, peer in group)
             for (_, peer), result in zip(group, await gather_or_suspend(*speeches), strict=True):
                 self._add(peer, result)
 
-    def last_answer(self) -> RunResult[object]:
+    def find_last_answer(self) -> RunResult[object]:
         """Return the last contribution that did not fail.
 
         Raises:
@@ -139,16 +139,16 @@ class Discussion:
         if answers:
             return replace(answers[-1], messages=tuple(self._shared))
         peers = self._network.peers * self._network.max_rounds
-        told = map(contribution, peers, self.contributions)
+        told = map(format_contribution, peers, self.contributions)
         raise self._attempts.all_failed(self._network.name, self._input, told) from self._attempts.last_error
 
     def _add(self, peer: Runnable, result: RunResult[object]) -> None:
         self.contributions.append(result)
         if result.status is not RunStatus.FAILED:
-            self.said.append(contribution(peer, result))
+            self.said.append(format_contribution(peer, result))
             self._shared.append(AssistantMessage((Text(self.said[-1]),)))
 
-    def _heard(self, peer: Runnable, number: int) -> tuple[Message, ...]:
+    def _build_view(self, peer: Runnable, number: int) -> tuple[Message, ...]:
         """Return the discussion as a peer hears it.
 
         The discussion ends with the user's words: not every model continues its own.
@@ -182,10 +182,10 @@ class Broadcast(BaseRunnable[object]):
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
         attempts, peers = Attempts(context), self.network.peers
         results = await gather_or_suspend(*(attempts.run(f"{n}", peer, input) for n, peer in enumerate(peers, start=1)))
-        told = list(map(contribution, peers, results))
+        told = list(map(format_contribution, peers, results))
         answered = [text for text, result in zip(told, results, strict=True) if result.status is not RunStatus.FAILED]
         if not answered:
             raise attempts.all_failed(self.name, input, told) from attempts.last_error
         text = "\n\n".join(answered)
         messages = (*messages_of(input), AssistantMessage((Text(text),)))
-        return as_own(RunResult(text, messages=messages), context, results)
+        return as_own_result(RunResult(text, messages=messages), context, results)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing_extensions import override
 
 from tactician.agents.base import BaseRunnable, find_input_types
-from tactician.agents.results import Attempts, as_own, briefing, contribution
+from tactician.agents.results import Attempts, as_own_result, format_briefing, format_contribution
 from tactician.errors import DeclarationError
 from tactician.flow import FlowStep, Scheduler, StepCompleted, gather_or_suspend
 from tactician.runs import Budget, Input, InputTypes, RunContext, Runnable, RunResult, RunStatus
@@ -43,15 +43,15 @@ class ParallelAgents(BaseRunnable[object]):
         return find_input_types(*self.members)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
-        runs = (member.run(input, context=context.at(key)) for key, member in _numbered(self.members))
+        runs = (member.run(input, context=context.at(key)) for key, member in _number_members(self.members))
         primary, *others = await gather_or_suspend(*runs)
-        return as_own(primary, context, others)
+        return as_own_result(primary, context, others)
 
-    def first(self) -> FirstOf:
+    def as_first_of(self) -> FirstOf:
         """Return the same members as a Runnable of which the first to succeed gives the answer."""
         return FirstOf(self)
 
-    def synthesized_by(self, synthesizer: Runnable) -> Synthesis:
+    def as_synthesis(self, synthesizer: Runnable) -> Synthesis:
         """Return the same members as a Runnable with one who makes one answer of theirs."""
         return Synthesis(self, synthesizer)
 
@@ -65,19 +65,19 @@ class ParallelAgents(BaseRunnable[object]):
         Raises:
             RunError: when all fail; its message says why each did.
         """
-        return await self.first().run(input, context=context, budget=budget)
+        return await self.as_first_of().run(input, context=context, budget=budget)
 
     async def run_and_synthesize(
         self, input: Input, *, synthesizer: Runnable, context: RunContext | None = None, budget: Budget | None = None
     ) -> RunResult[object]:
         """Run all members, and return the answer that the synthesizer makes of theirs, which are `related`.
 
-        A run that waits goes on with `synthesized_by(synthesizer).resume(...)`.
+        A run that waits goes on with `as_synthesis(synthesizer).resume(...)`.
 
         Raises:
             RunError: when the synthesizer fails.
         """
-        return await self.synthesized_by(synthesizer).run(input, context=context, budget=budget)
+        return await self.as_synthesis(synthesizer).run(input, context=context, budget=budget)
 
 
 class FirstOf(BaseRunnable[object]):
@@ -99,7 +99,7 @@ class FirstOf(BaseRunnable[object]):
         return find_input_types(*self.group.members)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
-        attempts, members = Attempts(context), dict(_numbered(self.group.members))
+        attempts, members = Attempts(context), dict(_number_members(self.group.members))
 
         def attempt(key: str) -> FlowStep[RunResult[object]]:
             return FlowStep(key, lambda _: attempts.run(key, members[key], input))
@@ -111,14 +111,14 @@ class FirstOf(BaseRunnable[object]):
                     break
             else:
                 results = [one.result for one in scheduler.outcomes.values() if isinstance(one, StepCompleted)]
-                told = map(contribution, members.values(), results)
+                told = map(format_contribution, members.values(), results)
                 raise attempts.all_failed(self.name, input, told) from attempts.last_error
         attempts.give_up((key for key in members if key != outcome.key), "another one was first")
-        return as_own(outcome.result, context)
+        return as_own_result(outcome.result, context)
 
 
 class Synthesis(BaseRunnable[object]):
-    """All members of a group work at once, and somebody makes one answer of theirs. Made by `synthesized_by`.
+    """All members of a group work at once, and somebody makes one answer of theirs. Made by `as_synthesis`.
 
     Args:
         group: whose members work.
@@ -139,11 +139,13 @@ class Synthesis(BaseRunnable[object]):
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
         attempts, members = Attempts(context), self.group.members
-        results = await gather_or_suspend(*(attempts.run(key, member, input) for key, member in _numbered(members)))
-        task = briefing(input, map(contribution, members, results))
-        return as_own(await self.synthesizer.run(task, context=context), context, results)
+        results = await gather_or_suspend(
+            *(attempts.run(key, member, input) for key, member in _number_members(members))
+        )
+        task = format_briefing(input, map(format_contribution, members, results))
+        return as_own_result(await self.synthesizer.run(task, context=context), context, results)
 
 
-def _numbered(members: Sequence[Runnable]) -> Iterable[tuple[str, Runnable]]:
+def _number_members(members: Sequence[Runnable]) -> Iterable[tuple[str, Runnable]]:
     """Members by their places: names need not be unique."""
     return ((f"{number}", member) for number, member in enumerate(members, start=1))

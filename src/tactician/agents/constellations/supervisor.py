@@ -8,7 +8,7 @@ from typing_extensions import TypeVar, Unpack
 
 from tactician.agents.agent import Agent
 from tactician.agents.spec import AgentSettings
-from tactician.agents.toolboxes import invocation_tools
+from tactician.agents.toolboxes import create_worker_tools
 from tactician.errors import DeclarationError
 from tactician.runs import Runnable
 
@@ -41,7 +41,7 @@ class SupervisorAgent(Agent[T_co]):
         if not workers:
             raise DeclarationError(f"SupervisorAgent {name!r}", ["it needs at least one worker"])
         self.workers = dict(workers)
-        self._invocations = invocation_tools(workers.items())
+        self._invocations = create_worker_tools(workers.items())
         super().__init__(name, output_type=output_type, **settings)
 
     def __repr__(self) -> str:

@@ -7,10 +7,10 @@ from typing import Generic, TypeVar
 from typing_extensions import override
 
 from tactician.agents.base import BaseRunnable
-from tactician.agents.flows.steps import Given, Step, StepLike, label_of, simplify_input, step_of
-from tactician.agents.results import as_own
+from tactician.agents.flows.steps import Step, StepInput, StepLike, as_step, choose_label, simplify_input
+from tactician.agents.results import as_own_result
 from tactician.runs import Input, InputTypes, RunContext, RunResult
-from tactician.tools import caller_namespace
+from tactician.tools import find_caller_namespace
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ class SimpleAgent(BaseRunnable[T], Generic[T]):
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
         given = simplify_input(input)
-        return as_own(await self._step.run(Given((given,), given), context=context), context)
+        return as_own_result(await self._step.run(StepInput((given,), given), context=context), context)
 
 
 def simple_agent(
@@ -51,6 +51,6 @@ def simple_agent(
     Raises:
         DeclarationError: when the function needs more than the input.
     """
-    label = label_of(name, returning)
-    made = step_of(step, returning, label, caller_namespace(1), most=1)
+    label = choose_label(name, returning)
+    made = as_step(step, returning, label, find_caller_namespace(1), most=1)
     return SimpleAgent(made, returning, label, description or f"gives a {label}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeAlias, TypeVar, cast
 
 from tactician.agents.base import BaseRunnable, Returns, find_input_types
-from tactician.agents.outputs import accept_output, find_output, keep_output
+from tactician.agents.outputs import accept_output, load_output, save_output
 from tactician.ai import Ai
 from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.llm import Text, UserMessage, text_of
@@ -28,7 +28,7 @@ from tactician.runs import (
     is_conversation,
     messages_of,
 )
-from tactician.tools import as_text, resolved_hints
+from tactician.tools import as_text, resolve_hints
 
 _RAW: Final = (str, int, float, dict)
 
@@ -70,7 +70,7 @@ _NAMED = {"ai": Ai, "context": RunContext}
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class StepInput:
     """Input of a step.
 
     Attributes:
@@ -107,7 +107,7 @@ class FunctionStep(BaseRunnable[T], Generic[T]):
         self.name = name
         self.description = name
         self._function = function
-        hints = resolved_hints(_annotated(function), namespace)
+        hints = resolve_hints(_find_annotated(function), namespace)
         # What a lambda returns is known to the flow only, and what a generator returns to itself.
         self._wanted = wanted if wanted is not None else cast("type[T] | None", hints.get("return"))
         self._parameters = tuple(_parameters(function, hints, name, most))
@@ -118,23 +118,23 @@ class FunctionStep(BaseRunnable[T], Generic[T]):
         return InputTypes(tuple(hint for hint in hints if hint is not None), reads_messages=not hints)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
-        assert isinstance(input, Given)
-        if (kept := find_output(context, self._wanted)) is not None:
+        assert isinstance(input, StepInput)
+        if (kept := load_output(context, self._wanted)) is not None:
             output = cast("T", kept.value)
         else:
             await context.begin_step()
             with allow_questions(context):
-                output = self._checked(await self._called(input, context), context)
-            await keep_output(context, output, self._wanted)
+                output = self._validate_output(await self._call(input, context), context)
+            await save_output(context, output, self._wanted)
         return RunResult(output, tally=context.tally, run_id=context.run_id)
 
-    async def _called(self, given: Given, context: RunContext) -> object:
+    async def _call(self, given: StepInput, context: RunContext) -> object:
         arguments = [one.find(given, context) for one in self._parameters if not one.keyword]
         named = {one.name: one.find(given, context) for one in self._parameters if one.keyword}
         result = self._function(*arguments, **named)
         return await result if isinstance(result, Awaitable) else result
 
-    def _checked(self, value: object, context: RunContext) -> T:
+    def _validate_output(self, value: object, context: RunContext) -> T:
         try:
             return cast("T", accept_output(value, self._wanted))
         except InvalidOutput as error:
@@ -144,7 +144,7 @@ class FunctionStep(BaseRunnable[T], Generic[T]):
 
 
 class Step(Protocol[T_co]):
-    """A Runnable that takes a `Given`, and whose output is of a known type."""
+    """A Runnable that takes a `StepInput`, and whose output is of a known type."""
 
     @property
     def name(self) -> str:
@@ -165,22 +165,22 @@ class Step(Protocol[T_co]):
         ...
 
 
-def step_of(
+def as_step(
     step: StepLike[T], wanted: type[T] | None, label: str, namespace: Mapping[str, object], *, most: int
 ) -> Step[T]:
-    """Return a function, or any Runnable, as a Runnable that takes a `Given`."""
+    """Return a function, or any Runnable, as a Runnable that takes a `StepInput`."""
     if isinstance(step, Runnable):
-        return _Told[T](step if wanted is None else Returns(step, wanted))
+        return _RunnableStep[T](step if wanted is None else Returns(step, wanted))
     name = getattr(step, "__name__", "<lambda>")
     return FunctionStep(step, wanted, label if name.startswith("<") else name, namespace, most)
 
 
-def label_of(name: str | None, returning: object) -> str:
+def choose_label(name: str | None, returning: object) -> str:
     """Return the name of a flow: its own, or that of the type that it gives."""
     return name or str(getattr(returning, "__name__", returning))
 
 
-class _Told(Generic[T]):
+class _RunnableStep(Generic[T]):
     """A Runnable that is told in words, or with an object, what a function would be given as values."""
 
     def __init__(self, inner: Runnable) -> None:
@@ -194,7 +194,7 @@ class _Told(Generic[T]):
 
     async def run(self, input: Input, *, context: RunContext | None = None) -> RunResult[T]:
         """Run it."""
-        assert isinstance(input, Given)
+        assert isinstance(input, StepInput)
         result = await self._inner.run(input.told, context=context)
         return cast("RunResult[T]", result)  # `Returns` has seen to it
 
@@ -209,7 +209,7 @@ class _Parameter:
     service: RunParameter[object] | None
     number: int = 0
 
-    def find(self, given: Given, context: RunContext) -> object:
+    def find(self, given: StepInput, context: RunContext) -> object:
         """Return the value of the parameter.
 
         Raises:
@@ -251,7 +251,7 @@ def _signature(function: Callable[..., object]) -> Iterator[inspect.Parameter]:
     return (one for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD))
 
 
-def _annotated(function: Callable[..., object]) -> Callable[..., object]:
+def _find_annotated(function: Callable[..., object]) -> Callable[..., object]:
     """Return the function that has the annotations: that behind a partial, or the method of a callable object."""
     plain = getattr(function, "func", function)
     if inspect.isroutine(plain) or isinstance(plain, type):

@@ -10,11 +10,11 @@ from typing import Final, TypeVar, overload
 from tactician.agents.planned.compilation import compile_classes
 from tactician.agents.planned.declarations import Planner
 from tactician.agents.planned.methods import Source
-from tactician.agents.planned.planned_agent import PlannedAgent, declared_source
+from tactician.agents.planned.planned_agent import PlannedAgent, find_declared_source
 from tactician.agents.planned.signatures import Provide
 from tactician.errors import DeclarationError
 from tactician.process import PlannedAgentSpec
-from tactician.tools import caller_namespace
+from tactician.tools import find_caller_namespace
 
 C = TypeVar("C", bound=type)
 COMPONENT: Final = "__tactician_component__"
@@ -43,7 +43,7 @@ def component(owner: C | None = None, /, *, resolvers: Mapping[type, Provide] | 
         owner: the class, when used without parentheses.
         resolvers: what fills parameters of these types, instead of the blackboard.
     """
-    declared = _Component(caller_namespace(1), resolvers or {})
+    declared = _Component(find_caller_namespace(1), resolvers or {})
 
     def mark(marked: C) -> C:
         setattr(marked, COMPONENT, declared)
@@ -57,7 +57,7 @@ def is_component(value: object) -> bool:
     return isinstance(getattr(type(value), COMPONENT, None), _Component)
 
 
-def combined_spec(
+def combine_specs(
     instances: Sequence[object],
     *,
     name: str = "Platform",
@@ -76,7 +76,7 @@ def combined_spec(
     return compile_classes(sources, name, description, planner, needs_goal=False)
 
 
-def component_agent(instance: object) -> PlannedAgent:
+def build_component_agent(instance: object) -> PlannedAgent:
     """Return a component as an agent by itself, named like its class: it does whatever is worth most.
 
     Raises:
@@ -84,7 +84,7 @@ def component_agent(instance: object) -> PlannedAgent:
     """
     kind = type(instance)
     summary = (inspect.getdoc(kind) or kind.__name__).splitlines()[0]
-    return PlannedAgent.of(combined_spec([instance], name=kind.__name__, description=summary).of(instance))
+    return PlannedAgent.of(combine_specs([instance], name=kind.__name__, description=summary).of(instance))
 
 
 def _source(instance: object) -> Source:
@@ -92,6 +92,6 @@ def _source(instance: object) -> Source:
     declared = getattr(kind, COMPONENT, None)
     if isinstance(declared, _Component):
         return Source(kind, declared.namespace, declared.resolvers, f"{kind.__name__}.", instance)
-    if (source := declared_source(instance)) is not None:
+    if (source := find_declared_source(instance)) is not None:
         return source
     raise DeclarationError(kind.__name__, ["decorate the class with @component"])

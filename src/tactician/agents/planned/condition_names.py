@@ -28,7 +28,7 @@ class ConditionNames:
             for kind in self.kinds
         }
         self._declared = declared
-        self._promised = {action.name: tuple(self._promises(action)) for action in declared.actions}
+        self._promised = {action.name: tuple(self._find_promises(action)) for action in declared.actions}
 
     @cached_property
     def things(self) -> dict[str, Parameter]:
@@ -66,17 +66,17 @@ class ConditionNames:
         """Return the objects that an action binds itself, as its `post` says."""
         return self._promised[action.name]
 
-    def _promises(self, action: ActionMethod) -> Iterator[Parameter]:
+    def _find_promises(self, action: ActionMethod) -> Iterator[Parameter]:
         for name in action.post:
             binding, _, label = name.partition(": ")
             for kind in self.kinds if label else ():
                 if self._labels[kind] == label:
                     yield Parameter("", kind, binding=binding)
 
-    def may_give(self, action: ActionMethod, thing: Parameter) -> bool:
+    def can_produce(self, action: ActionMethod, thing: Parameter) -> bool:
         """Return whether it may turn out that the action gave it, or bound it itself."""
         bound = (one.type for one in self.promised(action) if thing.binding in (DEFAULT_BINDING, one.binding))
-        return may_give(action, thing) or any(_may_be(kind, thing) for kind in bound)
+        return can_produce(action, thing) or any(_may_be(kind, thing) for kind in bound)
 
     def output_label(self, kind: type, action: ActionMethod) -> str:
         """Return the condition that there is what an action gives, when it is of that type."""
@@ -93,15 +93,16 @@ class ConditionNames:
         `SignedDocument`, and yet an action that signs has to be part of the plan.
         """
         label = self.label(thing)
-        return f"{label} already" if label in self._hoped_for else label
+        return f"{label} already" if label in self._uncertain else label
 
     @cached_property
-    def _hoped_for(self) -> frozenset[str]:
+    def _uncertain(self) -> frozenset[str]:
         return frozenset(
             label
             for label, thing in self.things.items()
             if any(
-                self.may_give(action, thing) and not surely_gives(action, thing) for action in self._declared.actions
+                self.can_produce(action, thing) and not is_sure_to_produce(action, thing)
+                for action in self._declared.actions
             )
         )
 
@@ -110,7 +111,7 @@ class ConditionNames:
         return f"{self.name_of(kind)} is newest"
 
 
-def may_give(action: ActionMethod, thing: Parameter) -> bool:
+def can_produce(action: ActionMethod, thing: Parameter) -> bool:
     """Return whether the action may give it: an object of a declared type may be of any of its subclasses."""
     given = action.gives if thing.binding == DEFAULT_BINDING else action.outputs if _is_bound(action, thing) else ()
     return any(_may_be(one, thing) for one in given)
@@ -120,7 +121,7 @@ def _may_be(given: type, thing: Parameter) -> bool:
     return issubclass(thing.type, given) or (not thing.exact and issubclass(given, thing.type))
 
 
-def surely_gives(action: ActionMethod, thing: Parameter) -> bool:
+def is_sure_to_produce(action: ActionMethod, thing: Parameter) -> bool:
     """Return whether the action gives it, if it gives anything: an object is of all superclasses of its type."""
     if not action.outputs or thing.exact or not (thing.binding == DEFAULT_BINDING or _is_bound(action, thing)):
         return False

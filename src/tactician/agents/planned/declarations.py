@@ -84,7 +84,7 @@ class ActionDeclaration:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class MethodDeclaration:
     """Declaration of `@condition` and `@cost`."""
 
     name: str | None
@@ -164,29 +164,29 @@ def action(
     """
     declaration = ActionDeclaration(
         description,
-        _names(pre),
-        _names(post),
+        _as_names(pre),
+        _as_names(post),
         can_rerun,
         clear_blackboard,
         cost,
         value,
         cost_method,
         value_method,
-        _names(tool_groups),
+        _as_names(tool_groups),
         output_binding,
         trigger,
         retry,
         blocking,
     )
-    return _marked(function, ACTION, declaration)
+    return _decorate(function, ACTION, declaration)
 
 
-def _names(names: Sequence[str]) -> tuple[str, ...]:
+def _as_names(names: Sequence[str]) -> tuple[str, ...]:
     """Return the names; a string is one name, not its letters."""
-    return (names,) if _is_one(names) else tuple(names)
+    return (names,) if _is_single_name(names) else tuple(names)
 
 
-def _is_one(names: object) -> TypeGuard[str]:
+def _is_single_name(names: object) -> TypeGuard[str]:
     """Return whether the value is one name, or in the place of one: a later check finds what cannot be a name."""
     return isinstance(names, str) or not isinstance(names, Iterable)
 
@@ -209,7 +209,7 @@ def achieves_goal(description: str, *, value: float = 0.0, export: Export | None
 
 
 def _goal(function: F, description: str, value: float, export: Export | None) -> F:
-    return _noted(function, GOAL, GoalDeclaration(description, value, export or Export()))
+    return _attach_declaration(function, GOAL, GoalDeclaration(description, value, export or Export()))
 
 
 @overload
@@ -226,7 +226,7 @@ def condition(function: F | None = None, /, *, name: str | None = None) -> F | C
     It is false while one of its arguments is missing. It is evaluated at most once for each plan, so it must not
     have side effects.
     """
-    return _marked(function, CONDITION, Named(name))
+    return _decorate(function, CONDITION, MethodDeclaration(name))
 
 
 @overload
@@ -243,7 +243,7 @@ def cost(function: F | None = None, /, *, name: str | None = None) -> F | Callab
     It returns a number, usually 0 to 1, and is evaluated once for each plan. An argument that is not on the blackboard
     is `None`.
     """
-    return _marked(function, COST, Named(name))
+    return _decorate(function, COST, MethodDeclaration(name))
 
 
 @overload
@@ -267,29 +267,29 @@ def state(owner: C | None = None, /, *, preserve: bool = False) -> C | Callable[
 
     def mark(marked: C) -> C:
         if not isinstance(marked, type):
-            raise _misplaced(STATE, marked, "class")
+            raise _create_usage_error(STATE, marked, "class")
         setattr(marked, STATE, StateDeclaration(preserve))
         return marked
 
     return mark if owner is None else mark(owner)
 
 
-def _marked(function: F | None, attribute: str, declaration: object) -> F | Callable[[F], F]:
+def _decorate(function: F | None, attribute: str, declaration: object) -> F | Callable[[F], F]:
     def mark(wrapped: F) -> F:
-        return _noted(wrapped, attribute, declaration)
+        return _attach_declaration(wrapped, attribute, declaration)
 
     return mark if function is None else mark(function)
 
 
-def _noted(wrapped: F, attribute: str, declaration: object) -> F:
+def _attach_declaration(wrapped: F, attribute: str, declaration: object) -> F:
     method: object = getattr(wrapped, "__func__", wrapped)  # also below a @staticmethod
     if isinstance(method, type) or not callable(method) or not hasattr(method, "__dict__"):
-        raise _misplaced("achieves_goal" if attribute == GOAL else attribute, wrapped, "method")
+        raise _create_usage_error("achieves_goal" if attribute == GOAL else attribute, wrapped, "method")
     setattr(method, attribute, declaration)
     return wrapped
 
 
-def _misplaced(attribute: str, value: object, wanted: str) -> DeclarationError:
+def _create_usage_error(attribute: str, value: object, wanted: str) -> DeclarationError:
     """Return the error for a decorator that was given something else than what it is written above."""
     decorator = "@" + attribute.strip("_").removeprefix("tactician_")
     return DeclarationError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from tactician.agents.planned.annotations import descendants
+from tactician.agents.planned.annotations import find_subclasses
 from tactician.process import ActionSpec, GoalSpec, PlannedAgentSpec
 
 
@@ -30,17 +30,17 @@ class LateClasses:
         """Return the agent that was read, which can be renewed from now on."""
         kinds = frozenset(spec.types.values())
         roots = tuple(kind for kind in kinds if kinds.isdisjoint(kind.__bases__))
-        return replace(spec, refresher=cls(read, roots, _loaded(roots), spec))
+        return replace(spec, refresher=cls(read, roots, _find_loaded(roots), spec))
 
     def __call__(self, spec: PlannedAgentSpec) -> PlannedAgentSpec:
         """Return the agent with what is new; the same one, when nothing is."""
-        if _loaded(self.roots) <= self.known:
+        if _find_loaded(self.roots) <= self.known:
             return spec
         fresh, before = self.read(), self.original
-        actions = _names(fresh.actions) - (_names(before.actions) - _names(spec.actions))
-        goals = _names(fresh.goals) - (_names(before.goals) - _names(spec.goals))
+        actions = _list_names(fresh.actions) - (_list_names(before.actions) - _list_names(spec.actions))
+        goals = _list_names(fresh.goals) - (_list_names(before.goals) - _list_names(spec.goals))
         if spec.name != before.name:  # it was assembled for certain goals
-            goals = _names(spec.goals)
+            goals = _list_names(spec.goals)
         return replace(
             fresh,
             name=spec.name,
@@ -52,9 +52,9 @@ class LateClasses:
         )
 
 
-def _names(declared: Sequence[ActionSpec] | Sequence[GoalSpec]) -> set[str]:
+def _list_names(declared: Sequence[ActionSpec] | Sequence[GoalSpec]) -> set[str]:
     return {one.name for one in declared}
 
 
-def _loaded(roots: tuple[type, ...]) -> frozenset[type]:
-    return frozenset(kind for root in roots for kind in descendants(root))
+def _find_loaded(roots: tuple[type, ...]) -> frozenset[type]:
+    return frozenset(kind for root in roots for kind in find_subclasses(root))

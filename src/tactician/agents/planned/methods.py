@@ -64,14 +64,14 @@ class Method:
             raise LookupError(f"{missing} is not on the blackboard any more")
         method = self.of(receiver)
         if any(isinstance(arguments[name], Awaitable) for name in self.signature.infrastructure):
-            return self._called_with_what_comes(method, arguments)
+            return self._call_when_resolved(method, arguments)
         return method(**arguments)
 
     def of(self, receiver: object) -> Callable[..., object]:
         """Return the method of an object, as it is to be called."""
         return getattr(receiver, self.attribute)  # type: ignore[no-any-return]  # a user's method
 
-    async def _called_with_what_comes(self, method: Callable[..., object], arguments: dict[str, object]) -> object:
+    async def _call_when_resolved(self, method: Callable[..., object], arguments: dict[str, object]) -> object:
         """Call the method once its resolvers have given their values."""
         for name in self.signature.infrastructure:
             if isinstance(provided := arguments[name], Awaitable):

@@ -32,14 +32,14 @@ from tactician.process import (
     with_named,
 )
 from tactician.runs import Budget, Input, InputTypes, RunContext, RunResult, Suspended, is_conversation, start_run
-from tactician.tools import caller_namespace
+from tactician.tools import find_caller_namespace
 
 C = TypeVar("C", bound=type)
 DECLARED: Final = "__tactician_planned__"
 
 
 @dataclass(slots=True)
-class _Declared:
+class _AgentDeclaration:
     """Declaration of `@planned_agent`. The class is compiled when its spec is first needed."""
 
     owner: type
@@ -78,7 +78,7 @@ def planned_agent(
         planner: how it chooses its actions: a `Planner`, or its value, as in `"utility"`.
         resolvers: what fills parameters of these types, instead of the blackboard.
     """
-    namespace = caller_namespace(1)
+    namespace = find_caller_namespace(1)
 
     def mark(owner: C) -> C:
         label = name or owner.__name__
@@ -87,7 +87,7 @@ def planned_agent(
         for member in added:
             setattr(owner, member, members[member])
         source = Source(owner, namespace, resolvers or {})
-        setattr(owner, DECLARED, _Declared(owner, label, description, planner, source, added))
+        setattr(owner, DECLARED, _AgentDeclaration(owner, label, description, planner, source, added))
         return owner
 
     return mark
@@ -97,7 +97,7 @@ def _is_users(owner: type, member: str) -> bool:
     """Return whether the user wrote the member, and not `@planned_agent`, here or on a base class."""
     home = next((kind for kind in owner.__mro__ if member in vars(kind)), None)
     declared = vars(home).get(DECLARED) if home is not None else None
-    return home is not None and not (isinstance(declared, _Declared) and member in declared.added)
+    return home is not None and not (isinstance(declared, _AgentDeclaration) and member in declared.added)
 
 
 class PlannedAgent(BaseRunnable[object]):
@@ -109,7 +109,7 @@ class PlannedAgent(BaseRunnable[object]):
 
     def __init__(self, instance: object) -> None:
         declared = getattr(type(instance), DECLARED, None)
-        if not isinstance(declared, _Declared) or declared.owner is not type(instance):
+        if not isinstance(declared, _AgentDeclaration) or declared.owner is not type(instance):
             raise DeclarationError(type(instance).__name__, ["decorate the class with @planned_agent(description=...)"])
         self.instance = instance
         self._spec = declared.spec(instance)
@@ -154,7 +154,7 @@ class PlannedAgent(BaseRunnable[object]):
     def __towards__(self, wanted: type) -> PlannedAgent | None:
         return self.towards(wanted)
 
-    def process(
+    def create_process(
         self,
         *objects: object,
         named: Named | None = None,
@@ -190,7 +190,7 @@ class PlannedAgent(BaseRunnable[object]):
         made: list[AgentProcess] = []
 
         def prepare(child: RunContext) -> None:
-            objects = with_named(objects_of(input), named)
+            objects = with_named(list_input_objects(input), named)
             if child.is_durable:
                 check_options(options)
             made.append(AgentProcess.create(self.spec, objects, child, options))
@@ -225,7 +225,7 @@ async def _finish(process: AgentProcess) -> RunResult[object]:
     return RunResult(process.result, tally=process.tally, process_id=process.id, run_id=process.id)
 
 
-def objects_of(input: Input) -> tuple[object, ...]:
+def list_input_objects(input: Input) -> tuple[object, ...]:
     """Return the objects of an input: a tuple is several, if it is no conversation."""
     several = type(input) is tuple and not is_conversation(input)  # a NamedTuple is one object
     return cast("tuple[object, ...]", input) if several else (input,)
@@ -233,7 +233,7 @@ def objects_of(input: Input) -> tuple[object, ...]:
 
 def is_planned(value: object) -> bool:
     """Return whether the value is an instance of a `@planned_agent` class."""
-    return isinstance(getattr(type(value), DECLARED, None), _Declared)
+    return isinstance(getattr(type(value), DECLARED, None), _AgentDeclaration)
 
 
 def is_planned_class(value: object) -> bool:
@@ -241,10 +241,10 @@ def is_planned_class(value: object) -> bool:
     return isinstance(value, type) and DECLARED in vars(value)
 
 
-def declared_source(instance: object) -> Source | None:
+def find_declared_source(instance: object) -> Source | None:
     """Return the class of a planned agent, as one of several that a planner combines; `None` for another object."""
     declared = getattr(type(instance), DECLARED, None)
-    if not isinstance(declared, _Declared):
+    if not isinstance(declared, _AgentDeclaration):
         return None
     return replace(declared.source, prefix=f"{declared.owner.__name__}.", instance=instance)
 
@@ -260,7 +260,7 @@ def raise_unless_completed(process: AgentProcess) -> None:
     if process.status is ProcessStatus.COMPLETED:
         return
     if process.pending:
-        raise ProcessWaitingError(_how_to_go_on(process), process)
+        raise ProcessWaitingError(_describe_pending(process), process)
     if process.status is ProcessStatus.STUCK:
         message = f"{process.agent.name} is stuck: {process.failure}"
         raise ProcessStuckError(message, process) from find_rejection(process)
@@ -268,13 +268,13 @@ def raise_unless_completed(process: AgentProcess) -> None:
     raise ProcessFailedError(f"{process.agent.name} {verb}: {process.failure}", process) from process.error
 
 
-def _how_to_go_on(process: AgentProcess) -> str:
+def _describe_pending(process: AgentProcess) -> str:
     asked = "; ".join(f"{request.prompt!r} ({request.kind}, {request.id!r})" for request in process.pending)
     answer = f"await platform.respond({process.id!r}, {process.pending[0].id!r}, ...)"
     return f"{process.agent.name} waits for {asked}. Go on with `{answer}`."
 
 
-def _of_planned(method: Callable[..., object]) -> Callable[..., object]:
+def _delegate_to_planned_agent(method: Callable[..., object]) -> Callable[..., object]:
     """Return the same method for an instance of the user's class."""
 
     @wraps(method)
@@ -285,13 +285,13 @@ def _of_planned(method: Callable[..., object]) -> Callable[..., object]:
 
 
 _RUNNABLE_METHODS: Mapping[str, Callable[..., object]] = {
-    "run": _of_planned(PlannedAgent.run),
-    "run_sync": _of_planned(PlannedAgent.run_sync),
-    "stream": _of_planned(PlannedAgent.stream),
-    "as_tool": _of_planned(PlannedAgent.as_tool),
-    "returns": _of_planned(PlannedAgent.returns),
-    "to_blueprint": _of_planned(PlannedAgent.to_blueprint),
-    "resume": _of_planned(PlannedAgent.resume),
-    "pending": _of_planned(PlannedAgent.pending),
-    TOWARDS: _of_planned(PlannedAgent.towards),
+    "run": _delegate_to_planned_agent(PlannedAgent.run),
+    "run_sync": _delegate_to_planned_agent(PlannedAgent.run_sync),
+    "stream": _delegate_to_planned_agent(PlannedAgent.stream),
+    "as_tool": _delegate_to_planned_agent(PlannedAgent.as_tool),
+    "with_output_type": _delegate_to_planned_agent(PlannedAgent.with_output_type),
+    "to_blueprint": _delegate_to_planned_agent(PlannedAgent.to_blueprint),
+    "resume": _delegate_to_planned_agent(PlannedAgent.resume),
+    "list_pending": _delegate_to_planned_agent(PlannedAgent.list_pending),
+    TOWARDS: _delegate_to_planned_agent(PlannedAgent.towards),
 }

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import methodcaller
 
-from tactician.agents.planned.annotations import descendants
-from tactician.agents.planned.condition_names import ConditionNames, may_give, surely_gives
-from tactician.agents.planned.evaluation import evaluate_expression, names_of
+from tactician.agents.planned.annotations import find_subclasses
+from tactician.agents.planned.condition_names import ConditionNames, can_produce, is_sure_to_produce
+from tactician.agents.planned.evaluation import evaluate_expression, list_names
 from tactician.agents.planned.methods import ActionMethod, Declarations, Method
 from tactician.agents.planned.signatures import Parameter
 from tactician.process import Blackboard, Look, Observe, OperationContext, Price, get_state_declaration
@@ -44,44 +44,46 @@ class TypeFlow:
 
     def effects(self, action: ActionMethod) -> dict[str, bool]:
         """Return the conditions that may hold once an action has run: the best case, as the outcome is seen later."""
-        effects = dict.fromkeys(self._lost(action), False)
+        effects = dict.fromkeys(self._find_lost_conditions(action), False)
         effects.update({action.ran: not action.runs_again, **dict.fromkeys(action.post, True)})
-        effects.update(self._objects(action))
+        effects.update(self._require_objects(action))
         for other in self._declared.actions:
             if any(effects.get(self._words.output_label(kind, other)) for kind in other.outputs):
                 effects[self._words.any_output_label(other)] = True
         for kind in self._words.triggers:
-            effects[self._words.newest(kind)] = may_give(action, Parameter("", kind))
-        effects.update(dict.fromkeys(self._hoped(action, effects), True))
+            effects[self._words.newest(kind)] = can_produce(action, Parameter("", kind))
+        effects.update(dict.fromkeys(self._find_uncertain_conditions(action, effects), True))
         return effects
 
     def hoped_for(self, action: ActionMethod, effects: Mapping[str, bool]) -> Iterator[str]:
         """Return those of its effects that an action may turn out not to have, though it gives something."""
         words = self._words
         things = {**words.things, **{words.newest(kind): Parameter("", kind) for kind in words.triggers}}
-        yield from (label for label, thing in things.items() if effects.get(label) and not surely_gives(action, thing))
+        yield from (
+            label for label, thing in things.items() if effects.get(label) and not is_sure_to_produce(action, thing)
+        )
         yield from (name for name in (*self._declared.conditions, *self._declared.expressions) if effects.get(name))
 
-    def _objects(self, action: ActionMethod) -> Iterator[tuple[str, bool]]:
+    def _require_objects(self, action: ActionMethod) -> Iterator[tuple[str, bool]]:
         for label, thing in self._words.things.items():
-            if self._words.may_give(action, thing):
+            if self._words.can_produce(action, thing):
                 yield label, True
-            if surely_gives(action, thing):
+            if is_sure_to_produce(action, thing):
                 yield self._words.already(thing), True
 
-    def _hoped(self, action: ActionMethod, effects: dict[str, bool]) -> Iterator[str]:
+    def _find_uncertain_conditions(self, action: ActionMethod, effects: dict[str, bool]) -> Iterator[str]:
         """Return the conditions about an object that may hold once there is a new one."""
         for name, condition in self._declared.conditions.items():
             if any(effects.get(self._words.label(parameter)) for parameter in condition.signature.needs):
                 yield name
         if self._declared.expressions:
-            known = {name for one in action.gives for kind in descendants(one) for name in names_of(kind)}
+            known = {name for one in action.gives for kind in find_subclasses(one) for name in list_names(kind)}
             known.update(thing.binding for thing in self._words.bound(action))
             for text, expression in self._declared.expressions.items():
                 if known & expression.names:
                     yield text
 
-    def _lost(self, action: ActionMethod) -> Iterator[str]:
+    def _find_lost_conditions(self, action: ActionMethod) -> Iterator[str]:
         """Yield the conditions that end with objects leaving the blackboard, unless the action gives these anew."""
         if not (action.clears or action.enters_state):
             return
@@ -105,58 +107,58 @@ class TypeFlow:
             yield from (name for other in declared.actions for name in other.post if name not in declared.conditions)
 
 
-def observations(declared: Declarations, words: ConditionNames, needed: Iterable[str]) -> dict[str, Look]:
+def build_observations(declared: Declarations, words: ConditionNames, needed: Iterable[str]) -> dict[str, Look]:
     """Return those of the needed conditions that cost nothing to see."""
     seen: dict[str, Look] = {}
     for label, thing in words.things.items():
-        seen[label] = seen[words.already(thing)] = partial(_is_there, thing)
+        seen[label] = seen[words.already(thing)] = partial(_has_object, thing)
     for action in declared.actions:
         outputs = tuple(words.output(kind, action) for kind in action.outputs)
         if len(outputs) > 1:
-            seen[words.any_output_label(action)] = partial(_is_one_there, outputs)
+            seen[words.any_output_label(action)] = partial(_has_any, outputs)
     for kind in words.triggers:
         seen[words.newest(kind)] = partial(_is_newest, kind)
     found_out = {*declared.conditions, *declared.expressions}
     return {name: seen.get(name) or methodcaller("condition", name) for name in needed if name not in found_out}
 
 
-def conditions(declared: Declarations, needed: Iterable[str]) -> dict[str, Observe]:
+def build_conditions(declared: Declarations, needed: Iterable[str]) -> dict[str, Observe]:
     """Return those of the needed conditions that are found out by methods and expressions."""
     found: dict[str, Observe] = {}
     for name in needed:
         if (method := declared.conditions.get(name)) is not None:
-            found[name] = partial(_holds, method)
+            found[name] = partial(_evaluate_condition, method)
         elif (expression := declared.expressions.get(name)) is not None:
             found[name] = partial(evaluate_expression, expression)
     return found
 
 
-def prices(declared: Declarations) -> dict[str, Price]:
+def build_costs(declared: Declarations) -> dict[str, Price]:
     """Return the costs and values that actions ask for."""
     used = (name for action in declared.actions for name in (action.cost_method, action.value_method))
-    return {name: partial(_price, declared.costs[name]) for name in used if name is not None}
+    return {name: partial(_evaluate_cost, declared.costs[name]) for name in used if name is not None}
 
 
-def _is_there(thing: Parameter, blackboard: Blackboard) -> bool:
+def _has_object(thing: Parameter, blackboard: Blackboard) -> bool:
     return thing.find(blackboard) is not None
 
 
-def _is_one_there(things: Sequence[Parameter], blackboard: Blackboard) -> bool:
-    return any(_is_there(thing, blackboard) for thing in things)
+def _has_any(things: Sequence[Parameter], blackboard: Blackboard) -> bool:
+    return any(_has_object(thing, blackboard) for thing in things)
 
 
 def _is_newest(kind: type, blackboard: Blackboard) -> bool:
     return isinstance(blackboard.newest, kind)
 
 
-def _holds(method: Method, context: OperationContext) -> bool | Awaitable[bool]:
+def _evaluate_condition(method: Method, context: OperationContext) -> bool | Awaitable[bool]:
     if not method.can_be_called(context):
         return False
     result = method.call(context)
     return result if isinstance(result, Awaitable) else bool(result)
 
 
-def _price(method: Method, context: OperationContext) -> float | Awaitable[float]:
+def _evaluate_cost(method: Method, context: OperationContext) -> float | Awaitable[float]:
     # What it returns is checked where it is used. A cost of a state that is not there is not asked for.
     if not method.can_be_called(context):
         return 0.0

@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from tactician.cli.answers import text_answer
+from tactician.cli.answers import parse_answer_text
 from tactician.cli.console import Debug, File, NoInput, PersonalityName, ProcessId, StoreUrl, say
-from tactician.cli.outcomes import Outcome, answered, conclude
-from tactician.cli.running import again, terminal_asker
-from tactician.cli.steering import on_platform
-from tactician.cli.stores import store_option
+from tactician.cli.outcomes import Outcome, answer_requests, print_outcome
+from tactician.cli.run_command import create_asker, format_arguments
+from tactician.cli.run_control import run_on_platform
+from tactician.cli.stores import format_store_option
 from tactician.errors import ConfigurationError
 from tactician.platform import Platform, RunView, StepView
 from tactician.process import AgentProcess
@@ -49,9 +49,11 @@ def fork(
             _say_how_to_compare(id, error.result.run_id, store)
             raise
         _say_how_to_compare(id, outcome.id if isinstance(outcome, AgentProcess) else outcome.run_id, store)
-        return await answered(platform, outcome, terminal_asker(no_input))
+        return await answer_requests(platform, outcome, create_asker(no_input))
 
-    conclude(asyncio.run(on_platform(id, file, store, None, voice, work, is_new=True)), again(file, store))
+    print_outcome(
+        asyncio.run(run_on_platform(id, file, store, None, voice, work, is_new=True)), format_arguments(file, store)
+    )
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -65,11 +67,11 @@ def _parse_responses(texts: dict[str, str], steps: Iterable[StepView], at: int |
     """Return the answers that texts mean. One to a request that is not known stays text: the platform refuses it."""
     requests = {request.id: request for step in steps if at in (None, step.number) for request in step.pending}
     return {
-        request_id: text_answer(text, requests[request_id]) if request_id in requests else text
+        request_id: parse_answer_text(text, requests[request_id]) if request_id in requests else text
         for request_id, text in texts.items()
     }
 
 
 def _say_how_to_compare(id: str, fork_id: str, store: str | None) -> None:
-    command = f"tactician show {id} --compare {fork_id}{store_option(store)}"
+    command = f"tactician show {id} --compare {fork_id}{format_store_option(store)}"
     say(f"The fork is {fork_id}. Compare with: {command}")

@@ -9,7 +9,7 @@ from typing_extensions import Unpack
 from tactician.agents import as_runnable, raise_unless_completed
 from tactician.errors import ResponseError, RunConflictError, RunNotFoundError
 from tactician.events import new_id
-from tactician.integrations.standing import Standing
+from tactician.integrations.step_report import StepReport
 from tactician.loop import output_type
 from tactician.platform import EnqueueOptions, Platform
 from tactician.process import AgentProcess
@@ -57,7 +57,7 @@ class Stepper:
         name = agent if isinstance(agent, str) else _name_of(agent)
         return await self._platform.enqueue(name, *objects, **settings)
 
-    async def step(self, run_id: str, now: float) -> Standing:
+    async def step(self, run_id: str, now: float) -> StepReport:
         """Make one step. A run that waits and has no answer stays as it is.
 
         Args:
@@ -73,10 +73,10 @@ class Stepper:
         """
         record = await self.load(run_id)
         if record.status.is_terminal:
-            return _standing_of(record, now)
+            return _create_report(record, now)
         if record.status is RunStatus.WAITING and record.header.deadline is not None and record.header.deadline <= now:
             await end_overdue(*await self._claim(run_id), self._platform.context())
-            return _standing_of(await self.load(run_id), now)
+            return _create_report(await self.load(run_id), now)
         await self._answer_overdue(record, now)
         try:
             outcome = await self._platform.step_claimed(*await self._claim(run_id), seconds=self._lease)
@@ -84,8 +84,8 @@ class Stepper:
             ended = await self.load(run_id)
             if not ended.status.is_terminal:
                 raise
-            return _standing_of(ended, now)  # its record has the failure
-        return _standing_of(await self.load(run_id), now, _delay_of(outcome))
+            return _create_report(ended, now)  # its record has the failure
+        return _create_report(await self.load(run_id), now, _find_delay(outcome))
 
     async def answer(self, run_id: str, responses: Mapping[str, Response]) -> None:
         """Keep answers to requests of a run that waits: its next step takes them.
@@ -139,14 +139,14 @@ class Stepper:
             raise RunError(f"{record.name}: the run {run_id} is {record.status}: {why}", result)
         return self._revive(record.name, read_output((await self._runs.load_state(record)).tree))
 
-    async def kill(self, run_id: str) -> Standing:
+    async def kill(self, run_id: str) -> StepReport:
         """End a run for good, unless it has ended.
 
         Raises:
             RunNotFoundError: when there is no such run.
         """
         await kill_run(self._platform.store, run_id, "killed")
-        return Standing((await self.load(run_id)).status.value, has_ended=True)
+        return StepReport((await self.load(run_id)).status.value, has_ended=True)
 
     def _revive(self, name: str, output: object) -> object:
         """Return an output of the type that the Runnable says, where it says one."""
@@ -176,11 +176,11 @@ def _name_of(agent: object) -> str:
     return type(agent).__name__ if runnable is None else runnable.name
 
 
-def _standing_of(record: RunRecord, now: float, delay: float = 0.0) -> Standing:
+def _create_report(record: RunRecord, now: float, delay: float = 0.0) -> StepReport:
     is_waiting = record.status is RunStatus.WAITING
     pending = [one for one in record.header.pending if not one.is_answered] if is_waiting else []
     status = RunStatus.RUNNING if record.status is RunStatus.PAUSED else record.status
-    return Standing(
+    return StepReport(
         status.value,
         has_ended=status.is_terminal or status is RunStatus.STUCK,
         pending=[request.id for request in pending],
@@ -190,5 +190,5 @@ def _standing_of(record: RunRecord, now: float, delay: float = 0.0) -> Standing:
     )
 
 
-def _delay_of(outcome: object) -> float:
+def _find_delay(outcome: object) -> float:
     return outcome.options.delay if isinstance(outcome, AgentProcess) else 0.0

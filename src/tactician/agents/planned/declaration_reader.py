@@ -11,10 +11,10 @@ from typing import Final, cast, get_origin
 
 from tactician.agents.planned.annotations import (
     UNDEFINED,
-    descendants,
+    find_generics,
+    find_subclasses,
     format_hint,
-    generics_in,
-    parts_of_class,
+    list_part_classes,
     specialize_hints,
 )
 from tactician.agents.planned.declarations import (
@@ -24,7 +24,7 @@ from tactician.agents.planned.declarations import (
     GOAL,
     ActionDeclaration,
     GoalDeclaration,
-    Named,
+    MethodDeclaration,
 )
 from tactician.agents.planned.expressions import Expression, ExpressionError, is_expression, parse_expression
 from tactician.agents.planned.methods import ActionMethod, Declarations, Method, Source
@@ -34,30 +34,30 @@ from tactician.agents.planned.signatures import (
     is_generator,
     read_outputs,
     read_signature,
-    wrong_shape,
+    validate_return_type,
 )
 from tactician.errors import DeclarationError
 from tactician.process import get_state_declaration
-from tactician.tools import docs_of, resolved_hints
+from tactician.tools import parse_docstring, resolve_hints
 
 _logger = logging.getLogger(__name__)
 _MARKS: Final = (ACTION, GOAL, CONDITION, COST)
 
 
-def read(sources: Iterable[Source], problems: list[str]) -> Declarations:
+def read_declarations(sources: Iterable[Source], problems: list[str]) -> Declarations:
     """Read the classes, and the states that their actions may return. Mistakes are added to `problems`."""
-    waiting, found = _told_apart(sources), _Reader(problems)
+    waiting, found = _disambiguate_prefixes(sources), _Reader(problems)
     known = {source.kind for source in waiting}
     prefixes = {source.prefix for source in waiting}
     for plain in waiting:  # grows as it goes
-        source = replace(plain, namespace={**plain.namespace, **_nested(plain.kind)})
-        for method in found.read(source):
-            for kind in _states_of(method.gives):
+        source = replace(plain, namespace={**plain.namespace, **_find_nested_classes(plain.kind)})
+        for method in found.read_source(source):
+            for kind in _list_states(method.gives):
                 if kind not in known:
                     known.add(kind)
                     prefix = f"{kind.__name__}."
                     if prefix in prefixes:
-                        prefix = _full_prefix(kind)
+                        prefix = _build_full_prefix(kind)
                     prefixes.add(prefix)
                     waiting.append(replace(source, kind=kind, prefix=prefix, instance=None, is_state=True))
     states = tuple(source.kind for source in waiting if source.is_state)
@@ -68,23 +68,25 @@ def read(sources: Iterable[Source], problems: list[str]) -> Declarations:
     )
 
 
-def _told_apart(sources: Iterable[Source]) -> list[Source]:
+def _disambiguate_prefixes(sources: Iterable[Source]) -> list[Source]:
     """Return the same, those of one prefix with the full names of their classes instead."""
     several = list(sources)
     prefixes = Counter(source.prefix for source in several)
     return [
-        replace(source, prefix=_full_prefix(source.kind)) if source.prefix and prefixes[source.prefix] > 1 else source
+        replace(source, prefix=_build_full_prefix(source.kind))
+        if source.prefix and prefixes[source.prefix] > 1
+        else source
         for source in several
     ]
 
 
-def _full_prefix(kind: type) -> str:
+def _build_full_prefix(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}."
 
 
-def _states_of(kinds: Iterable[type]) -> Iterator[type]:
+def _list_states(kinds: Iterable[type]) -> Iterator[type]:
     for kind in kinds:
-        for state in descendants(kind):
+        for state in find_subclasses(kind):
             if get_state_declaration(state) is not None and not inspect.isabstract(state):
                 yield state
 
@@ -99,7 +101,7 @@ class _Reader:
     costs: dict[str, Method] = field(default_factory=dict)
     generics: dict[type, object] = field(default_factory=dict)
 
-    def read(self, source: Source) -> Sequence[ActionMethod]:
+    def read_source(self, source: Source) -> Sequence[ActionMethod]:
         """Read a class; its actions."""
         if source.is_state and "<locals>" in source.kind.__qualname__:
             _logger.warning(
@@ -108,36 +110,36 @@ class _Reader:
                 source.kind.__qualname__,
             )
         actions: list[ActionMethod] = []
-        for attribute, function in _declared_methods(source.kind):
-            method = self._method(source, attribute, function)
-            if (action := self._kept(method, function)) is not None:
+        for attribute, function in _list_declared_methods(source.kind):
+            method = self._read_method(source, attribute, function)
+            if (action := self._record_method(method, function)) is not None:
                 actions.append(action)
-        actions = [self._resolved(action) for action in actions]
+        actions = [self._resolve_names(action) for action in actions]
         self.actions.extend(actions)
         return actions
 
-    def _method(self, source: Source, attribute: str, function: Callable[..., object]) -> Method:
+    def _read_method(self, source: Source, attribute: str, function: Callable[..., object]) -> Method:
         label = f"{source.prefix}{attribute}"
         if isinstance(inspect.getattr_static(source.kind, attribute), staticmethod | classmethod):
             self.problems.append(f"{label}: it has to be a plain method; take @staticmethod or @classmethod away")
         signature = Signature(())
         try:
-            hints = specialize_hints(resolved_hints(function, source.namespace), source.kind, attribute)
+            hints = specialize_hints(resolve_hints(function, source.namespace), source.kind, attribute)
         except DeclarationError as error:
             self.problems.extend(f"{label}: {problem}; {UNDEFINED}" for problem in error.problems)
         else:
-            self.problems.extend(f"{label}: {problem}" for problem in wrong_shape(function, hints))
+            self.problems.extend(f"{label}: {problem}" for problem in validate_return_type(function, hints))
             self._remember_generics(hints.values(), label)
             signature = read_signature(function, hints, source.resolvers, self.problems, label)
             if hasattr(function, ACTION) and not is_generator(function):
                 signature = replace(signature, outputs=read_outputs(hints, self.problems, label))
         if source.is_state:
             signature = replace(signature, receiver=Parameter("", source.kind, exact=True))
-        return Method(label, attribute, source, signature, (docs_of(function).summary.splitlines() or [""])[0])
+        return Method(label, attribute, source, signature, (parse_docstring(function).summary.splitlines() or [""])[0])
 
     def _remember_generics(self, hints: Iterable[object], label: str) -> None:
         """Remember the arguments of generic classes: each can have one only, since its objects do not show it."""
-        for generic in (one for hint in hints for one in generics_in(hint)):
+        for generic in (one for hint in hints for one in find_generics(hint)):
             known = self.generics.setdefault(cast("type", get_origin(generic)), generic)
             if known != generic:
                 one, other = format_hint(known), format_hint(generic)
@@ -146,7 +148,7 @@ class _Reader:
                     f"`class Other({other})`"
                 )
 
-    def _kept(self, method: Method, function: Callable[..., object]) -> ActionMethod | None:
+    def _record_method(self, method: Method, function: Callable[..., object]) -> ActionMethod | None:
         """Remember a method as what it is; the action, if it is one."""
         marks = [mark for mark in (ACTION, CONDITION, COST) if hasattr(function, mark)]
         if not marks:
@@ -156,19 +158,19 @@ class _Reader:
             self.problems.append(f"{method.name}: it is an action, a condition or a cost; take all but one away")
         declared = getattr(function, marks[0])
         if isinstance(declared, ActionDeclaration):
-            return self._action(method, declared, getattr(function, GOAL, None))
+            return self._read_action(method, declared, getattr(function, GOAL, None))
         methods, word = (self.conditions, "condition") if marks[0] == CONDITION else (self.costs, "cost")
-        name = declared.name if isinstance(declared, Named) and declared.name else method.attribute
+        name = declared.name if isinstance(declared, MethodDeclaration) and declared.name else method.attribute
         if (label := f"{method.source.prefix}{name}") in methods:
             self.problems.append(f"{method.name}: the {word} {name!r} is declared twice; give each a name of its own")
         methods[label] = method
         return None
 
-    def _action(self, method: Method, declared: ActionDeclaration, goal: GoalDeclaration | None) -> ActionMethod:
+    def _read_action(self, method: Method, declared: ActionDeclaration, goal: GoalDeclaration | None) -> ActionMethod:
         parts = tuple(
             part
             for kind in method.signature.outputs
-            for part in parts_of_class(kind, method.source.namespace, self.problems)
+            for part in list_part_classes(kind, method.source.namespace, self.problems)
         )
         return ActionMethod(
             method.name,
@@ -179,13 +181,13 @@ class _Reader:
             declared,
             goal,
             parts,
-            _texts(declared.pre),
-            _texts(declared.post),
-            next(iter(_texts([declared.cost_method])), None),
-            next(iter(_texts([declared.value_method])), None),
+            _select_texts(declared.pre),
+            _select_texts(declared.post),
+            next(iter(_select_texts([declared.cost_method])), None),
+            next(iter(_select_texts([declared.value_method])), None),
         )
 
-    def _resolved(self, action: ActionMethod) -> ActionMethod:
+    def _resolve_names(self, action: ActionMethod) -> ActionMethod:
         """Return the same action with the full names of conditions and costs: first of its own class, then of all."""
 
         def full(name: str, methods: Mapping[str, Method]) -> str:
@@ -212,12 +214,12 @@ class _Reader:
         return found
 
 
-def _texts(names: Iterable[object]) -> tuple[str, ...]:
+def _select_texts(names: Iterable[object]) -> tuple[str, ...]:
     """Return those that can be names; what is wrong with the others is told later."""
     return tuple(name for name in names if isinstance(name, str))
 
 
-def _declared_methods(owner: type) -> Iterator[tuple[str, Callable[..., object]]]:
+def _list_declared_methods(owner: type) -> Iterator[tuple[str, Callable[..., object]]]:
     """Return the declared methods, inherited ones first, in the order of the source; an override counts as it is."""
     for name in dict.fromkeys(name for kind in reversed(owner.__mro__) for name in vars(kind)):
         found = inspect.getattr_static(owner, name)
@@ -226,7 +228,7 @@ def _declared_methods(owner: type) -> Iterator[tuple[str, Callable[..., object]]
             yield name, function
 
 
-def _nested(owner: type) -> dict[str, object]:
+def _find_nested_classes(owner: type) -> dict[str, object]:
     """Return the classes that are defined inside the class or its bases."""
     members = ((name, value) for kind in reversed(owner.__mro__) for name, value in vars(kind).items())
     return {name: value for name, value in members if isinstance(value, type) and not name.startswith("__")}

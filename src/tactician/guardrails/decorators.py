@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import TypeAlias, TypeVar, overload
 
 from tactician.errors import DeclarationError
-from tactician.guardrails.calling import Call, GuardrailLike, call_of
+from tactician.guardrails.callables import GuardrailCallable, GuardrailLike, inspect_callable
 from tactician.guardrails.guardrail import (
     AnyGuardrail,
     Guardrail,
@@ -17,7 +17,7 @@ from tactician.guardrails.guardrail import (
     OutputGuardrail,
     ToolInputGuardrail,
     ToolOutputGuardrail,
-    in_words,
+    describe_guardrail,
 )
 from tactician.guardrails.registry import registry
 
@@ -52,7 +52,7 @@ def input_guardrail(
         DeclarationError: when it cannot be called so.
         ConfigurationError: when another one is registered by this name.
     """
-    return _decorator(
+    return _decorate(
         InputGuardrail, name, GuardrailSettings(concurrent=concurrent, whole_conversation=whole_conversation)
     )
 
@@ -77,7 +77,7 @@ def output_guardrail(name: F | str | None = None) -> F | Callable[[F], F]:
         DeclarationError: when it cannot be called so.
         ConfigurationError: when another one is registered by this name.
     """
-    return _decorator(OutputGuardrail, name, _DEFAULT)
+    return _decorate(OutputGuardrail, name, _DEFAULT)
 
 
 @overload
@@ -99,7 +99,7 @@ def tool_input_guardrail(name: F | str | None = None, *, tools: Iterable[str] | 
         DeclarationError: when it cannot be called so.
         ConfigurationError: when another one is registered by this name.
     """
-    return _decorator(ToolInputGuardrail, name, _for_tools(tools))
+    return _decorate(ToolInputGuardrail, name, _create_tool_settings(tools))
 
 
 @overload
@@ -121,7 +121,7 @@ def tool_output_guardrail(name: F | str | None = None, *, tools: Iterable[str] |
         DeclarationError: when it cannot be called so.
         ConfigurationError: when another one is registered by this name.
     """
-    return _decorator(ToolOutputGuardrail, name, _for_tools(tools))
+    return _decorate(ToolOutputGuardrail, name, _create_tool_settings(tools))
 
 
 def as_input_guardrail(thing: GuardrailLike) -> InputGuardrail:
@@ -130,97 +130,99 @@ def as_input_guardrail(thing: GuardrailLike) -> InputGuardrail:
     Raises:
         DeclarationError: when it is none of them, or declared as another kind.
     """
-    return _made(InputGuardrail, thing)
+    return _convert(InputGuardrail, thing)
 
 
 def as_output_guardrail(thing: GuardrailLike) -> OutputGuardrail:
     """The output guardrail itself, or one made of what a user gave; see `as_input_guardrail`."""
-    return _made(OutputGuardrail, thing)
+    return _convert(OutputGuardrail, thing)
 
 
 def as_tool_input_guardrail(thing: GuardrailLike) -> ToolInputGuardrail:
     """The tool input guardrail itself, or one made of what a user gave; see `as_input_guardrail`."""
-    return _made(ToolInputGuardrail, thing)
+    return _convert(ToolInputGuardrail, thing)
 
 
 def as_tool_output_guardrail(thing: GuardrailLike) -> ToolOutputGuardrail:
     """The tool output guardrail itself, or one made of what a user gave; see `as_input_guardrail`."""
-    return _made(ToolOutputGuardrail, thing)
+    return _convert(ToolOutputGuardrail, thing)
 
 
-def _for_tools(tools: Iterable[str] | None) -> GuardrailSettings:
+def _create_tool_settings(tools: Iterable[str] | None) -> GuardrailSettings:
     return GuardrailSettings(tools=None if tools is None else frozenset((tools,) if isinstance(tools, str) else tools))
 
 
-def _decorator(kind: type[G], name: F | str | None, settings: GuardrailSettings) -> F | Callable[[F], F]:
+def _decorate(kind: type[G], name: F | str | None, settings: GuardrailSettings) -> F | Callable[[F], F]:
     if name is not None and not isinstance(name, str):
-        return _declared(kind, name, None, settings)
+        return _declare(kind, name, None, settings)
 
     def declare(thing: F) -> F:
-        return _declared(kind, thing, name, settings)
+        return _declare(kind, thing, name, settings)
 
     return declare
 
 
-def _declared(kind: type[G], thing: F, name: str | None, settings: GuardrailSettings) -> F:
+def _declare(kind: type[G], thing: F, name: str | None, settings: GuardrailSettings) -> F:
     if not isinstance(thing, FunctionType | type):
         problem = "only functions and classes can be decorated; use guardrails.registry.register for an object"
-        raise DeclarationError(_label(kind, thing), [problem])
+        raise DeclarationError(_format_label(kind, thing), [problem])
     if name is not None:
-        registry.register(name, _built(kind, thing, settings))
+        registry.register(name, _build(kind, thing, settings))
     elif isinstance(thing, FunctionType):
-        _built(kind, thing, settings)  # so that mistakes show where it is declared
+        _build(kind, thing, settings)  # so that mistakes show where it is declared
     setattr(thing, _MARK, {**getattr(thing, _MARK, {}), kind.kind: (thing, name, settings)})
     return thing
 
 
-def _made(kind: type[G], thing: object) -> G:
+def _convert(kind: type[G], thing: object) -> G:
     if isinstance(thing, kind):
         return thing
-    marks = _marks_of(thing)
+    marks = _find_marks(thing)
     if isinstance(thing, Guardrail) or (marks and kind.kind not in marks):
         others = [thing.kind] if isinstance(thing, Guardrail) else list(marks)
-        raise DeclarationError(_label(kind, thing), [f"it is declared as {' and '.join(others)} guardrail"])
+        raise DeclarationError(_format_label(kind, thing), [f"it is declared as {' and '.join(others)} guardrail"])
     declared, name, settings = marks.get(kind.kind, (None, None, _DEFAULT))
     # A subclass or an instance of its own has the settings, but is not what the registry holds.
-    return _built(kind, thing, settings, name if declared is thing else None)
+    return _build(kind, thing, settings, name if declared is thing else None)
 
 
-def _marks_of(thing: object) -> Mapping[GuardrailKind, _Mark]:
+def _find_marks(thing: object) -> Mapping[GuardrailKind, _Mark]:
     owner = thing if isinstance(thing, FunctionType | type) else type(thing)
     marks: Mapping[GuardrailKind, _Mark] = getattr(owner, _MARK, {})
     return marks
 
 
-def _built(kind: type[G], thing: object, settings: GuardrailSettings, registered: str | None = None) -> G:
-    call = call_of(_instance(kind, thing) if isinstance(thing, type) else thing)
+def _build(kind: type[G], thing: object, settings: GuardrailSettings, registered: str | None = None) -> G:
+    call = inspect_callable(_create_instance(kind, thing) if isinstance(thing, type) else thing)
     if call is None:
         raise DeclarationError(
-            _label(kind, thing), [f"give a function, an object with check(), or guardrails.{kind.kind}(name)"]
+            _format_label(kind, thing), [f"give a function, an object with check(), or guardrails.{kind.kind}(name)"]
         )
-    if problems := _problems(kind, call):
-        raise DeclarationError(_label(kind, thing), problems)
-    name = registered or _name_of(thing)
+    if problems := _find_problems(kind, call):
+        raise DeclarationError(_format_label(kind, thing), problems)
+    name = registered or _find_name(thing)
     return kind(name=name, registered=registered, source=thing, call=call, settings=settings)
 
 
-def _instance(kind: type[G], owner: type) -> object:
+def _create_instance(kind: type[G], owner: type) -> object:
     try:
         return owner()
     except TypeError as error:
-        raise DeclarationError(_label(kind, owner), [f"it cannot be made: {error}; give an object of it"]) from error
+        raise DeclarationError(
+            _format_label(kind, owner), [f"it cannot be made: {error}; give an object of it"]
+        ) from error
 
 
-def _problems(kind: type[G], call: Call) -> Sequence[str]:
+def _find_problems(kind: type[G], call: GuardrailCallable) -> Sequence[str]:
     if call.problems or call.parameters in (len(kind.sees), len(kind.sees) + 1):
         return call.problems
     plain, full = ", ".join(kind.sees), ", ".join((*kind.sees, "context"))
     return [f"it has to take ({plain}) or ({full}), not {call.parameters} values"]
 
 
-def _label(kind: type[G], thing: object) -> str:
-    return in_words(kind.kind, thing if isinstance(thing, str) else _name_of(thing))
+def _format_label(kind: type[G], thing: object) -> str:
+    return describe_guardrail(kind.kind, thing if isinstance(thing, str) else _find_name(thing))
 
 
-def _name_of(thing: object) -> str:
+def _find_name(thing: object) -> str:
     return str(getattr(thing, "__name__", type(thing).__name__))

@@ -13,10 +13,10 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from tactician.cli.console import Debug, ProcessId, StoreUrl, out
+from tactician.cli.formatting import format_time, format_usage, shorten
 from tactician.cli.loading import load_agents
 from tactician.cli.run_tables import format_status, print_comparison, print_run, print_steps
 from tactician.cli.stores import require_store
-from tactician.cli.words import moment, short, spent
 from tactician.errors import ConfigurationError, StoredStateError
 from tactician.llm import ModelCatalog, messages_to_data
 from tactician.platform import Platform, RunReader, RunView, StepView
@@ -40,11 +40,11 @@ def ps(
         return
     table = Table(Column("id", no_wrap=True), "agent", Column("status", no_wrap=True), "since", "used", "details")
     for run in listed:
-        since = "" if run.changed_at is None else moment(run.changed_at)
-        used = spent(run.seconds, run.tally) if run.tally.by_model else ""
+        since = "" if run.changed_at is None else format_time(run.changed_at)
+        used = format_usage(run.seconds, run.tally) if run.tally.by_model else ""
         asked = "; ".join(request.prompt for request in run.pending)
         details = run.problem or asked or run.failure or run.output
-        table.add_row(run.id, escape(run.name), format_status(run), since, used, escape(short(details)))
+        table.add_row(run.id, escape(run.name), format_status(run), since, used, escape(shorten(details)))
     out.print(table if listed else "There is none.")
 
 
@@ -62,7 +62,7 @@ def show(
 ) -> None:
     """Show a run: its status, what it has done, said and knows, and what it waits for."""
     if as_mermaid:
-        print(asyncio.run(_flowchart(require_store(store), id, file)))
+        print(asyncio.run(_draw_flowchart(require_store(store), id, file)))
     elif other is not None:
         _show_comparison(id, other, store, as_json=as_json)
     elif steps:
@@ -111,7 +111,7 @@ def _read(store: str | None, read: Callable[[RunReader], Awaitable[T]]) -> T:
     return asyncio.run(work())
 
 
-async def _flowchart(store: str, id: str, file: Path | None) -> str:
+async def _draw_flowchart(store: str, id: str, file: Path | None) -> str:
     if file is None:
         raise ConfigurationError("--mermaid needs the file with the agent: tactician show ID FILE --mermaid")
     async with open_store(store) as kept:

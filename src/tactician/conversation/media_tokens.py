@@ -17,15 +17,15 @@ _BYTES_PER_TOKEN_OF_PAGES = 40  # a page of a PDF: some 2,000 tokens, some 80 kB
 _SIZE_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 
-def tokens_of_image(image: Image) -> int:
+def estimate_image_tokens(image: Image) -> int:
     """About how many tokens a picture is: 85 or 765 by its size, 170 when that is not known."""
-    size = None if image.data is None else size_of(_head_of(image.data))
+    size = None if image.data is None else read_image_size(_read_head(image.data))
     if size is None:
         return _UNKNOWN
     return _SMALL if max(size) <= _SMALL_SIDE else _LARGE
 
 
-def tokens_of_document(document: Document) -> int:
+def estimate_document_tokens(document: Document) -> int:
     """About how many tokens a document is, by its size; as many as a picture when that is not known."""
     if document.data is None:
         return _DOCUMENT
@@ -35,16 +35,16 @@ def tokens_of_document(document: Document) -> int:
     return max(_DOCUMENT, size // _BYTES_PER_TOKEN_OF_PAGES)
 
 
-def size_of(head: bytes) -> tuple[int, int] | None:
+def read_image_size(head: bytes) -> tuple[int, int] | None:
     """Width and height of a PNG, GIF or JPEG, by its first bytes."""
     if head.startswith(b"\x89PNG") and len(head) >= 24:
         return int.from_bytes(head[16:20], "big"), int.from_bytes(head[20:24], "big")
     if head.startswith(b"GIF8") and len(head) >= 10:
         return int.from_bytes(head[6:8], "little"), int.from_bytes(head[8:10], "little")
-    return _size_of_jpeg(head) if head.startswith(b"\xff\xd8") else None
+    return _read_jpeg_size(head) if head.startswith(b"\xff\xd8") else None
 
 
-def _size_of_jpeg(head: bytes) -> tuple[int, int] | None:
+def _read_jpeg_size(head: bytes) -> tuple[int, int] | None:
     """Goes from segment to segment to the one that has the size."""
     place = 2
     while place + 9 <= len(head) and head[place] == 0xFF:
@@ -55,7 +55,7 @@ def _size_of_jpeg(head: bytes) -> tuple[int, int] | None:
     return None
 
 
-def _head_of(data: str) -> bytes:
+def _read_head(data: str) -> bytes:
     try:
         return b64decode(data[:_HEAD])
     except ValueError:

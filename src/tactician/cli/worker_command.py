@@ -17,9 +17,9 @@ from rich.markup import escape
 from tactician.cli.console import Debug, File, ModelName, PersonalityName, StoreUrl, err
 from tactician.cli.durations import parse_duration
 from tactician.cli.loading import load_agents
-from tactician.cli.personalities import personality
+from tactician.cli.personalities import find_personality
 from tactician.cli.progress import ProgressView
-from tactician.cli.running import platform_with
+from tactician.cli.run_command import create_platform
 from tactician.cli.stores import require_store
 from tactician.platform import Platform, Worker
 from tactician.stores import DocumentStore, open_store
@@ -40,22 +40,22 @@ def worker(
 ) -> None:
     """Continue the runs in a store that can continue. Ctrl-C finishes what runs, a second one interrupts it."""
     agents = load_agents(file)
-    view = ProgressView(err, voice=personality(voice), shows_ids=True)
+    view = ProgressView(err, voice=find_personality(voice), shows_ids=True)
     logger = logging.getLogger("tactician.platform.worker")
     logger.addHandler(_Lines(debug))
     if debug:
         logger.setLevel(logging.DEBUG)
-    make = partial(platform_with, agents, view, model=model, tool_groups=agents.tool_groups, retention=retention)
+    make = partial(create_platform, agents, view, model=model, tool_groups=agents.tool_groups, retention=retention)
     asyncio.run(_work(make, require_store(store), name, parallel))
 
 
 async def _work(make: Callable[[DocumentStore], Platform], store: str, name: str | None, parallel: int) -> None:
     async with open_store(store) as kept:
         platform = make(kept)
-        await _until_interrupted(platform, Worker(platform, name=name, max_parallel=parallel))
+        await _run_until_interrupted(platform, Worker(platform, name=name, max_parallel=parallel))
 
 
-async def _until_interrupted(platform: Platform, works: Worker) -> None:
+async def _run_until_interrupted(platform: Platform, works: Worker) -> None:
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     task = asyncio.create_task(works.run(stop))
 

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pydantic_core import from_json
 from rich.console import Console
 
-from tactician.cli.answers import NO, YES, text_answer
-from tactician.cli.fields import Field, fields_of
-from tactician.cli.words import moment
+from tactician.cli.answers import NO, YES, parse_answer_text
+from tactician.cli.fields import Field, list_fields
+from tactician.cli.formatting import format_time
 from tactician.runs import PendingRequest, Response, approve, reject
 
 _NOTHING = object()
@@ -38,70 +38,70 @@ class Asker:
         """
         self._say(request.prompt, "bold")
         if request.deadline is not None:
-            self._say(f"until {moment(request.deadline)}; without an answer: {request.default}", "dim")
-        with _interruptible():
+            self._say(f"until {format_time(request.deadline)}; without an answer: {request.default}", "dim")
+        with _allow_interrupts():
             match request.kind:
                 case "approval":
-                    return approve() if self._yes_or_no("y/n") else reject(self._read("why not: "))
+                    return approve() if self._ask_yes_or_no("y/n") else reject(self._read("why not: "))
                 case "confirmation":
-                    return self._yes_or_no("y/n")
-                case "form" if fields := fields_of(request.schema or {}):
-                    return self._group(fields)
+                    return self._ask_yes_or_no("y/n")
+                case "form" if fields := list_fields(request.schema or {}):
+                    return self._ask_group(fields)
                 case _:
-                    return text_answer(self._read("> "), request)
+                    return parse_answer_text(self._read("> "), request)
 
     def complain(self, problem: str) -> None:
         """Says why an answer is not accepted."""
         self._say(problem, "yellow")
 
-    def _group(self, fields: Sequence[Field], around: str = "") -> dict[str, object]:
+    def _ask_group(self, fields: Sequence[Field], around: str = "") -> dict[str, object]:
         """The answers to all fields; what is left empty is left out, so that it gets its default."""
-        answers = {field.name: self._field(field, f"{around}{field.label}") for field in fields}
+        answers = {field.name: self._ask_field(field, f"{around}{field.label}") for field in fields}
         return {name: value for name, value in answers.items() if value is not _NOTHING}
 
-    def _field(self, field: Field, label: str) -> object:
+    def _ask_field(self, field: Field, label: str) -> object:
         if field.help:
             self._say(field.help, "dim")
         match field.widget:
-            case "group" if field.may_be_left_out and not self._yes_or_no(f"{label}, y/n"):
-                return _left_out(field)
+            case "group" if field.may_be_left_out and not self._ask_yes_or_no(f"{label}, y/n"):
+                return _create_empty_value(field)
             case "group":
-                return self._group(field.fields, f"{label} / ")
+                return self._ask_group(field.fields, f"{label} / ")
             case "list" if field.item is not None:
-                return self._list(field.item, label) or (_NOTHING if field.is_optional else [])
+                return self._ask_list(field.item, label) or (_NOTHING if field.is_optional else [])
             case "textarea":
-                return self._lines(label) or _left_out(field)
+                return self._read_lines(label) or _create_empty_value(field)
             case _:
-                return self._line(field, label)
+                return self._ask_line(field, label)
 
-    def _line(self, field: Field, label: str) -> object:
+    def _ask_line(self, field: Field, label: str) -> object:
         for number, choice in enumerate(field.choices, start=1):
             self._say(f"  {number}. {choice}")
-        while text := self._read(f"{label}{_expected(field)}: ").strip():
+        while text := self._read(f"{label}{_describe_format(field)}: ").strip():
             try:
-                return parsed(text, field)
+                return parse_answer(text, field)
             except ValueError as error:
                 self.complain(str(error))
-        return _left_out(field)
+        return _create_empty_value(field)
 
-    def _list(self, item: Field, label: str) -> list[object]:
+    def _ask_list(self, item: Field, label: str) -> list[object]:
         self._say(f"{label}, one a line; an empty line ends them", "dim")
         found: list[object] = []
-        while text := self._read(f"{label} {len(found) + 1}{_expected(item)}: ").strip():
+        while text := self._read(f"{label} {len(found) + 1}{_describe_format(item)}: ").strip():
             try:
-                found.append(parsed(text, item))
+                found.append(parse_answer(text, item))
             except ValueError as error:
                 self.complain(str(error))
         return found
 
-    def _lines(self, label: str) -> str:
+    def _read_lines(self, label: str) -> str:
         self._say(f"{label}; an empty line ends it", "dim")
         lines: list[str] = []
         while line := self._read("> "):
             lines.append(line)
         return "\n".join(lines)
 
-    def _yes_or_no(self, expected: str) -> bool:
+    def _ask_yes_or_no(self, expected: str) -> bool:
         while True:
             word = self._read(f"({expected}) ").strip().lower()
             if word in YES | NO:
@@ -112,7 +112,7 @@ class Asker:
         self._console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
 
 
-def parsed(text: str, field: Field) -> object:
+def parse_answer(text: str, field: Field) -> object:
     """The value that somebody means who types a text into a field.
 
     Raises:
@@ -129,21 +129,21 @@ def parsed(text: str, field: Field) -> object:
                 return text.lower() in YES
             raise ValueError("answer y or n")
         case "select":
-            return _chosen(text, field.choices)
+            return _parse_choice(text, field.choices)
         case "json" | "group" | "list":
-            return _json_or_text(text, field)
+            return _parse_json_or_text(text, field)
         case _:
             return text
 
 
-def _chosen(text: str, choices: Sequence[object]) -> object:
+def _parse_choice(text: str, choices: Sequence[object]) -> object:
     for number, choice in enumerate(choices, start=1):
         if text in (str(choice), str(number)):
             return choice
     raise ValueError(f"choose one of {', '.join(map(str, choices))}, or its number")
 
 
-def _json_or_text(text: str, field: Field) -> object:
+def _parse_json_or_text(text: str, field: Field) -> object:
     try:
         return from_json(text)
     except ValueError:
@@ -154,17 +154,17 @@ def _json_or_text(text: str, field: Field) -> object:
         ) from None
 
 
-def _left_out(field: Field) -> object:
+def _create_empty_value(field: Field) -> object:
     return None if field.may_be_null and not field.is_optional else _NOTHING
 
 
-def _expected(field: Field) -> str:
+def _describe_format(field: Field) -> str:
     hints = {"checkbox": " (y/n)", "json": " (JSON)", "group": " (JSON)", "list": " (JSON)"}
     return hints.get(field.widget, f" ({field.widget})" if field.widget in ("date", "datetime", "time") else "")
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
+def _allow_interrupts() -> Iterator[None]:
     """Lets Ctrl-C end the wait for a line: an event loop's own handler would only take note of it."""
     previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

@@ -28,7 +28,7 @@ GuardrailLike: TypeAlias = Check | Checker | type[Checker]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class GuardrailCallable:
     """A function, and what it wants to be given.
 
     Attributes:
@@ -56,26 +56,26 @@ _functions: WeakKeyDictionary[Callable[..., object], _Signature] = WeakKeyDictio
 _methods: WeakKeyDictionary[Callable[..., object], _Signature] = WeakKeyDictionary()
 
 
-def call_of(thing: object) -> Call | None:
+def inspect_callable(thing: object) -> GuardrailCallable | None:
     """How to call it; `None` when it is not callable and has no `check`."""
     target = getattr(thing, "check", thing)
     if isinstance(method := getattr(target, "__call__", None), MethodType):  # noqa: B004 - its signature is wanted
         target = method
     if not callable(target):
         return None
-    signature = _signature(target)
-    return Call(target, signature.parameters, signature.reads_text, signature.problems)
+    signature = _read_signature(target)
+    return GuardrailCallable(target, signature.parameters, signature.reads_text, signature.problems)
 
 
-def _signature(target: Callable[..., object]) -> _Signature:
+def _read_signature(target: Callable[..., object]) -> _Signature:
     cache, key = (_methods, target.__func__) if isinstance(target, MethodType) else (_functions, target)
     found = cache.get(key)
     if found is None:
-        found = cache[key] = _read(target)
+        found = cache[key] = _inspect(target)
     return found
 
 
-def _read(target: Callable[..., object]) -> _Signature:
+def _inspect(target: Callable[..., object]) -> _Signature:
     try:
         signature = inspect.signature(target)
     except (TypeError, ValueError):
@@ -89,13 +89,13 @@ def _read(target: Callable[..., object]) -> _Signature:
     if given and given[0].name == "self":
         problems.append("it is a method that belongs to no object; decorate a function, or a class with check()")
     names = getattr(inspect.unwrap(target), "__globals__", {})
-    if _resolved(signature.return_annotation, names) in (bool, None):
+    if _resolve_annotation(signature.return_annotation, names) in (bool, None):
         problems.append("it has to return guardrails.passed() or guardrails.failed(reason)")
-    reads_text = bool(given) and _resolved(given[0].annotation, names) is str
+    reads_text = bool(given) and _resolve_annotation(given[0].annotation, names) is str
     return _Signature(len(given), reads_text, tuple(problems))
 
 
-def _resolved(annotation: object, names: Mapping[str, object]) -> object:
+def _resolve_annotation(annotation: object, names: Mapping[str, object]) -> object:
     """The annotation, also of a name in quotes: only plain names matter here, so nothing is evaluated."""
     if isinstance(annotation, str):
         annotation = names.get(annotation, vars(builtins).get(annotation, annotation))

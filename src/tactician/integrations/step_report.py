@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StepReport:
     """Status of a run. There are only names and times in it: everything else stays in the store.
 
     Attributes:

@@ -42,7 +42,7 @@ class DeclaredTool(Tool):
         """The tool as a model sees it."""
         return self._spec
 
-    def executed_by(self, execute: ToolExecutor) -> DeclaredTool:
+    def with_executor(self, execute: ToolExecutor) -> DeclaredTool:
         """The same tool, executed by this."""
         spec, traits = self._spec, replace(self.traits, client_side=False)
         return DeclaredTool(spec.name, spec.description, spec.parameters, execute=execute, traits=traits)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from tactician.conversation import ContextStrategy, SlidingWindow, Summarization
+from tactician.conversation import SlidingWindow, Summarization, WindowStrategy
 from tactician.errors import DeclarationError
 
 
@@ -19,7 +19,7 @@ class Definition(BaseModel):
     )
 
 
-class ContextDefinition(Definition):
+class WindowDefinition(Definition):
     """Part of a long conversation that an agent is shown."""
 
     strategy_type: Annotated[
@@ -37,7 +37,7 @@ class ContextDefinition(Definition):
         str | None, Field(description="summarization: what the summary has to hold; null for the usual")
     ] = None
 
-    def build(self) -> ContextStrategy:
+    def build(self) -> WindowStrategy:
         """Return the strategy. What a definition does not say is as usual."""
         if self.strategy_type == "sliding":
             preserve = self.preserve_developer_messages
@@ -47,7 +47,7 @@ class ContextDefinition(Definition):
         return Summarization(self.max_tokens, keep, prompt=self.summarization_prompt)
 
     @classmethod
-    def of(cls, strategy: ContextStrategy) -> ContextDefinition:
+    def of(cls, strategy: WindowStrategy) -> WindowDefinition:
         """Return the definition of a strategy.
 
         Raises:

@@ -7,7 +7,7 @@ from typing import TypeAlias, TypeVar
 
 from pydantic_core import to_json
 
-from tactician.ai.samples import sample_of
+from tactician.ai.samples import generate_sample
 from tactician.llm import Image, Message, UserMessage
 from tactician.loop import InvalidOutput, OutputType
 from tactician.prompts import PromptContributor
@@ -17,7 +17,9 @@ Example: TypeAlias = tuple[str, object]
 """What it is an example of, and the example."""
 
 
-def instructions(system: Iterable[str], contributors: Sequence[PromptContributor], examples: Iterable[str]) -> str:
+def build_instructions(
+    system: Iterable[str], contributors: Sequence[PromptContributor], examples: Iterable[str]
+) -> str:
     """The system prompt: what the program says, between what contributors have for its beginning and for its end."""
     last = [one for one in contributors if one.place == "end"]
     first = [one for one in contributors if one.place != "end"]
@@ -25,25 +27,25 @@ def instructions(system: Iterable[str], contributors: Sequence[PromptContributor
     return "\n\n".join(filter(None, texts))
 
 
-def told(example: Example) -> str:
+def format_example(example: Example) -> str:
     """An example as a model reads it."""
     description, value = example
     return f"Example ({description}):\n{to_json(value).decode()}"
 
 
-def generated_example(output: OutputType[T]) -> tuple[str, ...]:
+def generate_example(output: OutputType[T]) -> tuple[str, ...]:
     """An example with made-up values; none for text, nor where no values come to mind that would be valid."""
     if output.spec is None:
         return ()
     try:
-        value = sample_of(output.spec.schema)
+        value = generate_sample(output.spec.schema)
         output.parse(to_json(value).decode())
     except (InvalidOutput, RecursionError):
         return ()
-    return (told(("of its form only; the values are made up", value)),)
+    return (format_example(("of its form only; the values are made up", value)),)
 
 
-def with_pictures(messages: list[Message], images: Sequence[Image]) -> list[Message]:
+def attach_images(messages: list[Message], images: Sequence[Image]) -> list[Message]:
     """The pictures join the last user message; without one, they are one."""
     if not images:
         return messages

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from tactician.agents import planned_spec
-from tactician.cli.asking import Asker
+from tactician.cli.asker import Asker
 from tactician.cli.console import (
     AgentName,
     Debug,
@@ -28,11 +28,11 @@ from tactician.cli.console import (
     err,
 )
 from tactician.cli.interruption import say_how_to_resume
-from tactician.cli.loading import Loaded, choose, load_agents
-from tactician.cli.outcomes import Outcome, answered, begun, conclude
-from tactician.cli.personalities import personality
+from tactician.cli.loading import Loaded, choose_agent, load_agents
+from tactician.cli.outcomes import Outcome, answer_requests, print_outcome, start_run
+from tactician.cli.personalities import find_personality
 from tactician.cli.progress import ProgressView
-from tactician.cli.stores import find_store, store_option
+from tactician.cli.stores import find_store, format_store_option
 from tactician.llm import MODEL_VARIABLE, ModelCatalog
 from tactician.platform import Platform
 from tactician.runs import Runnable
@@ -55,16 +55,16 @@ def run(
 ) -> None:
     """Run an agent: progress goes to stderr, the result to stdout. Exit code 3: it waits for somebody."""
     agents = load_agents(file)
-    chosen = choose(agents, agent, file)
+    chosen = choose_agent(agents, agent, file)
     kept = find_store(store)
     spec = planned_spec(chosen) if plan else None
-    view = ProgressView(err, prompts, responses, spec, personality(voice), shows_ids=kept is not None)
-    arguments = None if kept is None else again(file, store)
-    outcome = asyncio.run(_run(view, agents, chosen, input, kept, terminal_asker(no_input), model, arguments))
-    conclude(outcome, arguments)
+    view = ProgressView(err, prompts, responses, spec, find_personality(voice), shows_ids=kept is not None)
+    arguments = None if kept is None else format_arguments(file, store)
+    outcome = asyncio.run(_run(view, agents, chosen, input, kept, create_asker(no_input), model, arguments))
+    print_outcome(outcome, arguments)
 
 
-def platform_with(
+def create_platform(
     agents: Mapping[str, Runnable],
     view: ProgressView,
     store: DocumentStore | None,
@@ -78,14 +78,14 @@ def platform_with(
     return platform.register(*agents.values(), *tool_groups)
 
 
-def terminal_asker(no_input: bool) -> Asker | None:
+def create_asker(no_input: bool) -> Asker | None:
     """Asks in the terminal, if there is one and that is wanted."""
     return None if no_input or not sys.stdin.isatty() else Asker(err)
 
 
-def again(file: Path, store: str | None) -> str:
+def format_arguments(file: Path, store: str | None) -> str:
     """The arguments that name the file and the store again."""
-    return f"{file}{store_option(store)}"
+    return f"{file}{format_store_option(store)}"
 
 
 async def _run(
@@ -100,6 +100,6 @@ async def _run(
 ) -> Outcome:
     async with AsyncExitStack() as stack:
         kept = None if store is None else await stack.enter_async_context(open_store(store))
-        platform = platform_with(agents, view, kept, model, agents.tool_groups)
+        platform = create_platform(agents, view, kept, model, agents.tool_groups)
         await stack.enter_async_context(say_how_to_resume(kept, chosen.name, arguments or ""))
-        return await answered(platform, await begun(platform, chosen, input), asker)
+        return await answer_requests(platform, await start_run(platform, chosen, input), asker)

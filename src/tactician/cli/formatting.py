@@ -10,17 +10,17 @@ from tactician.llm import UsageTally
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def visible(text: str) -> str:
+def escape_controls(text: str) -> str:
     """A text of somebody else, in which nothing commands the terminal: such characters are shown as escapes."""
     return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
-def on_a_line(text: str) -> str:
+def format_on_one_line(text: str) -> str:
     """The same on one line, and whole."""
-    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+    return escape_controls(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
-def spent(seconds: float, tally: UsageTally) -> str:
+def format_usage(seconds: float, tally: UsageTally) -> str:
     """Duration, tokens and cost, in one line."""
     parts = [f"{seconds:.1f} s" if seconds >= 0.1 else f"{seconds * 1000:.1f} ms"]
     if tally.by_model:
@@ -29,12 +29,12 @@ def spent(seconds: float, tally: UsageTally) -> str:
     return " · ".join(parts)
 
 
-def short(text: str, limit: int = 100) -> str:
+def shorten(text: str, limit: int = 100) -> str:
     """A text on one line, cut where it is too long."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
-def moment(seconds: float) -> str:
+def format_time(seconds: float) -> str:
     """A time, given in seconds since the epoch, as it is here."""
     return f"{datetime.fromtimestamp(seconds).astimezone():%Y-%m-%d %H:%M:%S}"

@@ -10,7 +10,7 @@ from typing import Final
 
 from pydantic_core import to_json
 
-from tactician.agents.supervision.curried import CurriedAction, Situation, form_of
+from tactician.agents.supervision.curried_action import CurriedAction, SupervisionState, describe_type
 from tactician.errors import GoalNotReachedError, ToolError
 from tactician.llm import AssistantMessage, ModelLike, OutputSpec, UserMessage
 from tactician.loop import Answer, TurnLoop, TurnPolicy, output_type
@@ -44,7 +44,7 @@ class PersistentEnding:
 
     def __init__(self, left: Callable[[], str | None], done: Callable[[], int]) -> None:
         self.nudge = ""
-        self._left = left
+        self._describe_remaining_work = left
         self._done = done
         self._nudges = 0
         self._done_then = -1
@@ -57,7 +57,7 @@ class PersistentEnding:
         """Return the answer in a reply; `None` when the model is to go on."""
         if (done := self._done()) != self._done_then:
             self._nudges, self._done_then = 0, done
-        if self._nudges >= _MOST_NUDGES or (left := self._left()) is None:
+        if self._nudges >= _MOST_NUDGES or (left := self._describe_remaining_work()) is None:
             return Answer(message.text)
         self._nudges += 1
         self.nudge = left
@@ -92,10 +92,10 @@ def supervise(
         max_rounds: how often the model may call tools.
         instructions: what it has to know besides.
     """
-    effects = dict.fromkeys((_RAN, *map(_reaching, spec.goals)), True)
-    leading = _leading(_Lead(spec, model, max_rounds, instructions), effects)
-    goals = tuple(replace(g, plan=Goal(g.name, {_reaching(g): True}, g.plan.value)) for g in spec.goals)
-    seen: Mapping[str, Look] = {name: partial(_was_set, name) for name in effects}
+    effects = dict.fromkeys((_RAN, *map(_name_reached_condition, spec.goals)), True)
+    leading = _create_supervisor_action(_Supervisor(spec, model, max_rounds, instructions), effects)
+    goals = tuple(replace(g, plan=Goal(g.name, {_name_reached_condition(g): True}, g.plan.value)) for g in spec.goals)
+    seen: Mapping[str, Look] = {name: partial(_is_set, name) for name in effects}
     return replace(
         spec,
         actions=(*spec.actions, leading),
@@ -109,7 +109,7 @@ def supervise(
     )
 
 
-def _leading(lead: _Lead, effects: Mapping[str, bool]) -> ActionSpec:
+def _create_supervisor_action(lead: _Supervisor, effects: Mapping[str, bool]) -> ActionSpec:
     return ActionSpec(
         Action(LEADER, {_RAN: False}, effects),
         "Lets a model lead",
@@ -125,7 +125,7 @@ def _leading(lead: _Lead, effects: Mapping[str, bool]) -> ActionSpec:
     )
 
 
-class _Lead:
+class _Supervisor:
     """The one action of a supervised agent."""
 
     def __init__(self, spec: PlannedAgentSpec, model: ModelLike | None, max_rounds: int, instructions: str) -> None:
@@ -133,7 +133,7 @@ class _Lead:
         self._model = model
         self._policy = TurnPolicy(max_turns=max_rounds)
         self._instructions = "\n".join(filter(None, (_INSTRUCTIONS, instructions)))
-        self._names = _tool_names(spec.actions)
+        self._names = _list_tool_names(spec.actions)
 
     async def perform(self, context: OperationContext) -> None:
         """Let the model work until a goal is reached.
@@ -141,14 +141,14 @@ class _Lead:
         Raises:
             GoalNotReachedError: when none is.
         """
-        situation = Situation(self._spec, self._names, context)
-        said = await self._led(situation)
-        goal = _reached(context) or await self._finished(situation)
+        situation = SupervisionState(self._spec, self._names, context)
+        said = await self._run_model(situation)
+        goal = _find_reached_goal(context) or await self._finish_goal(situation)
         if goal is None:
-            raise GoalNotReachedError(f"{self._obstacles(situation)} In the end, the supervisor said: {said}")
-        context.blackboard.set_condition(_reaching(goal), True)
+            raise GoalNotReachedError(f"{self._describe_obstacles(situation)} In the end, the supervisor said: {said}")
+        context.blackboard.set_condition(_name_reached_condition(goal), True)
 
-    async def _led(self, situation: Situation) -> str:
+    async def _run_model(self, situation: SupervisionState) -> str:
         """Let the model work, and return its last words."""
         run = situation.context.run
         model, options = run.find_model(self._model)
@@ -157,17 +157,19 @@ class _Lead:
             output_type(str),
             run.step(LEADER),
             instructions=self._instructions,
-            tools=lambda: self._toolbox(situation),
+            tools=lambda: self._build_toolbox(situation),
             options=options,
             policy=self._policy,
-            ending=PersistentEnding(lambda: self._left(situation), lambda: len(situation.context.process.history)),
+            ending=PersistentEnding(
+                lambda: self._describe_remaining_work(situation), lambda: len(situation.context.process.history)
+            ),
         )
         try:
-            return (await loop.run([UserMessage(_task(situation.context))])).output
+            return (await loop.run([UserMessage(_describe_task(situation.context))])).output
         except TurnLimitError as error:
             return str(error)
 
-    def _toolbox(self, situation: Situation) -> Toolbox:
+    def _build_toolbox(self, situation: SupervisionState) -> Toolbox:
         """Return the actions as they are now: those that miss least first.
 
         Raises:
@@ -180,19 +182,23 @@ class _Lead:
         tools.sort(key=lambda tool: (tool.missing, len(tool.blocked)))
         return Toolbox(tools)
 
-    def _left(self, situation: Situation) -> str | None:
+    def _describe_remaining_work(self, situation: SupervisionState) -> str | None:
         """Return the work that is left before the model may stop; `None` when there is none, or none can be done."""
         process = situation.context.process
         names = {goal.name for goal in process.goals}
         tools = [CurriedAction(action, situation) for action in filter(situation.may_run, self._spec.actions)]
         ready = [tool for tool in tools if not (tool.missing or process.has_run(tool.action.name))]
-        if not ready or _reached(situation.context) is not None or any(tool.action.name in names for tool in ready):
+        if (
+            not ready
+            or _find_reached_goal(situation.context) is not None
+            or any(tool.action.name in names for tool in ready)
+        ):
             return None
         calls = " or ".join(tool.name for tool in ready)
         lacking = (f"{tool.name} needs {tool.obstacle}." for tool in tools if tool.action.name in names)
         return f"The goal is not reached yet: {' '.join(lacking)} Call a tool: {calls}."
 
-    async def _finished(self, situation: Situation) -> GoalSpec | None:
+    async def _finish_goal(self, situation: SupervisionState) -> GoalSpec | None:
         """Return the goal whose action could be run although the model did not call it."""
         for goal in situation.context.process.goals:
             tool = CurriedAction(self._spec.action(goal.name), situation)
@@ -202,35 +208,35 @@ class _Lead:
                     return goal
         return None
 
-    def _obstacles(self, situation: Situation) -> str:
+    def _describe_obstacles(self, situation: SupervisionState) -> str:
         return " ".join(
-            f"{goal.name!r} was not reached: {self._obstacle(goal, situation)}."
+            f"{goal.name!r} was not reached: {self._describe_obstacle(goal, situation)}."
             for goal in situation.context.process.goals
         )
 
-    def _obstacle(self, goal: GoalSpec, situation: Situation) -> str:
+    def _describe_obstacle(self, goal: GoalSpec, situation: SupervisionState) -> str:
         history = situation.context.process.history
         tool = CurriedAction(self._spec.action(goal.name), situation)
         failure = next((run.error for run in reversed(history) if run.action == goal.name), None)
         return failure or (f"it needs {tool.obstacle}" if tool.obstacle else "its action did not run")
 
 
-def _reached(context: OperationContext) -> GoalSpec | None:
+def _find_reached_goal(context: OperationContext) -> GoalSpec | None:
     """Return the goal whose action has run and given something."""
     ended = [run for run in context.process.history if run.error is None]
     ran, gave = {run.action for run in ended}, {run.action for run in ended if run.outputs}
     return next((goal for goal in context.process.goals if goal.name in (gave if goal.output_types else ran)), None)
 
 
-def _reaching(goal: GoalSpec) -> str:
+def _name_reached_condition(goal: GoalSpec) -> str:
     """Return the condition that a goal was reached."""
     return f"supervised to {goal.name}"
 
 
-def _task(context: OperationContext) -> str:
+def _describe_task(context: OperationContext) -> str:
     """Return the goals and the objects on the blackboard, in words."""
     goals = (
-        f"- {' or '.join(map(form_of, goal.output_types)) or goal.name}: {goal.description}"
+        f"- {' or '.join(map(describe_type, goal.output_types)) or goal.name}: {goal.description}"
         for goal in context.process.goals
     )
     there = (
@@ -239,12 +245,12 @@ def _task(context: OperationContext) -> str:
     return "\n".join(("Goal:", *goals, "", "What there is:", *there))
 
 
-def _tool_names(actions: Sequence[ActionSpec]) -> dict[str, str]:
+def _list_tool_names(actions: Sequence[ActionSpec]) -> dict[str, str]:
     """Return the names of the tools: those of the methods, with those of their classes where two have the same."""
     short = {action.name: snake_case(action.name.rpartition(".")[2]) for action in actions}
     names = list(short.values())
     return {name: one if names.count(one) == 1 else snake_case(name) for name, one in short.items()}
 
 
-def _was_set(condition: str, blackboard: Blackboard) -> bool:
+def _is_set(condition: str, blackboard: Blackboard) -> bool:
     return blackboard.condition(condition)

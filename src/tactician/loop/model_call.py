@@ -54,12 +54,12 @@ async def _ask_aloud(
     if partial is None:
         response = await model.generate(observed)
     else:
-        response = await _streamed(model, observed, context, partial if fitted.output is not None else None)
+        response = await _stream_response(model, observed, context, partial if fitted.output is not None else None)
     context.emit(TurnCompleted, turn=turn, response=response, seconds=perf_counter() - started)
     return response
 
 
-async def _streamed(
+async def _stream_response(
     model: LanguageModel, request: ModelRequest, context: RunContext, partial: Callable[[str], object] | None
 ) -> ModelResponse:
     emitter = context.emitter

@@ -9,7 +9,7 @@ from functools import partial
 from tactician.config import ToolGroupSettings, load_settings
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.runs import RunContext
-from tactician.tools.groups import ToolGroup, ToolGroupPermission, merged, unknown_groups
+from tactician.tools.groups import ToolGroup, ToolGroupPermission, describe_unknown_groups, merge_tools
 from tactician.tools.tool import Tool
 
 
@@ -22,13 +22,13 @@ class ToolGroups(Mapping[str, ToolGroup]):
         self.add(groups)
 
     def __getitem__(self, name: str) -> ToolGroup:
-        return self._all()[name]
+        return self._load_all()[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._all())
+        return iter(self._load_all())
 
     def __len__(self) -> int:
-        return len(self._all())
+        return len(self._load_all())
 
     @property
     def registered(self) -> tuple[ToolGroup, ...]:
@@ -58,10 +58,10 @@ class ToolGroups(Mapping[str, ToolGroup]):
                 raise DeclarationError(repr(group), ["another tool group has this name; give one of them another"])
         return fresh
 
-    def _all(self) -> Mapping[str, ToolGroup]:
+    def _load_all(self) -> Mapping[str, ToolGroup]:
         if self._selected is None:
             settings = load_settings().tool_groups
-            self._selected = {name: self._selection(name, one) for name, one in settings.items()}
+            self._selected = {name: self._create_selection(name, one) for name, one in settings.items()}
         if twice := self._selected.keys() & self._registered.keys():
             raise ConfigurationError(
                 f"tactician.toml: tool_groups: a group of the name {', '.join(sorted(twice))} is registered by the "
@@ -69,17 +69,17 @@ class ToolGroups(Mapping[str, ToolGroup]):
             )
         return {**self._registered, **self._selected}
 
-    def _selection(self, name: str, settings: ToolGroupSettings) -> ToolGroup:
+    def _create_selection(self, name: str, settings: ToolGroupSettings) -> ToolGroup:
         return ToolGroup(
             name,
-            partial(self._chosen, name, settings.tools),
+            partial(self._select_tools, name, settings.tools),
             description=settings.description,
             provider=settings.provider,
             version=settings.version,
             permissions=map(ToolGroupPermission, settings.permissions),
         )
 
-    async def _chosen(self, name: str, wanted: Iterable[str]) -> tuple[Tool, ...]:
+    async def _select_tools(self, name: str, wanted: Iterable[str]) -> tuple[Tool, ...]:
         """The tools that are wanted, such as `search`, `brave_*`, or `docker:fetch` for that of one group."""
         chosen: list[Tool] = []
         missing: list[str] = []
@@ -95,10 +95,10 @@ class ToolGroups(Mapping[str, ToolGroup]):
                 f"tactician.toml: tool_groups.{name}.tools: no tool of a registered group is called "
                 f"{' or '.join(map(repr, missing))}; the registered groups: {known}"
             )
-        return merged(chosen)
+        return merge_tools(chosen)
 
 
-async def tools_in(groups: Iterable[str | ToolGroup], context: RunContext) -> tuple[Tool, ...]:
+async def load_group_tools(groups: Iterable[str | ToolGroup], context: RunContext) -> tuple[Tool, ...]:
     """The tools of groups, given themselves or by the names that they have in the context.
 
     Of two groups of one name, the last counts. A tool that several groups have is there once.
@@ -110,6 +110,6 @@ async def tools_in(groups: Iterable[str | ToolGroup], context: RunContext) -> tu
     known = context.services.find(ToolGroups)
     unknown = [group for group in wanted.values() if isinstance(group, str) and group not in known]
     if unknown:
-        raise ConfigurationError(unknown_groups(unknown, known))
+        raise ConfigurationError(describe_unknown_groups(unknown, known))
     found = [known[group] if isinstance(group, str) else group for group in wanted.values()]
-    return merged([tool for group in found for tool in await group.tools()])
+    return merge_tools([tool for group in found for tool in await group.tools()])

@@ -10,12 +10,12 @@ from pydantic_core import to_json
 from typing_extensions import override
 
 from tactician.agents.base import BaseRunnable
-from tactician.agents.flows.steps import Given, Step, StepLike, label_of, simplify_input, step_of
-from tactician.agents.results import Attempts, as_own, briefing, contribution, failure
+from tactician.agents.flows.steps import Step, StepInput, StepLike, as_step, choose_label, simplify_input
+from tactician.agents.results import Attempts, as_own_result, create_failed_result, format_briefing, format_contribution
 from tactician.errors import DeclarationError
 from tactician.flow import gather_or_suspend
 from tactician.runs import Input, InputTypes, NoConsensusError, RunContext, RunError, Runnable, RunResult, RunStatus
-from tactician.tools import as_text, caller_namespace, resolved_hints
+from tactician.tools import as_text, find_caller_namespace, resolve_hints
 
 T = TypeVar("T")
 
@@ -62,19 +62,19 @@ class ScatterGather(BaseRunnable[T], Generic[T]):
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
         given = simplify_input(input)
-        results = await self._scattered(given, context)
+        results = await self._run_generators(given, context)
         elements = [result.output for result in results if result.status is not RunStatus.FAILED]
-        said = map(contribution, self.generators, results)
-        gathered = Given((elements, given), briefing(input, said))
-        return as_own(await self._consolidator.run(gathered, context=context), context, results)
+        said = map(format_contribution, self.generators, results)
+        gathered = StepInput((elements, given), format_briefing(input, said))
+        return as_own_result(await self._consolidator.run(gathered, context=context), context, results)
 
-    async def _scattered(self, input: Input, context: RunContext) -> list[RunResult[object]]:
+    async def _run_generators(self, input: Input, context: RunContext) -> list[RunResult[object]]:
         """Return the results of all generators.
 
         Raises:
             RunError: when more fail than are allowed to; where none is, what the first to fail raised.
         """
-        attempts, given = Attempts(context), Given((input,), input)
+        attempts, given = Attempts(context), StepInput((input,), input)
 
         async def run(key: str, generator: Step[object]) -> RunResult[object]:
             if self.tolerate:
@@ -84,14 +84,14 @@ class ScatterGather(BaseRunnable[T], Generic[T]):
         runs = (run(f"{number}", generator) for number, generator in enumerate(self.generators, start=1))
         results = await gather_or_suspend(*runs, max_concurrency=self._max_concurrency)
         failed = [
-            contribution(one, result)
+            format_contribution(one, result)
             for one, result in zip(self.generators, results, strict=True)
             if result.status is RunStatus.FAILED
         ]
         if len(failed) > self.tolerate:
             told = f"{len(failed)} of {len(results)} generators failed, and only {self.tolerate} may"
             raise RunError(
-                f"{self.name}: {told}: {'; '.join(failed)}", failure(input, context)
+                f"{self.name}: {told}: {'; '.join(failed)}", create_failed_result(input, context)
             ) from attempts.last_error
         return results
 
@@ -126,22 +126,22 @@ def scatter_gather(
     Raises:
         DeclarationError: when there is no generator, or a number makes no sense.
     """
-    label = label_of(name, returning)
-    namespace = caller_namespace(1)
-    kind = elements if elements is not None else element_type(consolidate, namespace)
+    label = choose_label(name, returning)
+    namespace = find_caller_namespace(1)
+    kind = elements if elements is not None else find_element_type(consolidate, namespace)
     numbered = enumerate(generators, start=1)
-    steps = [step_of(one, cast("type[object] | None", kind), f"{label} {n}", namespace, most=1) for n, one in numbered]
-    last = step_of(consolidate, returning, "consolidate", namespace, most=2)
+    steps = [as_step(one, cast("type[object] | None", kind), f"{label} {n}", namespace, most=1) for n, one in numbered]
+    last = as_step(consolidate, returning, "consolidate", namespace, most=2)
     told = description or f"{label}, from {len(steps)} sources"
     return ScatterGather(steps, last, returning, label, told, max_concurrency=max_concurrency, tolerate=tolerate)
 
 
-def element_type(consolidate: object, namespace: Mapping[str, object]) -> object | None:
+def find_element_type(consolidate: object, namespace: Mapping[str, object]) -> object | None:
     """Return the type of the elements, by the first parameter of the function that takes a list of them."""
     if isinstance(consolidate, Runnable) or not callable(consolidate):
         return None
     try:
-        hints = resolved_hints(consolidate, namespace)
+        hints = resolve_hints(consolidate, namespace)
     except DeclarationError:
         return None
     first = next((hint for name, hint in hints.items() if name != "return"), None)
@@ -180,28 +180,28 @@ def consensus(
     Raises:
         DeclarationError: when there is no source, or a number makes no sense.
     """
-    label = label_of(name, returning)
-    namespace = caller_namespace(1)
+    label = choose_label(name, returning)
+    namespace = find_caller_namespace(1)
     needed = len(sources) // 2 + 1 if quorum is None else quorum
     if sources and not 1 <= needed <= len(sources):
         raise DeclarationError(label, ["quorum has to be from 1 to the number of sources"])
     numbered = enumerate(sources, start=1)
-    steps = [step_of(source, returning, f"{label} {number}", namespace, most=1) for number, source in numbered]
+    steps = [as_step(source, returning, f"{label} {number}", namespace, most=1) for number, source in numbered]
 
     def vote(answers: Sequence[T], given: object, run: RunContext) -> T:
         keys = list(map(key or to_json, answers))
-        if (agreed := _agreed(keys, needed)) is not None:
+        if (agreed := _find_winner(keys, needed)) is not None:
             return answers[agreed]
         said = "; ".join(f"{votes} x {as_text(answers[keys.index(one)])}" for one, votes in Counter(keys).most_common())
         told = f"{label}: no answer has {needed} votes, and more than any other: {said}"
-        raise NoConsensusError(told, failure(given, run))
+        raise NoConsensusError(told, create_failed_result(given, run))
 
-    last = step_of(vote if agree is None else agree, returning, "agree", namespace, most=2)
+    last = as_step(vote if agree is None else agree, returning, "agree", namespace, most=2)
     told = description or f"{label}, as {len(steps)} sources agree on it"
     return ScatterGather(steps, last, returning, label, told, max_concurrency=max_concurrency, tolerate=tolerate)
 
 
-def _agreed(keys: Sequence[Hashable], needed: int) -> int | None:
+def _find_winner(keys: Sequence[Hashable], needed: int) -> int | None:
     """Return the first of the answers that won; `None` when none has."""
     (winner, votes), *others = Counter(keys).most_common()
     is_tie = any(other == votes for _, other in others)

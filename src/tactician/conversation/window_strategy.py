@@ -26,7 +26,7 @@ class Window(Protocol):
         ...
 
 
-class ContextStrategy(ABC):
+class WindowStrategy(ABC):
     """How a long conversation is shown: a configuration, which any number of runs may use at the same time.
 
     `a | b` is both: `b` is given what `a` shows.
@@ -39,19 +39,19 @@ class ContextStrategy(ABC):
         """The window of a run, which counts with the counter of the run's model."""
         ...
 
-    def __or__(self, other: ContextStrategy) -> ContextStrategy:
+    def __or__(self, other: WindowStrategy) -> WindowStrategy:
         return Chain((self, other))
 
 
 @dataclass(frozen=True, slots=True)
-class Chain(ContextStrategy):
+class Chain(WindowStrategy):
     """Several strategies, each given what the one before shows; see `chain`.
 
     Raises:
         DeclarationError: when there are none.
     """
 
-    strategies: tuple[ContextStrategy, ...]
+    strategies: tuple[WindowStrategy, ...]
 
     def __post_init__(self) -> None:
         if not self.strategies:
@@ -62,7 +62,7 @@ class Chain(ContextStrategy):
         return _ChainWindow([strategy.start(run, counter) for strategy in self.strategies])
 
 
-def chain(*strategies: ContextStrategy) -> ContextStrategy | None:
+def chain(*strategies: WindowStrategy) -> WindowStrategy | None:
     """The strategies one after another; `None` when there are none."""
     return Chain(strategies) if len(strategies) > 1 else next(iter(strategies), None)
 
@@ -79,11 +79,11 @@ class _ChainWindow:
     async def view(self, conversation: Conversation) -> Sequence[Message]:
         """What the last window shows of what those before it show."""
         for window, shown in zip(self._windows, self._shown, strict=False):
-            conversation = _following(shown, await window.view(conversation))
+            conversation = _as_conversation(shown, await window.view(conversation))
         return await self._windows[-1].view(conversation)
 
 
-def _following(shown: Conversation, view: Sequence[Message]) -> Conversation:
+def _as_conversation(shown: Conversation, view: Sequence[Message]) -> Conversation:
     """A conversation that says what the view says; where the view is that of one, that one."""
     if isinstance(view, Messages):
         return view.conversation

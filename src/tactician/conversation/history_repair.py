@@ -22,7 +22,7 @@ NO_RESULT = "(no result)"
 BEGINNING = UserMessage("Continue.")
 
 
-def mended(messages: Sequence[Message]) -> tuple[Message, ...]:
+def repair_history(messages: Sequence[Message]) -> tuple[Message, ...]:
     """The messages, changed where a provider would refuse them; a valid conversation comes back as it is.
 
     - Each tool call has one result, right after the message that made it. Where there is none, it gets an error that
@@ -34,10 +34,10 @@ def mended(messages: Sequence[Message]) -> tuple[Message, ...]:
     whole: list[Message] = []
     seen: set[str] = set()
     for place, message in enumerate(messages):
-        if isinstance(message, ToolResult) or not _says_something(message):
+        if isinstance(message, ToolResult) or not _has_content(message):
             continue
         if isinstance(message, AssistantMessage) and message.tool_calls:
-            whole += _answered(message, _results_after(messages, place), seen)
+            whole += _pair_with_results(message, _collect_results(messages, place), seen)
         else:
             whole.append(message)
     first = next((n for n, one in enumerate(whole) if not isinstance(one, SystemMessage)), None)
@@ -46,7 +46,7 @@ def mended(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(whole)
 
 
-def _says_something(message: Message) -> bool:
+def _has_content(message: Message) -> bool:
     if isinstance(message, AssistantMessage):
         return any(_is_shown(part) for part in message.parts)
     if isinstance(message, UserMessage):
@@ -58,7 +58,7 @@ def _is_shown(part: AssistantPart) -> bool:
     return isinstance(part, ToolCall | ProviderItem) or (isinstance(part, Text) and bool(part.text.strip()))
 
 
-def _results_after(messages: Sequence[Message], place: int) -> list[ToolResult | None]:
+def _collect_results(messages: Sequence[Message], place: int) -> list[ToolResult | None]:
     """The results that come before the model speaks again."""
     results: list[ToolResult | None] = []
     for n in range(place + 1, len(messages)):
@@ -70,17 +70,21 @@ def _results_after(messages: Sequence[Message], place: int) -> list[ToolResult |
     return results
 
 
-def _answered(message: AssistantMessage, results: list[ToolResult | None], seen: set[str]) -> Iterable[Message]:
+def _pair_with_results(
+    message: AssistantMessage, results: list[ToolResult | None], seen: set[str]
+) -> Iterable[Message]:
     """The message, and one result for each of its calls, in the order in which they came."""
     calls = {n: part for n, part in enumerate(message.parts) if isinstance(part, ToolCall)}
-    ids = {n: _new(call.id, seen) for n, call in calls.items()}
-    answers = sorted(((_answer(call, results), ids[n]) for n, call in calls.items()), key=lambda answer: answer[0][0])
+    ids = {n: _make_unique(call.id, seen) for n, call in calls.items()}
+    answers = sorted(
+        ((_take_result(call, results), ids[n]) for n, call in calls.items()), key=lambda answer: answer[0][0]
+    )
     parts = tuple(replace(calls[n], id=ids[n]) if n in calls else part for n, part in enumerate(message.parts))
     told = (result if result.call_id == new else replace(result, call_id=new) for (_, result), new in answers)
     return (message if parts == message.parts else replace(message, parts=parts), *told)
 
 
-def _answer(call: ToolCall, results: list[ToolResult | None]) -> tuple[int, ToolResult]:
+def _take_result(call: ToolCall, results: list[ToolResult | None]) -> tuple[int, ToolResult]:
     """The first result of the call that no other call has taken, and where it stood."""
     for place, result in enumerate(results):
         if result is not None and result.call_id == call.id:
@@ -89,7 +93,7 @@ def _answer(call: ToolCall, results: list[ToolResult | None]) -> tuple[int, Tool
     return len(results), ToolResult(call.id, call.name, NO_RESULT, is_error=True)
 
 
-def _new(id: str, seen: set[str]) -> str:
+def _make_unique(id: str, seen: set[str]) -> str:
     """The id, or one with a number where it is taken."""
     new = base = id or "call"
     numbers = count(2)

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from tactician.conversation.conversation import Conversation
 from tactician.conversation.ledger import Ledger
-from tactician.conversation.strategy import ContextStrategy, Window
 from tactician.conversation.tokens import TokenCounter
+from tactician.conversation.window_strategy import Window, WindowStrategy
 from tactician.errors import DeclarationError
 from tactician.llm import Message
 from tactician.runs import RunContext
 
 
 @dataclass(frozen=True, slots=True)
-class SlidingWindow(ContextStrategy):
+class SlidingWindow(WindowStrategy):
     """Leaves out the oldest messages of a conversation that is too long.
 
     It always shows the first message of the user, which says what is to be done, and the newest message, however long
@@ -56,10 +56,10 @@ class _SlidingView:
         ledger.update(conversation)
         if ledger.total <= strategy.max_tokens:
             return conversation.messages
-        return newest(conversation, ledger, strategy.max_tokens, preserve_system=strategy.preserve_system)
+        return select_newest(conversation, ledger, strategy.max_tokens, preserve_system=strategy.preserve_system)
 
 
-def newest(
+def select_newest(
     conversation: Conversation,
     ledger: Ledger,
     max_tokens: int,

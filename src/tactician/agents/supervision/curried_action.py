@@ -14,24 +14,24 @@ from tactician.errors import ToolError
 from tactician.llm import ToolSpec
 from tactician.process import ActionRun, ActionSpec, OperationContext, PlannedAgentSpec
 from tactician.runs import RunContext
-from tactician.tools import Tool, ToolTraits, as_text, invalid_arguments, snake_case
+from tactician.tools import Tool, ToolTraits, as_text, create_arguments_error, snake_case
 
 BINDING = "made by the supervisor"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RequiredInput:
     """An object that an action must have.
 
     Attributes:
         label: the condition that it is there.
         type: what it has to be.
-        givers: the actions that give one. When there is none, the model makes it.
+        producers: the actions that give one. When there is none, the model makes it.
     """
 
     label: str
     type: type
-    givers: tuple[str, ...]
+    producers: tuple[str, ...]
 
     @property
     def argument(self) -> str:
@@ -49,30 +49,30 @@ class Wanted:
         """Return whether it is on the blackboard."""
         return agent.observations[self.label](context.blackboard)
 
-    def may_be_made(self, agent: PlannedAgentSpec, context: OperationContext) -> bool:
+    def can_be_created(self, agent: PlannedAgentSpec, context: OperationContext) -> bool:
         """Return whether the model may make it: nothing else gives it, and nothing but the model's own is there."""
-        if self.givers:
+        if self.producers:
             return False
         return not self.is_there(agent, context) or context.blackboard.named(self.binding, self.type) is not None
 
 
-def inputs_of(action: ActionSpec, agent: PlannedAgentSpec) -> tuple[Wanted, ...]:
+def list_required_inputs(action: ActionSpec, agent: PlannedAgentSpec) -> tuple[RequiredInput, ...]:
     """Return the objects that an action must have."""
     labels = (label for label in action.needs if not label.endswith("?"))
     return tuple(
-        Wanted(label, kind, tuple(one.name for one in agent.actions if one.plan.effects.get(label)))
+        RequiredInput(label, kind, tuple(one.name for one in agent.actions if one.plan.effects.get(label)))
         for label, kind in zip(labels, action.input_types, strict=False)  # conditions come after the objects
     )
 
 
-async def unmet(action: ActionSpec, agent: PlannedAgentSpec, context: OperationContext) -> list[str]:
+async def find_unmet_conditions(action: ActionSpec, agent: PlannedAgentSpec, context: OperationContext) -> list[str]:
     """Return the conditions, other than that there are objects, that keep an action from running now."""
-    objects = {wanted.label for wanted in inputs_of(action, agent)}
+    objects = {wanted.label for wanted in list_required_inputs(action, agent)}
     wanted = (name for name, value in action.plan.pre.items() if value and name not in objects)
-    return [name for name in wanted if not await _holds(name, agent, context)]
+    return [name for name in wanted if not await _is_true(name, agent, context)]
 
 
-async def _holds(name: str, agent: PlannedAgentSpec, context: OperationContext) -> bool:
+async def _is_true(name: str, agent: PlannedAgentSpec, context: OperationContext) -> bool:
     if (observe := agent.conditions.get(name)) is None:
         return agent.observations[name](context.blackboard)
     holds = observe(context)
@@ -80,7 +80,7 @@ async def _holds(name: str, agent: PlannedAgentSpec, context: OperationContext) 
 
 
 @dataclass(slots=True)
-class Situation:
+class SupervisionState:
     """Where a supervisor stands.
 
     Attributes:
@@ -121,21 +121,23 @@ class CurriedAction(Tool):
     is an argument, and goes onto the blackboard.
     """
 
-    def __init__(self, action: ActionSpec, situation: Situation) -> None:
+    def __init__(self, action: ActionSpec, situation: SupervisionState) -> None:
         self.action = action
         self._situation = situation
         agent, context = situation.agent, situation.context
         is_goal = any(goal.name == action.name for goal in context.process.goals)
         self.traits = ToolTraits(return_direct=is_goal)
-        inputs = inputs_of(action, agent)
+        inputs = list_required_inputs(action, agent)
         absent = [one for one in inputs if not one.is_there(agent, context)]
-        self._made = {one.argument: one for one in inputs if one.may_be_made(agent, context) and _has_form(one.type)}
+        self._made = {one.argument: one for one in inputs if one.can_be_created(agent, context) and _has_form(one.type)}
         self.blocked = [one for one in absent if one.argument not in self._made]
         self.missing = len(absent)
         name = situation.names[action.name]
-        self._arguments = _model_of(name, tuple((key, one.type, one in absent) for key, one in self._made.items()))
+        self._arguments = _create_arguments_model(
+            name, tuple((key, one.type, one in absent) for key, one in self._made.items())
+        )
         schema = {key: value for key, value in self._arguments.model_json_schema().items() if key != "title"}
-        self._spec = ToolSpec(name, self._described(is_goal), schema)
+        self._spec = ToolSpec(name, self._describe(is_goal), schema)
 
     @property
     def spec(self) -> ToolSpec:
@@ -152,13 +154,13 @@ class CurriedAction(Tool):
         try:
             given = self._arguments.model_validate_json(arguments or "{}")
         except ValidationError as error:
-            raise invalid_arguments(error) from error
+            raise create_arguments_error(error) from error
         self._check()
         leading = self._situation.context
         for key, wanted in self._made.items():
             if (made := getattr(given, key)) is not None:
                 leading.blackboard.add(made, wanted.binding)
-        if conditions := await unmet(self.action, self._situation.agent, leading):
+        if conditions := await find_unmet_conditions(self.action, self._situation.agent, leading):
             raise ToolError(f"{self.name} cannot run now: {' and '.join(map(repr, conditions))} does not hold.")
         run, output = await self._situation.act(self.action, context)
         if run.error is not None:
@@ -178,10 +180,10 @@ class CurriedAction(Tool):
         if not self._situation.may_run(self.action):
             raise ToolError(f"{self.name} has run already, and may run once only.")
 
-    def _described(self, is_goal: bool) -> str:
+    def _describe(self, is_goal: bool) -> str:
         parts = [f"{self.action.description}.".replace("..", ".")] if self.action.description else []
         if self.action.output_types:
-            parts.append(f"Gives {' or '.join(map(form_of, self.action.output_types))}.")
+            parts.append(f"Gives {' or '.join(map(describe_type, self.action.output_types))}.")
         if is_goal:
             parts.append("This reaches the goal.")
         if self.obstacle is not None:
@@ -191,7 +193,7 @@ class CurriedAction(Tool):
         return " ".join(parts)
 
 
-def form_of(kind: type) -> str:
+def describe_type(kind: type) -> str:
     """Return a type as a model reads it: its name and its fields."""
     try:
         schema = TypeAdapter(kind).json_schema()
@@ -202,9 +204,9 @@ def form_of(kind: type) -> str:
     return f"{kind.__name__} {{{listed}}}" if listed else kind.__name__
 
 
-def _wait_for(wanted: Wanted, names: Mapping[str, str]) -> str:
-    givers = " or ".join(names[giver] for giver in wanted.givers)
-    return f"{wanted.label} (from {givers})" if givers else f"{wanted.label}, which nothing gives"
+def _wait_for(wanted: RequiredInput, names: Mapping[str, str]) -> str:
+    producers = " or ".join(names[giver] for giver in wanted.producers)
+    return f"{wanted.label} (from {producers})" if producers else f"{wanted.label}, which nothing gives"
 
 
 @lru_cache(maxsize=256)
@@ -218,7 +220,7 @@ def _has_form(kind: type) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _model_of(name: str, fields: tuple[tuple[str, type, bool], ...]) -> type[BaseModel]:
+def _create_arguments_model(name: str, fields: tuple[tuple[str, type, bool], ...]) -> type[BaseModel]:
     """Return the arguments of a tool. Those that need not be given replace what is there."""
     described = "leave it out to use the last one"
     declared = {

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from tactician.flow import StepTimeoutError, gather_or_suspend, run_with_timeout
-from tactician.guardrails import CheckedToolOutput, Objection, first_objection
+from tactician.guardrails import CheckedToolOutput, Objection, find_first_objection
 from tactician.llm import ToolCall, ToolResult
 from tactician.loop.events import ToolCalled, ToolReturned
 from tactician.loop.handoff import Handoff
@@ -26,7 +26,7 @@ from tactician.runs import (
     Suspended,
     find_suspension,
 )
-from tactician.tools import NO_TRAITS, Tool, Toolbox, as_text, repaired_arguments
+from tactician.tools import NO_TRAITS, Tool, Toolbox, as_text, repair_arguments
 
 _CHARACTERS_PER_TOKEN = 4
 
@@ -83,24 +83,24 @@ class ToolRunner:
     async def _answer(self, call: ToolCall, tools: Toolbox) -> None:
         found = tools.find(call.name)
         if self._policy.guards.tool_input or (found is not None and found.traits.needs_approval):
-            call = _as_meant(call)  # what is checked has to be what is run
-        result = self._decided(call, found)
+            call = _repair_call(call)  # what is checked has to be what is run
+        result = self._apply_decision(call, found)
         if isinstance(result, ToolCall):
-            result = await self._called(result, found, tools)
+            result = await self._call_tool(result, found, tools)
         self._state.answers[call.id] = result
         if (checkpoint := self._context.checkpoint) is not None:
             checkpoint.drop(call.id)
             if self._context.is_saved:
                 await self._context.save_step("tool", call.name, result.content)
 
-    def _decided(self, call: ToolCall, found: Tool | None) -> ToolCall | ToolResult:
+    def _apply_decision(self, call: ToolCall, found: Tool | None) -> ToolCall | ToolResult:
         """The call as it is to be run, or its result when somebody else has run it or forbids it.
 
         Raises:
             Suspended: when nobody has decided yet.
         """
         traits = NO_TRAITS if found is None else found.traits
-        asks = not traits.client_side and traits.needs_approval and traits.approval_is_needed(_mapping(call))
+        asks = not traits.client_side and traits.needs_approval and traits.is_approval_needed(_parse_arguments(call))
         if found is None or not (traits.client_side or asks):
             return call
         checkpoint = self._context.checkpoint
@@ -112,9 +112,9 @@ class ToolRunner:
             raise Suspended(PendingRequest(request_id, kind, prompt, call, self._context.path, found.spec.parameters))
         response = self._context.responses[request_id]
         if asks and isinstance(response, bool | dict):
-            response = _approval(response)
+            response = _parse_approval(response)
         if isinstance(response, Approval) and asks:
-            return _approved(call, response)
+            return _apply_approval(call, response)
         if isinstance(response, Exception):
             reported = isinstance(response, ReportedError)
             text = str(response) if reported else f"{type(response).__name__}: {response}"
@@ -122,29 +122,29 @@ class ToolRunner:
         text = response.text if isinstance(response, StoredAnswer) else as_text(response)
         return ToolResult(call.id, call.name, text)
 
-    async def _called(self, call: ToolCall, found: Tool | None, tools: Toolbox) -> ToolResult:
+    async def _call_tool(self, call: ToolCall, found: Tool | None, tools: Toolbox) -> ToolResult:
         self._context.emit(ToolCalled, call=call)
         started = perf_counter()
-        result = await self._outcome(call, found, tools)
+        result = await self._produce_result(call, found, tools)
         self._context.emit(ToolReturned, call=call, result=result, seconds=perf_counter() - started)
         return result
 
-    async def _outcome(self, call: ToolCall, found: Tool | None, tools: Toolbox) -> ToolResult:
-        if (why_not := self._why_not(call, found)) is not None:
+    async def _produce_result(self, call: ToolCall, found: Tool | None, tools: Toolbox) -> ToolResult:
+        if (why_not := self._find_refusal(call, found)) is not None:
             return ToolResult(call.id, call.name, why_not[0], is_error=why_not[1])
         guards = self._policy.guards
-        if guards.tool_input and (objection := await first_objection(guards.tool_input, call, self._context)):
-            return _refused(call, objection)
+        if guards.tool_input and (objection := await find_first_objection(guards.tool_input, call, self._context)):
+            return _answer_objection(call, objection)
         if self._context.pace is not None:
             await self._context.pace.turn()
-        result = self._trimmed(await self._in_time(call, found, tools))
+        result = self._trim(await self._run_in_time(call, found, tools))
         if guards.tool_output and not result.is_error:
             checked = CheckedToolOutput(call, result.content)
-            if objection := await first_objection(guards.tool_output, checked, self._context):
-                return _refused(call, objection)
+            if objection := await find_first_objection(guards.tool_output, checked, self._context):
+                return _answer_objection(call, objection)
         return result
 
-    def _why_not(self, call: ToolCall, found: Tool | None) -> tuple[str, bool] | None:
+    def _find_refusal(self, call: ToolCall, found: Tool | None) -> tuple[str, bool] | None:
         """Why the call is not run, and whether that is an error."""
         policy, state = self._policy, self._state
         if call.id in state.admitted:
@@ -166,7 +166,7 @@ class ToolRunner:
             )
         return f"Not run: {call.name} was called with the same arguments again. Do something else, or answer.", True
 
-    async def _in_time(self, call: ToolCall, found: Tool | None, tools: Toolbox) -> ToolResult:
+    async def _run_in_time(self, call: ToolCall, found: Tool | None, tools: Toolbox) -> ToolResult:
         limit = self._policy.tool_timeout
         if found is not None and found.traits.timeout is not None:
             limit = found.traits.timeout
@@ -189,7 +189,7 @@ class ToolRunner:
             raise paused from group
         return result
 
-    def _trimmed(self, result: ToolResult) -> ToolResult:
+    def _trim(self, result: ToolResult) -> ToolResult:
         limit = self._policy.tool_output_limit
         if limit is None or len(result.content) <= limit * _CHARACTERS_PER_TOKEN:
             return result
@@ -197,7 +197,7 @@ class ToolRunner:
         return replace(result, content=f"{kept}... [trimmed: output exceeded {limit} token limit]")
 
 
-def _approval(response: bool | dict[str, object]) -> object:
+def _parse_approval(response: bool | dict[str, object]) -> object:
     """The decision that a response stands for, also when it was stored as JSON; else the response itself."""
     if isinstance(response, bool):
         return Approval(response)
@@ -207,7 +207,7 @@ def _approval(response: bool | dict[str, object]) -> object:
         return response
 
 
-def _approved(call: ToolCall, decision: Approval) -> ToolCall | ToolResult:
+def _apply_approval(call: ToolCall, decision: Approval) -> ToolCall | ToolResult:
     if not decision.granted:
         why = f": {decision.reason}" if decision.reason else "."
         return ToolResult(call.id, call.name, f"Not run: the call was rejected{why}", is_error=True)
@@ -216,7 +216,7 @@ def _approved(call: ToolCall, decision: Approval) -> ToolCall | ToolResult:
     return replace(call, arguments=to_json(decision.arguments).decode())
 
 
-def _refused(call: ToolCall, objection: Objection) -> ToolResult:
+def _answer_objection(call: ToolCall, objection: Objection) -> ToolResult:
     """The result for the model, where the guardrail only wants it to do something else.
 
     Raises:
@@ -227,16 +227,16 @@ def _refused(call: ToolCall, objection: Objection) -> ToolResult:
     raise Refused(objection)
 
 
-def _as_meant(call: ToolCall) -> ToolCall:
+def _repair_call(call: ToolCall) -> ToolCall:
     try:
         call.parsed_arguments()
     except ValueError:
-        repaired = repaired_arguments(call.arguments)
+        repaired = repair_arguments(call.arguments)
         return call if repaired is None else replace(call, arguments=repaired)
     return call
 
 
-def _mapping(call: ToolCall) -> Mapping[str, object]:
+def _parse_arguments(call: ToolCall) -> Mapping[str, object]:
     try:
         return call.parsed_arguments()
     except ValueError:

@@ -10,15 +10,15 @@ from typing import Annotated
 
 import typer
 
-from tactician.cli.answers import text_answer
+from tactician.cli.answers import parse_answer_text
 from tactician.cli.console import Debug, File, ModelName, NoInput, PersonalityName, ProcessId, StoreUrl, err, out
 from tactician.cli.durations import parse_duration
 from tactician.cli.interruption import say_how_to_resume
 from tactician.cli.loading import load_agents
-from tactician.cli.outcomes import Outcome, answered, conclude
-from tactician.cli.personalities import personality
+from tactician.cli.outcomes import Outcome, answer_requests, print_outcome
+from tactician.cli.personalities import find_personality
 from tactician.cli.progress import ProgressView
-from tactician.cli.running import again, platform_with, terminal_asker
+from tactician.cli.run_command import create_asker, create_platform, format_arguments
 from tactician.cli.stores import require_store
 from tactician.errors import ConfigurationError, ResponseError, RunConflictError
 from tactician.platform import Platform, RunReader, RunView
@@ -47,11 +47,11 @@ def respond(
     request_id, value, file = _split(words, has_value=decision is None)
 
     async def work(platform: Platform, run: RunView) -> Outcome:
-        request = _chosen(run, request_id)
-        response = _decided(decision, request) if decision is not None else text_answer(value, request)
+        request = _choose_request(run, request_id)
+        response = _check_decision(decision, request) if decision is not None else parse_answer_text(value, request)
         return await platform.respond(id, request.id, response)
 
-    conclude(asyncio.run(on_platform(id, file, store, model, voice, work)), again(file, store))
+    print_outcome(asyncio.run(run_on_platform(id, file, store, model, voice, work)), format_arguments(file, store))
 
 
 def resume(
@@ -66,9 +66,9 @@ def resume(
     """Continue a run that was interrupted, paused or is stuck; what one waits for is asked in the terminal."""
 
     async def work(platform: Platform, run: RunView) -> Outcome:
-        return await answered(platform, await platform.resume(id), terminal_asker(no_input))
+        return await answer_requests(platform, await platform.resume(id), create_asker(no_input))
 
-    conclude(asyncio.run(on_platform(id, file, store, model, voice, work)), again(file, store))
+    print_outcome(asyncio.run(run_on_platform(id, file, store, model, voice, work)), format_arguments(file, store))
 
 
 def kill(
@@ -106,7 +106,7 @@ async def _kill(id: str, store: str, reason: str) -> None:
             raise RunConflictError(f"{id} cannot be killed: it is {status} already.")
 
 
-async def on_platform(
+async def run_on_platform(
     id: str,
     file: Path,
     store: str | None,
@@ -127,12 +127,12 @@ async def on_platform(
         work: the work, given the platform and the run.
         is_new: true when the work starts another run.
     """
-    view = ProgressView(err, voice=personality(voice))
+    view = ProgressView(err, voice=find_personality(voice))
     agents = load_agents(file)
     async with open_store(require_store(store)) as documents:
-        platform = platform_with(agents, view, documents, model, agents.tool_groups)
+        platform = create_platform(agents, view, documents, model, agents.tool_groups)
         run = await RunReader(documents).get(id)
-        async with say_how_to_resume(documents, run.name, again(file, store), None if is_new else id):
+        async with say_how_to_resume(documents, run.name, format_arguments(file, store), None if is_new else id):
             return await work(platform, run)
 
 
@@ -146,7 +146,7 @@ def _split(words: list[str], *, has_value: bool) -> tuple[str | None, str, Path]
     return request, words[-2] if has_value else "", Path(words[-1])
 
 
-def _chosen(run: RunView, request_id: str | None) -> PendingRequest:
+def _choose_request(run: RunView, request_id: str | None) -> PendingRequest:
     """The request that is meant.
 
     Raises:
@@ -163,7 +163,7 @@ def _chosen(run: RunView, request_id: str | None) -> PendingRequest:
     return ids[request_id]
 
 
-def _decided(decision: Approval, request: PendingRequest) -> Approval:
+def _check_decision(decision: Approval, request: PendingRequest) -> Approval:
     if request.kind == "tool" or (request.kind == "form" and decision.granted):
         raise ResponseError(f"{request.id} is no approval ({request.kind}): answer it with a VALUE.")
     return decision

@@ -9,7 +9,7 @@ from tactician.llm import Delta, Features, LanguageModel, LlmOptions, ModelReque
 
 
 @dataclass(frozen=True, slots=True)
-class Tempered(LanguageModel):
+class ModelWithTemperature(LanguageModel):
     """A model that is called with this temperature where a request says none."""
 
     model: LanguageModel
@@ -27,13 +27,13 @@ class Tempered(LanguageModel):
 
     async def generate(self, request: ModelRequest) -> ModelResponse:
         """One call, one answer."""
-        return await self.model.generate(self._tempered(request))
+        return await self.model.generate(self._apply_temperature(request))
 
     def stream(self, request: ModelRequest) -> AsyncIterator[Delta | ModelResponse]:
         """Return the answer as it comes, then the whole of it."""
-        return self.model.stream(self._tempered(request))
+        return self.model.stream(self._apply_temperature(request))
 
-    def _tempered(self, request: ModelRequest) -> ModelRequest:
+    def _apply_temperature(self, request: ModelRequest) -> ModelRequest:
         return replace(request, options=request.options.over(LlmOptions(temperature=self.temperature)))
 
 
@@ -47,4 +47,4 @@ def with_temperature(
         return LlmOptions(model=model, temperature=temperature)
     if isinstance(model, LlmOptions):
         return replace(model, temperature=temperature)
-    return Tempered(model, temperature)
+    return ModelWithTemperature(model, temperature)

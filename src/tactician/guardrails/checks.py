@@ -61,19 +61,19 @@ class InputGuardrails(NamedTuple):
         return (*self.immediate, *self.concurrent)
 
 
-async def first_objection(guardrails: Iterable[Guardrail[V]], value: V, context: RunContext) -> Objection | None:
+async def find_first_objection(guardrails: Iterable[Guardrail[V]], value: V, context: RunContext) -> Objection | None:
     """Checks one after the other, up to the first that does not pass. Guardrails of other tools are left out."""
     for guardrail in guardrails:
-        if guardrail.applies_to(value) and (objection := await _checked(guardrail, value, context)) is not None:
+        if guardrail.applies_to(value) and (objection := await _run_check(guardrail, value, context)) is not None:
             return objection
     return None
 
 
-async def any_objection(guardrails: Sequence[Guardrail[V]], value: V, context: RunContext) -> Objection | None:
+async def find_any_objection(guardrails: Sequence[Guardrail[V]], value: V, context: RunContext) -> Objection | None:
     """Checks all at once; the first to object decides, and the others are cancelled."""
 
     def check(number: int, guardrail: Guardrail[V]) -> FlowStep[Objection | None]:
-        return FlowStep(f"{guardrail.name} {number}", lambda _: first_objection([guardrail], value, context))
+        return FlowStep(f"{guardrail.name} {number}", lambda _: find_first_objection([guardrail], value, context))
 
     async with Scheduler[Objection | None]() as scheduler:
         scheduler.add(*map(check, count(1), guardrails))
@@ -83,7 +83,7 @@ async def any_objection(guardrails: Sequence[Guardrail[V]], value: V, context: R
     return None
 
 
-async def _checked(guardrail: Guardrail[V], value: V, context: RunContext) -> Objection | None:
+async def _run_check(guardrail: Guardrail[V], value: V, context: RunContext) -> Objection | None:
     started = perf_counter()
     result = await guardrail.check(value, context)
     context.emit(

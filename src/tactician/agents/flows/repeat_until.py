@@ -10,12 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import override
 
 from tactician.agents.base import BaseRunnable
-from tactician.agents.flows.steps import Given, Step, StepLike, label_of, simplify_input, step_of
-from tactician.agents.results import as_own, failure
+from tactician.agents.flows.steps import Step, StepInput, StepLike, as_step, choose_label, simplify_input
+from tactician.agents.results import as_own_result, create_failed_result
 from tactician.errors import DeclarationError
 from tactician.llm import text_of
 from tactician.runs import Input, InputTypes, RepeatLimitError, RunContext, RunResult, messages_of
-from tactician.tools import as_text, caller_namespace
+from tactician.tools import as_text, find_caller_namespace
 
 T = TypeVar("T")
 DEFAULT_MAX_ITERATIONS = 5
@@ -55,13 +55,13 @@ class RepeatUntil(BaseRunnable[T], Generic[T]):
             last = attempts[-1].output if attempts else None
             earlier = [attempt.output for attempt in attempts]
             attempt = await self._step.run(
-                Given((given, last, earlier), describe_attempt(given, last)), context=context
+                StepInput((given, last, earlier), describe_attempt(given, last)), context=context
             )
             attempts.append(attempt)
-            asked = Given((attempt.output, given), attempt.output)
+            asked = StepInput((attempt.output, given), attempt.output)
             if (await self._until.run(asked, context=context)).output:
-                return as_own(attempt, context, attempts)
-        failed = replace(failure(input, context), related=tuple(attempts))
+                return as_own_result(attempt, context, attempts)
+        failed = replace(create_failed_result(input, context), related=tuple(attempts))
         raise RepeatLimitError(
             f"{self.name}: not as it should be after {self.max_iterations} attempts, the last of which gave: "
             f"{as_text(attempts[-1].output)}",
@@ -94,10 +94,10 @@ def repeat_until(
     Raises:
         DeclarationError: when a function needs more than that.
     """
-    label = label_of(name, returning)
-    namespace = caller_namespace(1)
-    repeated = step_of(step, returning, "attempt", namespace, most=3)
-    done = step_of(until, bool, "until", namespace, most=2)
+    label = choose_label(name, returning)
+    namespace = find_caller_namespace(1)
+    repeated = as_step(step, returning, "attempt", namespace, most=3)
+    done = as_step(until, bool, "until", namespace, most=2)
     told = description or f"gives a {label} as it should be"
     return RepeatUntil(repeated, done, returning, label, told, max_iterations)
 
@@ -194,16 +194,16 @@ class RepeatUntilAcceptable(BaseRunnable[Scored[T]], Generic[T]):
             if attempts[-1].output.acceptable:
                 break
         best = max(attempts, key=lambda attempt: attempt.output.score)
-        return as_own(best, context, attempts)
+        return as_own_result(best, context, attempts)
 
     async def _attempt(self, given: Input, last: Scored[T] | None, context: RunContext) -> RunResult[Scored[T]]:
         value, feedback = (None, None) if last is None else (last.value, last.feedback)
         told = describe_attempt(
             given, value, () if feedback is None else (f"What was said of it:\n{as_text(feedback)}",)
         )
-        made = await self._generator.run(Given((given, value, feedback), told), context=context)
+        made = await self._generator.run(StepInput((given, value, feedback), told), context=context)
         asked = f"This was asked:\n{as_text(given)}\n\nThis is the answer:\n{as_text(made.output)}\n\nJudge the answer."
-        judged = await self._evaluator.run(Given((made.output, given), asked), context=context)
+        judged = await self._evaluator.run(StepInput((made.output, given), asked), context=context)
         opinion = judged.output
         scored = Scored(made.output, opinion, opinion.score >= self.threshold)
         return RunResult(scored, made.status, made.messages, made.tally, run_id=made.run_id)
@@ -238,9 +238,9 @@ def repeat_until_acceptable(
     Raises:
         DeclarationError: when a function needs more than that, or a number makes no sense.
     """
-    label = label_of(name, returning)
-    namespace = caller_namespace(1)
-    maker = step_of(generator, returning, "generator", namespace, most=3)
-    judge = step_of(evaluator, feedback, "evaluator", namespace, most=2)
+    label = choose_label(name, returning)
+    namespace = find_caller_namespace(1)
+    maker = as_step(generator, returning, "generator", namespace, most=3)
+    judge = as_step(evaluator, feedback, "evaluator", namespace, most=2)
     told = description or f"gives a {label} that is good enough"
     return RepeatUntilAcceptable(maker, judge, label, told, max_iterations=max_iterations, threshold=threshold)

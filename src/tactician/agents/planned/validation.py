@@ -14,7 +14,7 @@ from tactician.agents.planned.condition_names import ConditionNames
 from tactician.agents.planned.declarations import ActionDeclaration, GoalDeclaration, Planner
 from tactician.agents.planned.expressions import is_expression
 from tactician.agents.planned.methods import ActionMethod, Declarations
-from tactician.agents.planned.unreachable import similar, unreachable
+from tactician.agents.planned.unreachable import find_unreachable, suggest_similar
 from tactician.process import ActionRetryPolicy, Export, get_state_declaration
 
 _NAMES: Final = {
@@ -24,7 +24,7 @@ _NAMES: Final = {
 }
 
 
-def wrong_agent(description: object, planner: object) -> Iterator[str]:
+def validate_agent(description: object, planner: object) -> Iterator[str]:
     """Yield the mistakes in the declaration of `@planned_agent`."""
     if not _is_text(description):
         yield f"the description is {description!r}; say what the agent is for, as others choose it by that"
@@ -33,7 +33,7 @@ def wrong_agent(description: object, planner: object) -> Iterator[str]:
         yield f"there is no planner {planner!r}; write one of {known}"
 
 
-def wrong_resolvers(resolvers: Mapping[type, object]) -> Iterator[str]:
+def validate_resolvers(resolvers: Mapping[type, object]) -> Iterator[str]:
     """Yield the mistakes in the `resolvers` of a class."""
     for kind, provide in resolvers.items():
         if not is_class(kind):
@@ -42,16 +42,16 @@ def wrong_resolvers(resolvers: Mapping[type, object]) -> Iterator[str]:
             yield f"the resolver of {format_hint(kind)} is {provide!r}; write a function of the OperationContext"
 
 
-def wrong_settings(action: ActionMethod) -> Iterator[str]:
+def validate_settings(action: ActionMethod) -> Iterator[str]:
     """Yield the mistakes in the declarations of `@action` and `@achieves_goal`."""
     declared, goal = action.declared, action.goal
-    told = chain(_wrong_values(declared), _wrong_names(declared), () if goal is None else _wrong_goal(goal))
+    told = chain(_validate_values(declared), _validate_names(declared), () if goal is None else _validate_goal(goal))
     yield from (f"{action.name}: {problem}" for problem in told)
     if declared.blocking is True and iscoroutinefunction(getattr(action.source.kind, action.attribute)):
         yield f"{action.name}: it is async, and needs no thread; leave `blocking` out"
 
 
-def _wrong_values(declared: ActionDeclaration) -> Iterator[str]:
+def _validate_values(declared: ActionDeclaration) -> Iterator[str]:
     if not (_is_number(cost := declared.cost) and cost >= 0):
         yield f"the cost is {cost!r}; it has to be a number from 0 up"
     if not _is_number(value := declared.value):
@@ -60,10 +60,10 @@ def _wrong_values(declared: ActionDeclaration) -> Iterator[str]:
         attempts = retry if isinstance(retry, int) else 3
         yield f"the retry is {retry!r}; write ActionRetryPolicy(attempts={attempts})"
     for name in ("can_rerun", "clear_blackboard", "blocking"):
-        yield from _no_flag(name, getattr(declared, name))
+        yield from _validate_flag(name, getattr(declared, name))
 
 
-def _wrong_names(declared: ActionDeclaration) -> Iterator[str]:
+def _validate_names(declared: ActionDeclaration) -> Iterator[str]:
     if not isinstance(declared.description, str | None):
         yield f"the description is {declared.description!r}; it has to be a text"
     if not _is_text(declared.output_binding):
@@ -77,23 +77,23 @@ def _wrong_names(declared: ActionDeclaration) -> Iterator[str]:
                 yield f"{name!r} in `{setting}` is no name; {remedy}"
 
 
-def _wrong_goal(goal: GoalDeclaration) -> Iterator[str]:
+def _validate_goal(goal: GoalDeclaration) -> Iterator[str]:
     if not _is_text(goal.description):
         yield 'its goal has no description; write @achieves_goal("what is reached")'
     if not _is_number(goal.value):
         yield f"the value of its goal is {goal.value!r}; it has to be a number"
     export: object = goal.export
     if isinstance(export, Export):
-        yield from _wrong_export(export)
+        yield from _validate_export(export)
     else:
         yield f"the export is {export!r}; write Export(name=...)"
 
 
-def _wrong_export(export: Export) -> Iterator[str]:
+def _validate_export(export: Export) -> Iterator[str]:
     if not (export.name is None or _is_text(export.name)):
         yield f"Export.name is {export.name!r}; it has to be a name"
     for name in ("remote", "local"):
-        yield from _no_flag(f"Export.{name}", getattr(export, name))
+        yield from _validate_flag(f"Export.{name}", getattr(export, name))
     kinds: object = export.starting_input_types
     if isinstance(kinds, str) or not isinstance(kinds, Sequence):
         yield f"Export.starting_input_types is {kinds!r}; write a list of classes, as in [Order]"
@@ -103,7 +103,7 @@ def _wrong_export(export: Export) -> Iterator[str]:
             yield f"{kind!r} in Export.starting_input_types is no class; write the class itself, as in [Order]"
 
 
-def _no_flag(name: str, value: object) -> Iterator[str]:
+def _validate_flag(name: str, value: object) -> Iterator[str]:
     if not isinstance(value, bool):
         yield f"{name} is {value!r}; it has to be True or False"
 
@@ -116,51 +116,51 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
-def mistakes_in(declared: Declarations, words: ConditionNames, *, needs_goal: bool) -> Iterator[str]:
+def validate_declarations(declared: Declarations, words: ConditionNames, *, needs_goal: bool) -> Iterator[str]:
     """Return a sentence for each: where it is, what it is, and what to do."""
     if not declared.actions:
         yield "it has no action; declare at least one method with @action"
     elif needs_goal and not any(action.goal for action in declared.actions):
         yield 'it has no goal; add @achieves_goal("...") to the action that completes its work'
     for action in declared.actions:
-        yield from wrong_settings(action)
-        yield from _unknown_costs(action, declared)
-        yield from _unknown_conditions(action, declared, words)
-        yield from _impossible(action)
-        if action.goal is not None and (state := next(_states(action.outputs), None)) is not None:
+        yield from validate_settings(action)
+        yield from _find_unknown_costs(action, declared)
+        yield from _find_unknown_conditions(action, declared, words)
+        yield from _find_impossible(action)
+        if action.goal is not None and (state := next(_select_states(action.outputs), None)) is not None:
             yield f"{action.name}: it reaches a goal and enters the state {state.__name__}; let it do one of the two"
-    yield from _missing_arguments(declared)
-    yield from _misleading_names(declared, words)
-    yield from _dead_ends(declared)
-    yield from _same_exports(declared)
-    yield from unreachable(declared, words)
+    yield from _find_missing_arguments(declared)
+    yield from _find_misleading_names(declared, words)
+    yield from _find_dead_ends(declared)
+    yield from _find_duplicate_exports(declared)
+    yield from find_unreachable(declared, words)
 
 
-def _unknown_costs(action: ActionMethod, declared: Declarations) -> Iterator[str]:
+def _find_unknown_costs(action: ActionMethod, declared: Declarations) -> Iterator[str]:
     for name in (action.cost_method, action.value_method):
         if name is not None and name not in declared.costs:
-            hint = similar(name, declared.costs) or "declare a method with @cost"
+            hint = suggest_similar(name, declared.costs) or "declare a method with @cost"
             yield f"{action.name}: no cost {name!r}; {hint}"
 
 
-def _unknown_conditions(action: ActionMethod, declared: Declarations, words: ConditionNames) -> Iterator[str]:
+def _find_unknown_conditions(action: ActionMethod, declared: Declarations, words: ConditionNames) -> Iterator[str]:
     known = {*declared.conditions, *(name for one in declared.actions for name in one.post)}
     for name in action.post:
         if is_expression(name):
             yield f"{action.name}: {name!r} in `post`: nothing can make an expression true; give the condition a name"
         elif ": " in name and name not in words.things:
-            hint = similar(name, words.things) or "write a name and a type that is known, as in 'user: User'"
+            hint = suggest_similar(name, words.things) or "write a name and a type that is known, as in 'user: User'"
             yield f"{action.name}: {name!r} in `post`: there is no such type; {hint}"
     for name in action.pre:
         if name not in known and not is_expression(name):
-            hint = similar(name, known) or "declare a @condition, or an action with it in `post`"
+            hint = suggest_similar(name, known) or "declare a @condition, or an action with it in `post`"
             yield f"{action.name}: no condition {name!r}; {hint}"
 
 
-def _impossible(action: ActionMethod) -> Iterator[str]:
+def _find_impossible(action: ActionMethod) -> Iterator[str]:
     if (trigger := action.declared.trigger) is not None and not is_class(trigger):
         yield f"{action.name}: the trigger is {format_hint(trigger)}, which is no class; name a class"
-    states = list(_states(parameter.type for parameter in action.signature.required))
+    states = list(_select_states(parameter.type for parameter in action.signature.required))
     for one, other in pairwise(states):
         if not (issubclass(one, other) or issubclass(other, one)):
             yield (
@@ -169,7 +169,7 @@ def _impossible(action: ActionMethod) -> Iterator[str]:
             )
 
 
-def _missing_arguments(declared: Declarations) -> Iterator[str]:
+def _find_missing_arguments(declared: Declarations) -> Iterator[str]:
     for cost in declared.costs.values():
         for parameter in cost.signature.parameters:
             if parameter.required:
@@ -179,7 +179,7 @@ def _missing_arguments(declared: Declarations) -> Iterator[str]:
                 )
 
 
-def _misleading_names(declared: Declarations, words: ConditionNames) -> Iterator[str]:
+def _find_misleading_names(declared: Declarations, words: ConditionNames) -> Iterator[str]:
     taken = {*words.things, *(action.ran for action in declared.actions)}
     for name in dict.fromkeys((*declared.conditions, *(name for one in declared.actions for name in one.post))):
         if name in taken and ": " not in name:
@@ -189,7 +189,7 @@ def _misleading_names(declared: Declarations, words: ConditionNames) -> Iterator
             )
 
 
-def _dead_ends(declared: Declarations) -> Iterator[str]:
+def _find_dead_ends(declared: Declarations) -> Iterator[str]:
     taken = {parameter.type for action in declared.actions for parameter in action.signature.needs}
     for state in declared.states:
         is_base = any(other is not state and issubclass(other, state) for other in declared.states)
@@ -200,7 +200,7 @@ def _dead_ends(declared: Declarations) -> Iterator[str]:
             )
 
 
-def _same_exports(declared: Declarations) -> Iterator[str]:
+def _find_duplicate_exports(declared: Declarations) -> Iterator[str]:
     exported: set[str] = set()
     for action in declared.actions:
         name = getattr(action.goal.export, "name", None) if action.goal is not None else None
@@ -211,11 +211,11 @@ def _same_exports(declared: Declarations) -> Iterator[str]:
         exported.add(name)
 
 
-def _states(kinds: Collection[type] | Iterator[type]) -> Iterator[type]:
+def _select_states(kinds: Collection[type] | Iterator[type]) -> Iterator[type]:
     return (kind for kind in kinds if get_state_declaration(kind) is not None)
 
 
-def wrong_handler(owner: type) -> Iterator[str]:
+def validate_stuck_handler(owner: type) -> Iterator[str]:
     """Yield the mistakes in the `handle_stuck` of a class."""
     if (handler := getattr(owner, "handle_stuck", None)) is None:
         return

@@ -8,13 +8,13 @@ from tactician.llm import InstanceRecovered, InstanceRested, ModelFellBack, Requ
 _NOTICEABLE = 0.1
 
 
-def told(event: Event) -> str | None:
+def format_router_event(event: Event) -> str | None:
     """One line; `None` for what is not worth one: a request that went through, or waited for a moment only."""
     match event:
         case RequestDelayed() if event.seconds >= _NOTICEABLE:
             return f"waited {event.seconds:.1f} s for {full_name(event.instance, event.model)} ({event.reason})"
         case RequestRetried():
-            return _retried(event)
+            return _format_retry(event)
         case InstanceRested():
             return f"{full_name(event.instance, event.model)} rests {event.seconds:.1f} s ({event.error})"
         case InstanceRecovered():
@@ -27,7 +27,7 @@ def told(event: Event) -> str | None:
             return None
 
 
-def _retried(event: RequestRetried) -> str:
+def _format_retry(event: RequestRetried) -> str:
     target = "again" if event.next_instance == event.instance else event.next_instance
     pause = f" after {event.delay:.1f} s" if event.delay >= _NOTICEABLE else ""
     return f"{event.instance} failed ({event.error}), trying {target}{pause}"
