@@ -19,11 +19,11 @@ PUBLIC = {
     "tactician.agents": """
         Agent AgentDefinition AgentNetwork AgentSettings AgentSpec BLUEPRINTS BaseRunnable BlueprintLike
         Broadcast WindowDefinition DEFAULT_SUPERVISOR_ROUNDS DEFINITIONS Department FirstOf FunctionRunnable
-        LEADER HandoffDefinition HierarchicalAgents ParallelAgents PlannedAgent Planner Returns RouterAgent
-        RouteChosen RunnableTool SupervisorAgent Synthesis ModelWithTemperature achieves_goal action as_runnable by_name
-        combine_specs component build_component_agent condition cost is_component is_planned is_planned_class
-        list_input_objects planned_agent planned_spec find_planned_specs find_process_spec raise_unless_completed resolve
-        runnable state supervise
+        LEADER HandoffDefinition HierarchicalAgents ParallelAgents PlannedAgent Planner TypedRunnable
+        RouterAgent RouteChosen RunnableTool SupervisorAgent Synthesis ModelWithTemperature achieves_goal
+        action as_runnable by_name combine_specs component build_component_agent condition cost is_component is_planned is_planned_class
+        list_input_objects planned_agent planned_spec find_planned_specs find_process_spec
+        raise_unless_completed resolve runnable state supervise
     """,
     "tactician.agents.flows": """
         DEFAULT_MAX_ITERATIONS DEFAULT_THRESHOLD Feedback RepeatUntil RepeatUntilAcceptable ScatterGather Scored
@@ -33,8 +33,8 @@ PUBLIC = {
     "tactician.blueprint": """
         AgentBlueprint AgentRegistry Blueprint BlueprintRef BlueprintWarning Builder DEFAULT_LIMITS Difference Exporter
         FunctionBlueprint HierarchicalBlueprint Limits NetworkBlueprint Node Outline ParallelBlueprint PlannedBlueprint
-        ResolvedBlueprint RouterBlueprint SupervisorBlueprint blueprint_of blueprint_type definition_of
-        compare_blueprints export_blueprint exports json_schema build_outline resolve_references
+        ResolvedBlueprint RouterBlueprint SupervisorBlueprint create_blueprint blueprint_type create_definition
+        compare_blueprints export_blueprint blueprint_exporter json_schema build_outline resolve_references
     """,
     "tactician.cli": "main",
     "tactician.conversation": """

@@ -174,7 +174,7 @@ def test_long_conversations_are_shown_as_the_definition_says(
 ) -> None:
     agent = AgentDefinition(name="a", instructions="b", context_management=definition).build()
     assert agent.window == strategy
-    again = AgentDefinition.of(agent).context_management
+    again = AgentDefinition.from_agent(agent).context_management
     assert again is not None
     assert again.build() == strategy
 
@@ -198,14 +198,14 @@ def test_a_definition_comes_back_from_the_agent_that_it_made() -> None:
         context_management=WindowDefinition(strategy_type="sliding", max_tokens=100, preserve_developer_messages=True),
     )
     for model in (None, "gpt-5.4", LlmOptions(model="gpt-5.4", temperature=0.1, max_tokens=7), ScriptedModel()):
-        assert AgentDefinition.of(definition.build(model=model, tools=[search_kb])) == definition
+        assert AgentDefinition.from_agent(definition.build(model=model, tools=[search_kb])) == definition
 
 
 def test_without_a_temperature_the_model_keeps_its_own() -> None:
     options = LlmOptions(model="gpt-5.4", temperature=0.1)
     agent = AgentDefinition(name="a", instructions="b").build(model=options)
     assert agent.model is options
-    assert AgentDefinition.of(Agent("a", model="gpt-5.4")).temperature is None
+    assert AgentDefinition.from_agent(Agent("a", model="gpt-5.4")).temperature is None
 
 
 async def test_a_model_with_a_temperature_streams_like_the_model_itself() -> None:
@@ -231,7 +231,7 @@ def test_what_a_definition_cannot_say_is_one_error() -> None:
         window=CompactToolResults(after=2),
     )
     with pytest.raises(DeclarationError) as caught:
-        AgentDefinition.of(agent)
+        AgentDefinition.from_agent(agent)
     told = "\n".join(caught.value.problems)
     assert len(caught.value.problems) == 4
     assert "cannot name guardrails of tools" in told
@@ -249,4 +249,4 @@ def test_a_circle_of_handoffs_cannot_be_defined() -> None:
     second = Agent("Second", handoffs=[first])
     first.spec = first.spec.with_settings(handoffs=[second])
     with pytest.raises(DeclarationError, match="transfer_to_first goes in a circle, back to First"):
-        AgentDefinition.of(first)
+        AgentDefinition.from_agent(first)

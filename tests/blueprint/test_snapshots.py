@@ -34,10 +34,10 @@ from tactician.blueprint import (
     BlueprintWarning,
     Builder,
     Exporter,
+    blueprint_exporter,
     blueprint_type,
-    definition_of,
+    create_definition,
     export_blueprint,
-    exports,
 )
 from tactician.conversation import SlidingWindow, TextCounter, TokenCounter, Window, WindowStrategy
 from tactician.errors import BlueprintError, DeclarationError
@@ -222,7 +222,7 @@ class TestInstructions:
 
     async def test_a_prompt_of_a_provider_stays_one(self) -> None:
         class Fixed:
-            async def prompt(self, name: str, filters: Mapping[str, str]) -> str:
+            async def get_prompt(self, name: str, filters: Mapping[str, str]) -> str:
                 return f"{name} in {filters['label']}"
 
         prompt_providers.register("fixed", Fixed())
@@ -333,10 +333,10 @@ class TestTypesOfOnesOwn:
 
             def build_with(self, builder: Builder) -> Odd | None:
                 if self.name == "wrong":
-                    builder.problem("that is no name", "name")
+                    builder.add_problem("that is no name", "name")
                 return builder.attempt(lambda: Odd(self.name))
 
-        @exports(Odd)
+        @blueprint_exporter(Odd)
         def export_odd(odd: Odd, exporter: Exporter) -> OddBlueprint | None:
             return exporter.make(OddBlueprint, {"name": odd.name})
 
@@ -425,7 +425,7 @@ class TestDefinitions:
         assert isinstance(blueprint, AgentBlueprint)
 
         with pytest.raises(BlueprintError) as caught:
-            definition_of(blueprint, [])
+            create_definition(blueprint, [])
 
         assert [one.path for one in caught.value.problems] == [
             "instructions",

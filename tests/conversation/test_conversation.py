@@ -73,7 +73,7 @@ class TestGrowth:
 
         assert conversation.messages == [user("a"), user("by the way")]
         assert conversation.ids[-1] == waiting
-        assert conversation.changed_since(0) == 1
+        assert conversation.find_change_since(0) == 1
 
 
 class TestInserting:
@@ -118,7 +118,7 @@ class TestRemoving:
 
         assert conversation.remove(conversation.ids[1])
         assert conversation.messages == [user("a"), user("c")]
-        assert (conversation.revision, conversation.changed_since(0)) == (1, 1)
+        assert (conversation.revision, conversation.find_change_since(0)) == (1, 1)
 
     def test_what_is_not_there_cannot_go(self) -> None:
         conversation = Conversation([user("a")])
@@ -167,7 +167,7 @@ class TestTruncating:
 
         assert conversation.messages == [SystemMessage("s"), user("c"), says("d")]
         assert conversation.ids == (ids[0], *ids[-2:])
-        assert conversation.changed_since(0) == 1
+        assert conversation.find_change_since(0) == 1
 
     def test_what_is_short_stays_as_it_is(self) -> None:
         conversation = Conversation([user("a"), says("b")])

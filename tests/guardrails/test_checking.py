@@ -154,7 +154,7 @@ class TestErrors:
         objection = await find_first_objection([noting([], "max_length", failed("Too long"))], said("hi"), context())
 
         assert objection is not None
-        error = objection.error("Support", DONE_SO_FAR)
+        error = objection.create_error("Support", DONE_SO_FAR)
         assert isinstance(error, GuardrailError)
         assert isinstance(error, RunError)
         assert str(error) == "Support: the input guardrail 'max_length' stopped the run: Too long"
@@ -172,8 +172,8 @@ class TestErrors:
 
         assert objection is not None
         with pytest.raises(GuardrailError, match="the tool input guardrail 'small' stopped the run: it raised OSError"):
-            raise objection.error("Support", DONE_SO_FAR)
-        assert objection.error("Support", DONE_SO_FAR).__cause__ is problem
+            raise objection.create_error("Support", DONE_SO_FAR)
+        assert objection.create_error("Support", DONE_SO_FAR).__cause__ is problem
 
 
 class TestEvents:

@@ -42,7 +42,7 @@ class Shelf:
         self.text = text
         self.asked: list[tuple[str, Mapping[str, str]]] = []
 
-    async def prompt(self, name: str, filters: Mapping[str, str]) -> str:
+    async def get_prompt(self, name: str, filters: Mapping[str, str]) -> str:
         self.asked.append((name, dict(filters)))
         return self.text
 
@@ -266,7 +266,7 @@ class TestProvidedInstructions:
 
     async def test_a_provider_that_gives_no_text(self) -> None:
         class Nothing:
-            async def prompt(self, name: str, filters: Mapping[str, str]) -> None:
+            async def get_prompt(self, name: str, filters: Mapping[str, str]) -> None:
                 return None
 
         prompt_providers.register("team", cast("PromptProvider", Nothing()))

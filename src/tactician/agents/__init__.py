@@ -1,7 +1,7 @@
 """Agents, constellations of them, and the decorators of planned agents."""
 
 from tactician.agents.agent import Agent
-from tactician.agents.base import BLUEPRINTS, BaseRunnable, BlueprintLike, Returns
+from tactician.agents.base import BLUEPRINTS, BaseRunnable, BlueprintLike, TypedRunnable
 from tactician.agents.constellations import (
     AgentNetwork,
     Broadcast,
@@ -81,7 +81,7 @@ __all__ = [
     "BaseRunnable",
     "FunctionRunnable",
     "RunnableTool",
-    "Returns",
+    "TypedRunnable",
     "BlueprintLike",
     "BLUEPRINTS",
     "DEFINITIONS",

@@ -194,12 +194,12 @@ class BaseRunnable(ABC, Generic[T_co]):
         """
         return BLUEPRINTS.load()(self, strict=strict)
 
-    def with_output_type(self, wanted: type[T]) -> Returns[T]:
-        """Return this Runnable with its output validated as `wanted`: see `Returns`."""
-        return Returns(self, wanted)
+    def with_output_type(self, wanted: type[T]) -> TypedRunnable[T]:
+        """Return this Runnable with its output validated as `wanted`: see `TypedRunnable`."""
+        return TypedRunnable(self, wanted)
 
 
-class Returns(BaseRunnable[T], Generic[T]):
+class TypedRunnable(BaseRunnable[T], Generic[T]):
     """A Runnable whose answer is validated as a type, whoever gives it: the Runnable itself, or one it handed over to.
 
     An answer that is of the type already stays as it is, any other is read as JSON. No model is told of the type.

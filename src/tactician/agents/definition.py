@@ -90,7 +90,7 @@ class AgentDefinition(Definition):
         return self._build(model, known)
 
     @classmethod
-    def of(cls, agent: Agent[object]) -> AgentDefinition:
+    def from_agent(cls, agent: Agent[object]) -> AgentDefinition:
         """Return the definition of an agent: what it does. Its model, output type and autonomy are not a part of that.
 
         Raises:
@@ -114,7 +114,7 @@ class AgentDefinition(Definition):
             DeclarationError: with every tool and every guardrail that does not exist.
             BlueprintError: with every tool that no import would find.
         """
-        return DEFINITIONS.load().blueprint_of(self, model, responder, tools)
+        return DEFINITIONS.load().create_blueprint(self, model, responder, tools)
 
     @classmethod
     def from_blueprint(cls, blueprint: BlueprintLike, *, tools: Sequence[ToolLike] = ()) -> AgentDefinition:
@@ -127,7 +127,7 @@ class AgentDefinition(Definition):
         Raises:
             BlueprintError: with everything that a definition cannot say.
         """
-        return DEFINITIONS.load().definition_of(blueprint, tools)
+        return DEFINITIONS.load().create_definition(blueprint, tools)
 
     def _build(self, model: str | LlmOptions | LanguageModel | None, tools: Mapping[str, Tool]) -> Agent[str]:
         return Agent(
@@ -166,13 +166,13 @@ class AgentDefinition(Definition):
 class DefinitionCodec(Protocol):
     """The functions that turn definitions into blueprints and back."""
 
-    def blueprint_of(
+    def create_blueprint(
         self, definition: AgentDefinition, model: str | None, responder: Responder | None, tools: Sequence[ToolLike]
     ) -> BlueprintLike:
         """Return the blueprint of the agent that a definition describes."""
         ...
 
-    def definition_of(self, blueprint: BlueprintLike, tools: Sequence[ToolLike]) -> AgentDefinition:
+    def create_definition(self, blueprint: BlueprintLike, tools: Sequence[ToolLike]) -> AgentDefinition:
         """Return the definition of the agent of a blueprint."""
         ...
 
@@ -241,7 +241,7 @@ class _Reader:
 
     def _read_window(self, agent: Agent[object]) -> WindowDefinition | None:
         try:
-            return None if agent.window is None else WindowDefinition.of(agent.window)
+            return None if agent.window is None else WindowDefinition.from_strategy(agent.window)
         except DeclarationError as error:
             self._find_problems += [f"{agent.name}: {error.subject}: {problem}" for problem in error.problems]
             return None

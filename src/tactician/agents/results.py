@@ -78,7 +78,7 @@ class Attempts:
             if key not in self._reasons:
                 self._fail(key, reason)
 
-    def all_failed(self, name: str, input: Input, contributions: Iterable[str]) -> RunError:
+    def create_error(self, name: str, input: Input, contributions: Iterable[str]) -> RunError:
         """Return the error of a run in which nobody has succeeded."""
         why = "; ".join(contributions)
         return RunError(f"{name}: nobody succeeded: {why}", create_failed_result(input, self._context))

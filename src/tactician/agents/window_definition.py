@@ -47,7 +47,7 @@ class WindowDefinition(Definition):
         return Summarization(self.max_tokens, keep, prompt=self.summarization_prompt)
 
     @classmethod
-    def of(cls, strategy: WindowStrategy) -> WindowDefinition:
+    def from_strategy(cls, strategy: WindowStrategy) -> WindowDefinition:
         """Return the definition of a strategy.
 
         Raises:

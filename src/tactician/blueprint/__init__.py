@@ -11,9 +11,9 @@ from tactician.blueprint.constellations import (
     ParallelBlueprint,
     RouterBlueprint,
 )
-from tactician.blueprint.definitions import blueprint_of, definition_of
+from tactician.blueprint.definitions import create_blueprint, create_definition
 from tactician.blueprint.differences import Difference, compare_blueprints
-from tactician.blueprint.exporter import BlueprintWarning, Exporter, export_blueprint, exports
+from tactician.blueprint.exporter import BlueprintWarning, Exporter, blueprint_exporter, export_blueprint
 from tactician.blueprint.named import FunctionBlueprint, PlannedBlueprint
 from tactician.blueprint.origin import DEFAULT_LIMITS, Limits
 from tactician.blueprint.outline import Outline, build_outline
@@ -40,14 +40,14 @@ __all__ = [
     "Difference",
     "build_outline",
     "Outline",
-    "blueprint_of",
-    "definition_of",
+    "create_blueprint",
+    "create_definition",
     "BlueprintWarning",
     "Limits",
     "DEFAULT_LIMITS",
     "export_blueprint",
     "blueprint_type",
-    "exports",
+    "blueprint_exporter",
     "Node",
     "Builder",
     "Exporter",

@@ -14,7 +14,7 @@ from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from tactician.blueprint.blueprint import Node
 from tactician.blueprint.builder import Builder
-from tactician.blueprint.exporter import Exporter, is_plainly_made
+from tactician.blueprint.exporter import Exporter, is_default_instance
 from tactician.blueprint.schema_base import DEFERRED_IN_TEXT, Name, Part, ToolName, require_field
 from tactician.blueprint.type_names import TypeName
 from tactician.documents import Data
@@ -89,7 +89,7 @@ def build_tools(names: Sequence[str], agents: Sequence[AgentToolPart], builder: 
     for place, name in enumerate(names):
         tools += builder.attempt(partial(_find_tools, name, builder), "toolClassNames", place) or ()
     for place, part in enumerate(agents):
-        if (target := builder.node(part.target, "agentTools", place, "target")) is not None:
+        if (target := builder.build_node(part.target, "agentTools", place, "target")) is not None:
             tools.append(target.as_tool(part.name, part.description))
     return tools
 
@@ -101,7 +101,7 @@ def export_tools(tools: Iterable[Tool], exporter: Exporter) -> tuple[tuple[str, 
     for tool in tools:
         if not isinstance(tool, RunnableTool):
             plain.append(tool)
-        elif (target := exporter.node(tool.runnable, "agentTools", len(agents), "target")) is not None:
+        elif (target := exporter.export_node(tool.runnable, "agentTools", len(agents), "target")) is not None:
             agents.append(AgentToolPart(name=tool.name, description=tool.spec.description, target=target))
     return tuple(_list_tool_names(plain, exporter)), tuple(agents)
 
@@ -112,7 +112,7 @@ def build_handoffs(parts: Sequence[HandoffPart], builder: Builder) -> list[Hando
     for place, part in enumerate(parts):
         here = builder.at("handoffs", place)
         wanted = find_type(part.propagated_output_type, here, "propagatedOutputType")
-        if (target := here.node(part.target, "target")) is not None:
+        if (target := here.build_node(part.target, "target")) is not None:
             awareness = _AWARENESS if part.awareness is None else part.awareness or None
             one = handoff(target, part.name, part.description, propagated_output_type=wanted, awareness=awareness)
             made.append(one)
@@ -125,14 +125,14 @@ def export_handoffs(handoffs: Iterable[Handoff[object]], exporter: Exporter) -> 
     for place, one in enumerate(handoffs):
         here = exporter.at("handoffs", place)
         if one.history is not None:
-            here.problem(f"{one.name}: a filter of the history has no place in a blueprint")
-        if (target := here.node(one.target, "target")) is None:
+            here.add_problem(f"{one.name}: a filter of the history has no place in a blueprint")
+        if (target := here.export_node(one.target, "target")) is None:
             continue
         part = HandoffPart(
             name=one.name,
             description=one.spec.description,
             target=target,
-            propagated_output_type=here.type_name(one.propagated_output_type, "propagatedOutputType"),
+            propagated_output_type=here.find_type_name(one.propagated_output_type, "propagatedOutputType"),
             awareness=None if one.awareness == _AWARENESS else one.awareness or "",
         )
         parts.append(part)
@@ -159,7 +159,7 @@ def export_guardrails(used: Iterable[AnyGuardrail], exporter: Exporter, field: s
         named = None if one.registered is not None else _find_guardrail_name(one)
         if one.registered is None and named is None:
             give = f'give it a name, as in @guardrails.{one.kind}_guardrail("{one.name}")'
-            exporter.problem(f"no name finds the guardrail {one.name!r}; {give}", field, place)
+            exporter.add_problem(f"no name finds the guardrail {one.name!r}; {give}", field, place)
         else:
             parts.append(GuardrailPart(registry_id=one.registered, class_name=named))
     return tuple(parts)
@@ -204,14 +204,14 @@ def _list_tool_names(tools: Sequence[Tool], exporter: Exporter) -> Iterator[str]
         owner = getattr(getattr(tool, "__wrapped__", None), "__self__", None)
         if owner is not None and id(owner) in whole:
             continue
-        if owner is not None and _has_all_tools(owner, tools) and is_plainly_made(owner) and path_of(type(owner)):
+        if owner is not None and _has_all_tools(owner, tools) and is_default_instance(owner) and path_of(type(owner)):
             whole.add(id(owner))
             yield str(path_of(type(owner)))
         elif (name := _find_tool_name(tool, owner)) is not None:
             yield name
         else:
             why = "no import finds it, or it cannot be made without arguments"
-            exporter.left_out(f"the tool {tool.name!r}: {why}", "toolClassNames")
+            exporter.omit(f"the tool {tool.name!r}: {why}", "toolClassNames")
 
 
 def _has_all_tools(owner: object, tools: Sequence[Tool]) -> bool:
@@ -222,8 +222,8 @@ def _has_all_tools(owner: object, tools: Sequence[Tool]) -> bool:
 def _find_tool_name(tool: Tool, owner: object) -> str | None:
     """Return the name by which the same tool is found again."""
     if not isinstance(tool, FunctionTool):
-        return path_of(type(tool)) if is_plainly_made(tool) else None
-    if owner is not None and not is_plainly_made(owner):
+        return path_of(type(tool)) if is_default_instance(tool) else None
+    if owner is not None and not is_default_instance(owner):
         return None
     name = path_of(tool)
     if name is None or owner is not None:
@@ -242,4 +242,4 @@ def _find_guardrail_name(guardrail: AnyGuardrail) -> str | None:
     source = guardrail.source
     if inspect.isroutine(source) or isinstance(source, type):
         return path_of(source)
-    return path_of(type(source)) if is_plainly_made(source) else None
+    return path_of(type(source)) if is_default_instance(source) else None

@@ -23,7 +23,7 @@ from tactician.blueprint.abilities import (
 )
 from tactician.blueprint.blueprint import Blueprint, Node, blueprint_type
 from tactician.blueprint.builder import Builder
-from tactician.blueprint.exporter import Exporter, exports
+from tactician.blueprint.exporter import Exporter, blueprint_exporter
 from tactician.blueprint.models import ModelParts, OptionsPart, ResponderPart, TracePart, export_trace, set_trace
 from tactician.blueprint.schema_base import Flag, Name, Part, Positive, Seconds, Temperature
 from tactician.blueprint.turn_settings import (
@@ -80,7 +80,7 @@ class AgentFields(Blueprint):
         said = {name: value for name in PLAIN if (value := getattr(self, name)) is not None}
         settings = cast("AgentSettings", said)
         settings |= {
-            "model": ModelParts(self.model, self.responder, self.temperature, self.options).built(builder),
+            "model": ModelParts(self.model, self.responder, self.temperature, self.options).build(builder),
             "instructions": build_instructions(self.instructions, builder) or "",
             "tools": build_tools(self.tool_class_names or (), self.agent_tools or (), builder),
             "handoffs": build_handoffs(self.handoffs or (), builder),
@@ -110,7 +110,7 @@ PLAIN: Final = tuple(name for name in AgentFields.model_fields if name in AgentS
 def export_fields(agent: Agent[object], exporter: Exporter) -> dict[str, Any]:
     """Return the fields of the blueprint of an agent."""
     spec, guards = agent.spec, agent.spec.guards
-    model, own = ModelParts.of(spec.model, exporter), spec.source or spec.prompt
+    model, own = ModelParts.from_model(spec.model, exporter), spec.source or spec.prompt
     tool_names, agent_tools = export_tools(spec.tools, exporter)
     text = own if isinstance(own, str) else own.text
     window = spec.window
@@ -127,7 +127,7 @@ def export_fields(agent: Agent[object], exporter: Exporter) -> dict[str, Any]:
         "handoffs": export_handoffs(spec.handoffs, exporter),
         "input_guardrails": export_guardrails(guards.input.all, exporter, "inputGuardrails"),
         "output_guardrails": export_guardrails(guards.output, exporter, "outputGuardrails"),
-        "output_type": exporter.type_name(spec.output_type, "outputType"),
+        "output_type": exporter.find_type_name(spec.output_type, "outputType"),
         "trace_metadata": export_trace(_export_trace(agent.trace, model.trace)),
         "context_management": None if window is None else export_window(window, exporter.at("contextManagement")),
         "id": spec.id if spec.id != snake_case(spec.name) else None,
@@ -152,7 +152,7 @@ def _export_group_names(groups: Sequence[str | ToolGroup], exporter: Exporter) -
             names.append(group)
         else:
             how = "name it, and register it where the agent runs"
-            exporter.left_out(f"the tool group {group.name!r}: {how}", "toolGroups", place)
+            exporter.omit(f"the tool group {group.name!r}: {how}", "toolGroups", place)
     return tuple(names) or None
 
 
@@ -177,7 +177,7 @@ class AgentBlueprint(AgentFields):
         return builder.attempt(made)
 
 
-@exports(Agent)
+@blueprint_exporter(Agent)
 def export_agent(agent: Agent[object], exporter: Exporter) -> AgentBlueprint | None:
     """Return the blueprint of an agent."""
     return exporter.make(AgentBlueprint, export_fields(agent, exporter))
@@ -210,7 +210,7 @@ class SupervisorBlueprint(AgentFields):
         return builder.attempt(made)
 
 
-@exports(SupervisorAgent)
+@blueprint_exporter(SupervisorAgent)
 def export_supervisor(supervisor: SupervisorAgent[object], exporter: Exporter) -> SupervisorBlueprint | None:
     """Return the blueprint of a supervisor."""
     fields = export_fields(supervisor, exporter)
@@ -224,13 +224,13 @@ def _build_workers(parts: Sequence[WorkerPart], builder: Builder) -> dict[str, R
     workers: dict[str, Runnable] = {}
     for place, part in enumerate(parts):
         if part.description in workers:
-            builder.problem(f"{part.description!r} is said of two workers", "workers", place, "description")
-        if (worker := builder.node(part.worker, "workers", place, "worker")) is not None:
+            builder.add_problem(f"{part.description!r} is said of two workers", "workers", place, "description")
+        if (worker := builder.build_node(part.worker, "workers", place, "worker")) is not None:
             workers[part.description] = worker
     return workers
 
 
 def _export_workers(supervisor: SupervisorAgent[object], exporter: Exporter) -> Iterator[WorkerPart]:
     for place, (what, worker) in enumerate(supervisor.workers.items()):
-        if (found := exporter.node(worker, "workers", place, "worker")) is not None:
+        if (found := exporter.export_node(worker, "workers", place, "worker")) is not None:
             yield WorkerPart(description=what, worker=found)

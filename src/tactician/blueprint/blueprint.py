@@ -31,7 +31,7 @@ class Blueprint(BlueprintNode):
     """An agent or a constellation as data.
 
     The keys, tools, types and guardrails that it names are looked up when it is built. A class of one's own, with its
-    own `type`, is registered with `blueprint_type`, and a function that exports to the class with `exports`.
+    own `type`, is registered with `blueprint_type`, and a function that exports to the class with `blueprint_exporter`.
     """
 
     schema_: Annotated[str | None, Field(alias="$schema", exclude=True)] = None
@@ -44,7 +44,7 @@ class Blueprint(BlueprintNode):
         Raises:
             BlueprintError: with every mistake.
         """
-        return read_from(Origin.of_data(data, DEFAULT_LIMITS))
+        return read_from(Origin.from_data(data, DEFAULT_LIMITS))
 
     @classmethod
     def from_json(cls, text: str, *, limits: Limits = DEFAULT_LIMITS) -> Blueprint:
@@ -53,7 +53,7 @@ class Blueprint(BlueprintNode):
         Raises:
             BlueprintError: with every mistake, each with its path and line.
         """
-        return read_from(Origin.of_text(text, "json", limits))
+        return read_from(Origin.from_text(text, "json", limits))
 
     @classmethod
     def from_yaml(cls, text: str, *, limits: Limits = DEFAULT_LIMITS) -> Blueprint:
@@ -62,7 +62,7 @@ class Blueprint(BlueprintNode):
         Raises:
             BlueprintError: with every mistake, each with its path and line.
         """
-        return read_from(Origin.of_text(text, "yaml", limits))
+        return read_from(Origin.from_text(text, "yaml", limits))
 
     @classmethod
     def from_file(cls, file: str | Path, *, limits: Limits = DEFAULT_LIMITS) -> Blueprint:
@@ -71,7 +71,7 @@ class Blueprint(BlueprintNode):
         Raises:
             BlueprintError: with every mistake, each with its path and line.
         """
-        return read_from(Origin.of_file(Path(file), limits))
+        return read_from(Origin.from_file(Path(file), limits))
 
     @classmethod
     def load(
@@ -97,7 +97,7 @@ class Blueprint(BlueprintNode):
         Raises:
             BlueprintError: with every mistake of its form, and with everything that is missing or not allowed.
         """
-        draft = ParsedBlueprint.of(Origin.of_file(Path(file), limits))
+        draft = ParsedBlueprint.of(Origin.from_file(Path(file), limits))
         more = BlueprintError(draft.origin.subject, ())
         if draft.blueprint is not None:
             try:
@@ -159,8 +159,8 @@ class Blueprint(BlueprintNode):
             BlueprintError: with everything that is missing or not allowed, each with its path.
         """
         packages = (*allow, *allowed_by(environment))
-        builder = Builder.over(Names(names, packages, (Tool, BaseRunnable)), environment, root, limits, self._origin)
-        made = builder.whole(self)
+        builder = Builder.create(Names(names, packages, (Tool, BaseRunnable)), environment, root, limits, self._origin)
+        made = builder.build_whole(self)
         if made is None or builder.problems:
             raise BlueprintError(self._origin.subject, builder.problems, builder.left_out)
         return made

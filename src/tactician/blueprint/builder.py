@@ -70,7 +70,7 @@ class Builder:
     """Number of problems before this blueprint."""
 
     @classmethod
-    def over(
+    def create(
         cls, names: Names, environment: Mapping[str, str], root: str | File | None, limits: Limits, origin: Origin
     ) -> Builder:
         """Return the builder of a whole blueprint."""
@@ -127,60 +127,62 @@ class Builder:
         """Return the builder of what is at a place inside this one."""
         return replace(self, path=(*self.path, *steps))
 
-    def inside(self, origin: Origin, file: File) -> Builder:
+    def enter_file(self, origin: Origin, file: File) -> Builder:
         """Return the builder of another file that is named here."""
         return replace(self, origin=origin, path=(), files=(*self.files, file), above=self.depth)
 
-    def problem(self, message: str, *steps: str | int) -> None:
+    def add_problem(self, message: str, *steps: str | int) -> None:
         """Something is wrong here, or at a place inside."""
         self._shared.count += 1
         if (path := self.origin.find((*self.path, *steps))) is not None:
             file = None if self.origin.file is None else str(self.origin.file)
             self._shared.found.add(message, *path, document=self.origin.document, file=file)
 
-    def whole(self, blueprint: BlueprintNode) -> BaseRunnable[object] | None:
+    def build_whole(self, blueprint: BlueprintNode) -> BaseRunnable[object] | None:
         """Build the blueprint of a whole text; return `None` when something in it is wrong."""
         said, problems = fill_variables(blueprint, self.environment)
         for path, message in problems:
-            self.problem(message, *path)
-        return None if said is None else self.node(said)
+            self.add_problem(message, *path)
+        return None if said is None else self.build_node(said)
 
-    def node(self, blueprint: BlueprintNode, *steps: str | int) -> BaseRunnable[object] | None:
+    def build_node(self, blueprint: BlueprintNode, *steps: str | int) -> BaseRunnable[object] | None:
         """Build a blueprint inside; return `None` when there was a problem."""
         shared, here = self._shared, self.at(*steps) if steps else self
         shared.nodes += 1
         if shared.nodes > shared.limits.nodes:
             if shared.nodes == shared.limits.nodes + 1:
-                here.problem(f"more than {shared.limits.nodes:,} agents and constellations are not built")
+                here.add_problem(f"more than {shared.limits.nodes:,} agents and constellations are not built")
             return None
         before = shared.count
         made = blueprint.build_with(replace(here, _before=before))
         return made if shared.count == before else None
 
-    def nodes_of(self, blueprints: Iterable[BlueprintNode], step: str) -> list[BaseRunnable[object]]:
+    def build_nodes(self, blueprints: Iterable[BlueprintNode], step: str) -> list[BaseRunnable[object]]:
         """Build several blueprints, and leave out those with problems."""
-        made = (self.node(one, step, place) for place, one in enumerate(blueprints))
+        made = (self.build_node(one, step, place) for place, one in enumerate(blueprints))
         return [one for one in made if one is not None]
 
-    def beside(self, file: File) -> str:
+    def make_relative(self, file: File) -> str:
         """Return the path of a file from the outermost blueprint, where an exported blueprint will be."""
         outermost = self.files[0].parent if self.files else File.cwd()
         return os.path.relpath(file, outermost)
 
-    def file(self, name: str, *steps: str | int) -> File | None:
+    def resolve_file(self, name: str, *steps: str | int) -> File | None:
         """Return a file beside that of the blueprint; `None` when it is outside of where files may be read."""
         root, beside = self._shared.root, self.origin.file
         if any(part.startswith(".") and part.strip(".") for part in re.split(r"[\\/]", name)):
-            self.problem(f"{name}: what has a name that begins with a dot is not read, as it may hold secrets", *steps)
+            self.add_problem(
+                f"{name}: what has a name that begins with a dot is not read, as it may hold secrets", *steps
+            )
             return None
         try:
             file = ((beside.parent if beside is not None else File.cwd()) / name).resolve()
         except (OSError, ValueError, RuntimeError) as error:
-            self.problem(f"there can be no file {name!r}: {error}", *steps)
+            self.add_problem(f"there can be no file {name!r}: {error}", *steps)
             return None
         if root is not None and file.is_relative_to(root):
             return file
-        self.problem(f"{name} is outside of {root}: no file is read there; build with another root", *steps)
+        self.add_problem(f"{name} is outside of {root}: no file is read there; build with another root", *steps)
         return None
 
     def attempt(self, make: Callable[[], T], *steps: str | int) -> T | None:
@@ -193,11 +195,11 @@ class Builder:
             return make()
         except DeclarationError as error:
             for problem in error.problems:
-                here.problem(problem)
+                here.add_problem(problem)
         except (NameProblem, ConfigurationError, TypeError, ValueError) as error:
-            here.problem(str(error).partition("\n")[0])
+            here.add_problem(str(error).partition("\n")[0])
         except (Exception, SystemExit) as error:  # somebody else's code runs here
-            here.problem(f"{type(error).__name__}: {error}")
+            here.add_problem(f"{type(error).__name__}: {error}")
         return None
 
 

@@ -28,7 +28,7 @@ _UNSAID = (
 )
 
 
-def blueprint_of(
+def create_blueprint(
     definition: AgentDefinition, model: str | None, responder: Responder | None, tools: Sequence[ToolLike]
 ) -> AgentBlueprint:
     """Return the blueprint of the agent that a definition describes, and of those to which it hands over.
@@ -42,7 +42,7 @@ def blueprint_of(
     return blueprint if responder is None else _with_responder(blueprint, export_responder(responder))
 
 
-def definition_of(blueprint: BlueprintLike, tools: Sequence[ToolLike]) -> AgentDefinition:
+def create_definition(blueprint: BlueprintLike, tools: Sequence[ToolLike]) -> AgentDefinition:
     """Return the definition of the agent of a blueprint, without its model and output type.
 
     Raises:

@@ -66,7 +66,7 @@ def compare_blueprints(before: Blueprint, after: Blueprint) -> tuple[Difference,
     What has a name in a list, or a description, is found by it, wherever it is in the other list. `followed` puts in
     place what is in other files.
     """
-    return tuple(_compare(_Node.by(before), _Node.by(after), ""))
+    return tuple(_compare(_Node.from_blueprint(before), _Node.from_blueprint(after), ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +77,18 @@ class _Node:
     plain: Data
 
     @classmethod
-    def by(cls, blueprint: Blueprint) -> _Node:
+    def from_blueprint(cls, blueprint: Blueprint) -> _Node:
         return cls(blueprint.to_data(), remove_defaults(blueprint).to_data())
 
-    def field(self, name: str) -> _Node:
+    def get_field(self, name: str) -> _Node:
         assert isinstance(self.whole, dict)
         return _Node(self.whole[name], self.plain.get(name) if isinstance(self.plain, dict) else None)
 
-    def item(self, place: int) -> _Node:
+    def get_item(self, place: int) -> _Node:
         assert isinstance(self.whole, list)
         return _Node(self.whole[place], self.plain[place] if isinstance(self.plain, list) else None)
 
-    def says(self, name: str) -> bool:
+    def is_explicit(self, name: str) -> bool:
         """Return whether it says so of a field, and not only what is so anyway."""
         return isinstance(self.plain, dict) and name in self.plain and not (name in _LISTS and not self.plain[name])
 
@@ -112,10 +112,10 @@ def _compare_fields(one: _Node, other: _Node, names: Iterable[str], path: str) -
     for name in names:
         here = f"{path}.{format_path((name,))}" if path else format_path((name,))
         if name in before and name in after:
-            yield from _compare(one.field(name), other.field(name), here)
-        elif name in before and one.says(name):
+            yield from _compare(one.get_field(name), other.get_field(name), here)
+        elif name in before and one.is_explicit(name):
             yield Difference(here, "removed", before=before[name])
-        elif name in after and other.says(name):
+        elif name in after and other.is_explicit(name):
             yield Difference(here, "added", after=after[name])
 
 
@@ -125,7 +125,7 @@ def _compare_items(
     pairs, gone, new = _pair_items(before, after)
     old_labels, new_labels = _create_labels(before), _create_labels(after)
     for old, place in pairs:
-        yield from _compare(one.item(old), other.item(place), f"{path}[{old_labels[old]}]")
+        yield from _compare(one.get_item(old), other.get_item(place), f"{path}[{old_labels[old]}]")
     for old in gone:
         yield Difference(f"{path}[{old_labels[old]}]", "removed", before=before[old])
     for place in new:

@@ -34,7 +34,7 @@ class BlueprintWarning(UserWarning):
 _EXPORTS: dict[type, Callable[..., Blueprint | None]] = {}
 
 
-def exports(kind: type[R]) -> Callable[[Callable[[R, Exporter], E]], Callable[[R, Exporter], E]]:
+def blueprint_exporter(kind: type[R]) -> Callable[[Callable[[R, Exporter], E]], Callable[[R, Exporter], E]]:
     """Register the function that exports Runnables of a class, and of its subclasses, to a blueprint.
 
     The function returns `None` when it has told the exporter of a problem.
@@ -58,7 +58,7 @@ def export_blueprint(runnable: Runnable, *, strict: bool = False) -> Blueprint:
         BlueprintError: with everything that a blueprint cannot say.
     """
     shared = _Shared(strict)
-    found, problems = Exporter(shared).node(runnable), shared.problems
+    found, problems = Exporter(shared).export_node(runnable), shared.problems
     if found is None or problems:
         raise problems.error(f"{runnable.name} has no blueprint", BlueprintError)
     for one in shared.left_out:
@@ -87,26 +87,26 @@ class Exporter:
         """Return the exporter of what is at a place inside this one."""
         return replace(self, path=(*self.path, *steps))
 
-    def problem(self, message: str, *steps: str | int) -> None:
+    def add_problem(self, message: str, *steps: str | int) -> None:
         """Something here, or at a place inside, cannot be said."""
         self._shared.problems.add(message, *self.path, *steps)
 
-    def left_out(self, what: str, *steps: str | int) -> None:
+    def omit(self, what: str, *steps: str | int) -> None:
         """Something here, or at a place inside, is left out; a problem where that is not wanted."""
         if self._shared.is_strict:
-            self.problem(what, *steps)
+            self.add_problem(what, *steps)
         else:
             self._shared.left_out.append(": ".join(filter(None, (format_path((*self.path, *steps)), what))))
 
-    def node(self, runnable: Runnable, *steps: str | int) -> Blueprint | None:
+    def export_node(self, runnable: Runnable, *steps: str | int) -> Blueprint | None:
         """Return the blueprint of a Runnable; `None` when there is none."""
         here = replace(self, path=(*self.path, *steps), above=(*self.above, runnable))
         if any(one is runnable for one in self.above):
-            here.problem(f"it goes in a circle, back to {runnable.name}")
+            here.add_problem(f"it goes in a circle, back to {runnable.name}")
             return None
         one = as_runnable(runnable) or runnable
         if (export := next(filter(None, map(_EXPORTS.get, type(one).__mro__)), None)) is None:
-            here.problem(f"{runnable.name}: a {type(runnable).__name__} has no blueprint")
+            here.add_problem(f"{runnable.name}: a {type(runnable).__name__} has no blueprint")
             return None
         return export(one, here)
 
@@ -116,30 +116,30 @@ class Exporter:
             return kind.model_validate(fields, by_name=True, by_alias=False)
         except ValidationError as error:
             for path, message in list_mistakes(error).items():
-                self.problem(message, *(step if isinstance(step, int) else to_camel(step) for step in path))
+                self.add_problem(message, *(step if isinstance(step, int) else to_camel(step) for step in path))
             return None
 
-    def nodes_of(self, runnables: Iterable[Runnable], step: str) -> tuple[Blueprint, ...]:
+    def export_nodes(self, runnables: Iterable[Runnable], step: str) -> tuple[Blueprint, ...]:
         """Return the blueprints of several; those left out that have none."""
-        found = (self.node(one, step, place) for place, one in enumerate(runnables))
+        found = (self.export_node(one, step, place) for place, one in enumerate(runnables))
         return tuple(one for one in found if one is not None)
 
-    def type_name(self, kind: object, *steps: str | int) -> str | None:
+    def find_type_name(self, kind: object, *steps: str | int) -> str | None:
         """Return the name of a type; `None` for none, and for one that no import would find."""
         if kind is None or kind is str:
             return None
         if (name := find_type_name(kind)) is None:
-            self.problem(f"no import finds the type {kind!r}; define it in a module", *steps)
+            self.add_problem(f"no import finds the type {kind!r}; define it in a module", *steps)
         return name
 
-    def import_path(self, value: object, what: str, *steps: str | int) -> str | None:
+    def find_import_path(self, value: object, what: str, *steps: str | int) -> str | None:
         """Return the name by which an import finds a class or a function."""
         if (name := path_of(value)) is None:
-            self.problem(f"no import finds {what}; define it in a module", *steps)
+            self.add_problem(f"no import finds {what}; define it in a module", *steps)
         return name
 
 
-def is_plainly_made(value: object) -> bool:
+def is_default_instance(value: object) -> bool:
     """Return whether an object was made without arguments, as far as its attributes tell: so it can be made again."""
     try:
         parameters = inspect.signature(type(value)).parameters.items()

@@ -118,7 +118,7 @@ class ModelParts:
     options: OptionsPart | None = None
     trace: TraceMetadata | None = None
 
-    def built(self, builder: Builder) -> str | LlmOptions | LanguageModel | None:
+    def build(self, builder: Builder) -> str | LlmOptions | LanguageModel | None:
         """Return the model. Without a responder it is found by its name wherever the agent runs."""
         options = self._build_options()
         if self.responder is not None:
@@ -133,18 +133,18 @@ class ModelParts:
         return options if self.model == DEFAULT else replace(options, model=self.model)
 
     @classmethod
-    def of(cls, model: str | LlmOptions | LanguageModel | None, exporter: Exporter) -> ModelParts:
+    def from_model(cls, model: str | LlmOptions | LanguageModel | None, exporter: Exporter) -> ModelParts:
         """Return the parts of an agent's model."""
         if model is None or isinstance(model, str):
             return cls(model or DEFAULT)
         if isinstance(model, LlmOptions):
             return _with_options(cls(model.wanted or DEFAULT), model)
         if isinstance(model, ModelWithTemperature):
-            return replace(cls.of(model.model, exporter), temperature=model.temperature)
+            return replace(cls.from_model(model.model, exporter), temperature=model.temperature)
         if isinstance(model, RespondedModel):
             return _with_options(cls(model.model, export_responder(model.responder)), model.options)
         if (name := _find_catalog_name(model)) is None:
-            exporter.problem(
+            exporter.add_problem(
                 f"a {type(model).__name__} has no place in a blueprint: give the agent the name of the model, or a "
                 "model of a Responder",
                 "model",
@@ -162,7 +162,7 @@ def _report_problem(problem: Problem, builder: Builder) -> None:
     """Add a problem of a responder, at its place and in the words of a blueprint."""
     message = re.sub("api_key_env|base_url|api_format", lambda match: _NAMES[match[0]], problem.message)
     steps = problem.path.split(".") if problem.path else ()
-    builder.problem(message, *(_NAMES.get(step, to_camel(step)) for step in steps))
+    builder.add_problem(message, *(_NAMES.get(step, to_camel(step)) for step in steps))
 
 
 def list_fields(part: Part | None) -> dict[str, Any]:

@@ -44,7 +44,7 @@ class LimitUsage:
     size: int = 0
     values: int = 0
 
-    def more(self, size: int, values: int, limits: Limits) -> str | None:
+    def add(self, size: int, values: int, limits: Limits) -> str | None:
         """Take more; says what is wrong once it is too much."""
         self.size += size
         self.values += values
@@ -66,7 +66,7 @@ class Origin:
     mending: Recovery | None = None
 
     @classmethod
-    def of_file(cls, file: Path, limits: Limits) -> Origin:
+    def from_file(cls, file: Path, limits: Limits) -> Origin:
         """Load a file.
 
         Raises:
@@ -81,7 +81,7 @@ class Origin:
             raise BlueprintError(_describe_subject(file), error.problems) from error
 
     @classmethod
-    def of_text(cls, text: str, format: Format, limits: Limits) -> Origin:
+    def from_text(cls, text: str, format: Format, limits: Limits) -> Origin:
         """Read a text.
 
         Raises:
@@ -93,7 +93,7 @@ class Origin:
             raise BlueprintError(NOWHERE.subject, error.problems) from error
 
     @classmethod
-    def of_data(cls, data: object, limits: Limits) -> Origin:
+    def from_data(cls, data: object, limits: Limits) -> Origin:
         """Take data that a program has made.
 
         Raises:
@@ -118,7 +118,7 @@ class Origin:
         """Return where something is in the text; `None` where nothing is, or a mistake that is known already."""
         if self.mending is None:
             return path
-        before = self.mending.before(path)
+        before = self.mending.find_original_path(path)
         return None if self.mending.is_reported(before) else before
 
 

@@ -32,10 +32,10 @@ class Recovery:
     _gone: dict[Path, list[int]] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=count)
 
-    def mend(self, paths: Iterable[Path]) -> bool:
+    def recover(self, paths: Iterable[Path]) -> bool:
         """Mend what is wrong at these paths of the data as it is now; whether that can be done."""
         touched: set[Path] = set()
-        wrong = {self.before(path): None for path in paths}
+        wrong = {self.find_original_path(path): None for path in paths}
         self.reported.update(wrong)
         for path in wrong:
             if touched.isdisjoint(_prefixes(path)):
@@ -44,7 +44,7 @@ class Recovery:
                 touched.add(changed)
         return True
 
-    def now(self) -> Data:
+    def build_data(self) -> Data:
         """Return the data as it is now."""
         added: dict[Path, dict[str, Data]] = {}
         for path, value in self._placed.items():
@@ -52,7 +52,7 @@ class Recovery:
                 added.setdefault(path[:-1], {})[step] = value
         return self._apply_changes(self.data, (), added)
 
-    def before(self, path: Path) -> Path:
+    def find_original_path(self, path: Path) -> Path:
         """Where something was in the data that is at a path of it now."""
         walked: Path = ()
         for step in path:
@@ -128,10 +128,10 @@ def recover_parse(data: Data, error: ValidationError, validate: Callable[[Data],
     for _ in range(_ROUNDS):
         if error.error_count() > MOST_PROBLEMS:
             return None
-        if not mending.mend(list_mistakes(error)):
+        if not mending.recover(list_mistakes(error)):
             return None
         try:
-            return Recovered(validate(mending.now()), mending)
+            return Recovered(validate(mending.build_data()), mending)
         except ValidationError as again:
             error = again
     return None

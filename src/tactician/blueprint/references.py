@@ -47,7 +47,7 @@ class ReferencedFile:
     def of(cls, file: Path, limits: Limits) -> ReferencedFile:
         """Read a file."""
         try:
-            draft = ParsedBlueprint.of(Origin.of_file(file, limits))
+            draft = ParsedBlueprint.of(Origin.from_file(file, limits))
         except BlueprintError as error:
             return cls(file, problems=tuple(map(str, error.problems)))
         values, depth = (0, 0) if draft.blueprint is None else measure_data(draft.blueprint.to_data())
@@ -55,12 +55,12 @@ class ReferencedFile:
             file, draft.blueprint, tuple(map(str, draft.problems)), len(draft.origin.document.text), values, depth
         )
 
-    def too_much(self, builder: Builder) -> list[str]:
+    def check_limits(self, builder: Builder) -> list[str]:
         """Why it is too much where it is named."""
         # Files that are nested in each other are nested no deeper than one file may be.
         if self.depth > builder.limits.depth - builder.depth:
             return [f"with it, files in files are nested more than {builder.limits.depth} deep"]
-        told = builder.taken.more(self.size, self.values, builder.limits)
+        told = builder.taken.add(self.size, self.values, builder.limits)
         return [] if told is None else [told]
 
 
@@ -80,29 +80,29 @@ class BlueprintRef(Blueprint):
         other = self._read(builder)
         if other is None or other.blueprint is None:
             return None
-        return builder.inside(other.blueprint.origin, other.file).whole(other.blueprint)
+        return builder.enter_file(other.blueprint.origin, other.file).build_whole(other.blueprint)
 
-    def follow(self, builder: Builder) -> tuple[Blueprint, Builder] | None:
+    def resolve(self, builder: Builder) -> tuple[Blueprint, Builder] | None:
         """Return the blueprint in the other file with its builder; `None` when there was a problem."""
         other = self._read(builder)
         if other is None or other.blueprint is None or other.problems:
             return None
-        return other.blueprint, builder.inside(other.blueprint.origin, other.file)
+        return other.blueprint, builder.enter_file(other.blueprint.origin, other.file)
 
     def _read(self, builder: Builder) -> ReferencedFile | None:
         """Return the other file; `None` when it cannot be read. Mistakes in its form are reported once."""
-        if (file := builder.file(self.ref, "$ref")) is None:
+        if (file := builder.resolve_file(self.ref, "$ref")) is None:
             return None
         if file in builder.files:
             names = [one.name for one in (*builder.files[builder.files.index(file) :], file)]
-            builder.problem(f"the files go in a circle: {' -> '.join(names)}", "$ref")
+            builder.add_problem(f"the files go in a circle: {' -> '.join(names)}", "$ref")
             return None
         other, is_known = builder.read_once(file, ReferencedFile.of)
         is_known_wrong = is_known and bool(other.problems)
         problems = ["it is wrong, as was said where it is named first"] if is_known_wrong else other.problems
-        too_much = other.too_much(builder)
+        too_much = other.check_limits(builder)
         for problem in (*problems, *too_much):
-            builder.problem(f"{self.ref}: {problem}", "$ref")
+            builder.add_problem(f"{self.ref}: {problem}", "$ref")
         return None if too_much or is_known_wrong else other
 
 
@@ -142,7 +142,7 @@ def resolve_references(
         limits: how many blueprints are read.
         texts: whether instructions take the place of the names of their files, too.
     """
-    builder = Builder.over(Names(), environment, root, limits, blueprint.origin)
+    builder = Builder.create(Names(), environment, root, limits, blueprint.origin)
     follower = _ReferenceResolver(limits.nodes, texts)
     whole = follower.node(blueprint, builder)
     return ResolvedBlueprint(whole, tuple(builder.problems), tuple(follower.files))
@@ -189,23 +189,23 @@ class _ReferenceResolver:
     def _resolve_reference(self, reference: BlueprintRef, builder: Builder) -> Blueprint:
         said, problems = expand_variables(reference, builder.environment)
         for path, message in problems:
-            builder.problem(message, *path)
+            builder.add_problem(message, *path)
         if problems or not self._may_read(builder):
             return reference
         self._note_file(said.ref, builder)
-        found = said.follow(builder)
+        found = said.resolve(builder)
         return reference if found is None else self.node(*found)
 
     def _may_read(self, builder: Builder) -> bool:
         """Return whether it is not too much: a few files can name each other very often."""
         self.left -= 1
         if self.left == -1:
-            builder.problem(f"more than {builder.limits.nodes:,} references are not followed")
+            builder.add_problem(f"more than {builder.limits.nodes:,} references are not followed")
         return self.left >= 0
 
     def _resolve_text(self, part: FilePart, builder: Builder) -> FilePart | str:
         self._note_file(part.path, builder)
-        file = builder.file(part.path, "path")
+        file = builder.resolve_file(part.path, "path")
         source = None if file is None else builder.attempt(lambda: InstructionFile(part.path, file), "path")
         return part if source is None else source.text
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeAlias, cast
 from pydantic import BeforeValidator, Field
 
 from tactician.blueprint.builder import Builder
-from tactician.blueprint.exporter import Exporter, is_plainly_made
+from tactician.blueprint.exporter import Exporter, is_default_instance
 from tactician.blueprint.models import list_fields
 from tactician.blueprint.schema_base import (
     DEFERRED,
@@ -72,10 +72,12 @@ def build_instructions(part: str | FilePart | ProviderPart, builder: Builder) ->
     if isinstance(part, str):
         return part
     if isinstance(part, FilePart):
-        file = builder.file(part.path, "instructions", "path")
+        file = builder.resolve_file(part.path, "instructions", "path")
         if file is None:
             return None
-        name = part.path if len(builder.files) <= 1 else builder.beside(file)  # one that a $ref names is elsewhere
+        name = (
+            part.path if len(builder.files) <= 1 else builder.make_relative(file)
+        )  # one that a $ref names is elsewhere
         return builder.attempt(lambda: InstructionFile(name, file), "instructions")
     source = ProvidedInstructions(part.provider_id, part.prompt_id, part.filters or {})
     return None if builder.attempt(source.check, "instructions") is None else source
@@ -89,7 +91,7 @@ def export_instructions(source: str | InstructionSource, exporter: Exporter) -> 
         filters = source.filters or None
         return ProviderPart(source="provider", provider_id=source.provider, prompt_id=source.prompt, filters=filters)
     if not isinstance(source, str):
-        exporter.problem(f"a {type(source).__name__} has no place in a blueprint", "instructions")
+        exporter.add_problem(f"a {type(source).__name__} has no place in a blueprint", "instructions")
         return ""
     return source
 
@@ -198,7 +200,7 @@ def export_window(strategy: WindowStrategy, exporter: Exporter) -> WindowPart | 
             inner = [export_window(one, exporter.at("strategies", n)) for n, one in enumerate(strategy.strategies)]
             said_of = tuple(one for one in inner if one is not None)
             return ChainPart(strategy_type="chain", strategies=said_of) if said_of else None
-    exporter.problem(f"a {type(strategy).__name__} has no place in a blueprint")
+    exporter.add_problem(f"a {type(strategy).__name__} has no place in a blueprint")
     return None
 
 
@@ -237,7 +239,7 @@ def _find_counter_name(counter: TokenCounter | None, exporter: Exporter) -> str 
     if counter is None:
         return None
     kind = type(counter)
-    if not is_plainly_made(counter):
-        exporter.problem(f"a {kind.__name__} was made with arguments, which no name tells", "tokenCounterClassName")
+    if not is_default_instance(counter):
+        exporter.add_problem(f"a {kind.__name__} was made with arguments, which no name tells", "tokenCounterClassName")
         return None
-    return exporter.import_path(kind, f"the class {kind.__name__}", "tokenCounterClassName")
+    return exporter.find_import_path(kind, f"the class {kind.__name__}", "tokenCounterClassName")

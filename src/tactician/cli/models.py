@@ -61,7 +61,7 @@ class _Check:
     error: TacticianError | None = None
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """That in words."""
         return f"[green]ok[/green], {self.seconds:.2f} s" if self.error is None else "[red]failed[/red]"
 
@@ -141,7 +141,7 @@ def _format_abilities(model: LanguageModel) -> list[str]:
 def _describe_health(status: DeploymentStatus | None, check: _Check | None) -> str:
     """How it does, as the router saw it; what the check saw, where the router has made no call."""
     if status is None or not status.requests:
-        return _NOT_CALLED if check is None else check.told
+        return _NOT_CALLED if check is None else check.text
     failure = f" ({status.failure})" if status.failure else ""
     if status.resting_seconds:
         rest = f"rests {status.resting_seconds:.0f} s" if isfinite(status.resting_seconds) else "is tried again"

@@ -116,7 +116,7 @@ class Conversation:
         """The number of changes that were more than a message at the end."""
         return len(self._changes)
 
-    def changed_since(self, revision: int) -> int:
+    def find_change_since(self, revision: int) -> int:
         """Return the place from which on the messages may be others than they were at the revision."""
         return min(self._changes[revision:], default=len(self._list))
 
@@ -210,7 +210,7 @@ class Conversation:
         What others have said after the run stays after them.
         """
         assert self.part is not None
-        begin, end = self.part.bounds(len(self._list))
+        begin, end = self.part.find_bounds(len(self._list))
         same = count_equal(self._list[begin:end], messages)
         if same < max(end - begin, len(messages)):
             self._waiting[:0] = zip(self._numbers[end:], self._list[end:], strict=True)
@@ -298,7 +298,7 @@ class Conversation:
         is_whole = len(self._numbers) == len(self._list) and len(set(numbers)) == len(numbers)
         if not is_whole or any(not 0 <= number < self._next for number in numbers):
             raise _create_mismatch_error()
-        if self.part is not None and not self.part.fits(len(self._list)):
+        if self.part is not None and not self.part.is_valid_for(len(self._list)):
             raise StoredStateError("The saved conversation cannot be read: the part of its run is not inside it.")
 
     def _save_versioned(self) -> VersionedConversation:

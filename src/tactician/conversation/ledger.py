@@ -42,7 +42,7 @@ class Ledger:
         if conversation is not self._conversation:
             changed = 0
         elif conversation.revision != self._revision:
-            changed = conversation.changed_since(self._revision)
+            changed = conversation.find_change_since(self._revision)
         if changed is not None:
             self._forget(changed)
             self._conversation, self._revision = conversation, conversation.revision
@@ -55,19 +55,19 @@ class Ledger:
         self._seen = len(messages)
         return changed
 
-    def from_unit(self, unit: int) -> int:
+    def count_from(self, unit: int) -> int:
         """The tokens of the unit and all after it."""
         return self.total - self.before[unit] if unit < len(self.before) else 0
 
-    def of_unit(self, unit: int) -> int:
+    def count_unit(self, unit: int) -> int:
         """The tokens of one unit."""
-        return self.from_unit(unit) - self.from_unit(unit + 1)
+        return self.count_from(unit) - self.count_from(unit + 1)
 
-    def newest_within(self, tokens: int) -> int:
+    def find_newest_within(self, tokens: int) -> int:
         """The first of the newest units that take no more than so many tokens together."""
         return bisect_left(self.before, self.total - tokens)
 
-    def unit_at(self, place: int) -> int:
+    def find_unit(self, place: int) -> int:
         """The first unit that begins at the place or after it."""
         return bisect_left(self.starts, place)
 
@@ -81,7 +81,7 @@ class Ledger:
 
     def _forget(self, place: int) -> None:
         """Forgets the units from the place on, and the one before, for its results may be others."""
-        unit = max(self.unit_at(place) - 1, 0)
+        unit = max(self.find_unit(place) - 1, 0)
         if unit < len(self.starts):
             self._seen, self.total = self.starts[unit], self.before[unit]
         del self.starts[unit:], self.before[unit:]

@@ -71,9 +71,9 @@ def select_newest(
     messages, asked = conversation.messages, ledger.asked
     head = ledger.head if preserve_system else 0
     room = max_tokens - (ledger.before[head] if head < len(ledger.before) else ledger.total)
-    unit = ledger.newest_within(room)
+    unit = ledger.find_newest_within(room)
     if asked is not None and unit > asked:
-        unit = max(ledger.newest_within(room - ledger.of_unit(asked)), asked + 1)
+        unit = max(ledger.find_newest_within(room - ledger.count_unit(asked)), asked + 1)
     unit = max(min(unit, len(ledger.starts) - 1), head)
     begin = ledger.starts[unit] if unit < len(ledger.starts) else len(messages)
     first = () if asked is None or asked >= unit else (messages[ledger.starts[asked]],)

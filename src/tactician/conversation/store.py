@@ -42,7 +42,7 @@ class _Baseline:
         log = self.length - self.folded
         return (
             is_known
-            and conversation.changed_since(self.revision) >= self.length
+            and conversation.find_change_since(self.revision) >= self.length
             and log <= max(self.folded, _FOLD_AT_LEAST)
         )
 

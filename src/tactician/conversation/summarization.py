@@ -99,7 +99,7 @@ class _SummaryView:
         if not self._summary:
             return messages if ledger.total <= limit else None
         summary = UserMessage(_HEADING + self._summary)
-        rest = ledger.from_unit(ledger.unit_at(self._until))
+        rest = ledger.count_from(ledger.find_unit(self._until))
         if self._fixed + self._counter.count(summary) + rest > limit:
             return None
         asked = self._asked_at
@@ -116,13 +116,13 @@ class _SummaryView:
     def _fixed(self) -> int:
         """The tokens of the system messages at the beginning and the first message of the user."""
         ledger = self._ledger
-        asked = 0 if ledger.asked is None else ledger.of_unit(ledger.asked)
-        return ledger.total - ledger.from_unit(ledger.head) + asked
+        asked = 0 if ledger.asked is None else ledger.count_unit(ledger.asked)
+        return ledger.total - ledger.count_from(ledger.head) + asked
 
     async def _sum_up(self, conversation: Conversation) -> bool:
         """Has what became too much summed up, if there is room for a summary; `False` when the model fails."""
         begin, end, recent = self._select_portion(len(conversation))
-        room = self._strategy.max_tokens - self._fixed - self._ledger.from_unit(recent)
+        room = self._strategy.max_tokens - self._fixed - self._ledger.count_from(recent)
         if begin >= end or room <= 0:
             return True
         first, last = self._ledger.starts[begin], self._ledger.starts[end]
@@ -131,18 +131,18 @@ class _SummaryView:
             return True
         revision = conversation.revision
         words = max(room // _TOKENS_PER_WORD, _MIN_WORDS)
-        summary = await self._summarizer.summary(self._summary, fallen, words)
+        summary = await self._summarizer.summarize(self._summary, fallen, words)
         if summary is None:
             return False
-        if revision == conversation.revision or conversation.changed_since(revision) >= last:
+        if revision == conversation.revision or conversation.find_change_since(revision) >= last:
             self._summary, self._until = summary, last
         return True
 
     def _select_portion(self, length: int) -> tuple[int, int, int]:
         """The units to sum up next, not too many at once, and the first of the recent ones."""
         ledger = self._ledger
-        begin = max(ledger.unit_at(self._until), ledger.head)
-        recent = ledger.unit_at(max(length - self._strategy.keep_recent, 0) + 1) - 1
+        begin = max(ledger.find_unit(self._until), ledger.head)
+        recent = ledger.find_unit(max(length - self._strategy.keep_recent, 0) + 1) - 1
         if begin >= recent:
             return begin, begin, recent
         at_once = ledger.before[begin] + _PORTION * self._strategy.max_tokens

@@ -36,7 +36,7 @@ class Summarizer:
     model: str | None
     prompt: str
 
-    async def summary(self, previous: str, messages: Sequence[Message], words: int) -> str | None:
+    async def summarize(self, previous: str, messages: Sequence[Message], words: int) -> str | None:
         """What was said up to now, given what was said before and what came since; `None` when the model fails."""
         try:
             text = await self._ask_model(_format_prompt(previous, messages, words))

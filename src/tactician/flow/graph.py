@@ -62,7 +62,7 @@ class StepGraph(Generic[T]):
         """Remove and return the step that starts next: of those that are ready, the one that was added first."""
         return self._steps[heappop(self._ready)] if self._ready else None
 
-    def results_for(self, step: FlowStep[T]) -> dict[str, T]:
+    def collect_results(self, step: FlowStep[T]) -> dict[str, T]:
         """Return the results of the dependencies of a step that is ready."""
         outcomes = ((key, self._outcomes[key]) for key in step.depends_on)
         return {key: outcome.result for key, outcome in outcomes if isinstance(outcome, StepCompleted)}

@@ -170,7 +170,7 @@ class Scheduler(Generic[T]):
 
     def _begin(self, step: FlowStep[T]) -> Awaitable[T]:
         """Return the work of a step, with its retries."""
-        results = self._graph.results_for(step)
+        results = self._graph.collect_results(step)
         if step.retry is None:
             return self._run_attempt(step, results)
         return run_with_retries(lambda _: self._run_attempt(step, results), step.retry, self._clock)

@@ -36,7 +36,7 @@ class Objection:
         """Why it did not pass."""
         return self.result.reason
 
-    def error(self, run: str, so_far: RunResult[None]) -> GuardrailError:
+    def create_error(self, run: str, so_far: RunResult[None]) -> GuardrailError:
         """The error that ends the run of that name; what the guardrail raised is its cause."""
         error = GuardrailError(run, self.guardrail, self.kind, self.reason, so_far)
         error.__cause__ = self.result.cause

@@ -80,12 +80,12 @@ class Guardrail(ABC, Generic[V]):
         return True
 
     @abstractmethod
-    def arguments(self, value: V) -> tuple[object, ...]:
+    def select_arguments(self, value: V) -> tuple[object, ...]:
         """What its function is to see of the value."""
 
     async def check(self, value: V, context: RunContext) -> GuardrailResult:
         """Its decision. A guardrail that raises, or decides nothing, has failed; cancellation passes through."""
-        arguments = self.arguments(value)
+        arguments = self.select_arguments(value)
         if self.call.parameters > len(arguments):
             arguments = (*arguments, context)
         try:
@@ -122,7 +122,7 @@ class InputGuardrail(Guardrail[CheckedInput]):
         """Whether it sees all messages, not only the new ones."""
         return self.settings.whole_conversation
 
-    def arguments(self, value: CheckedInput) -> tuple[object, ...]:
+    def select_arguments(self, value: CheckedInput) -> tuple[object, ...]:
         """The text, one line for each message."""
         return (text_of(value.conversation if self.settings.whole_conversation else value.new),)
 
@@ -134,7 +134,7 @@ class OutputGuardrail(Guardrail[CheckedOutput]):
     kind: ClassVar[GuardrailKind] = "output"
     sees: ClassVar[tuple[str, ...]] = ("output",)
 
-    def arguments(self, value: CheckedOutput) -> tuple[object, ...]:
+    def select_arguments(self, value: CheckedOutput) -> tuple[object, ...]:
         """The text or the object."""
         return (value.text if self.call.reads_text else value.output,)
 
@@ -150,7 +150,7 @@ class ToolInputGuardrail(Guardrail[ToolCall]):
         """Whether it is declared for the tool."""
         return self.settings.tools is None or value.name in self.settings.tools
 
-    def arguments(self, value: ToolCall) -> tuple[object, ...]:
+    def select_arguments(self, value: ToolCall) -> tuple[object, ...]:
         """The call."""
         return (value,)
 
@@ -166,7 +166,7 @@ class ToolOutputGuardrail(Guardrail[CheckedToolOutput]):
         """Whether it is declared for the tool."""
         return self.settings.tools is None or value.call.name in self.settings.tools
 
-    def arguments(self, value: CheckedToolOutput) -> tuple[object, ...]:
+    def select_arguments(self, value: CheckedToolOutput) -> tuple[object, ...]:
         """The call and the content."""
         return value.call, value.content
 

@@ -34,7 +34,7 @@ class Acceptance(Generic[T]):
         self._policy = policy
         self._state = state
 
-    async def of_text(self, text: str) -> RunResult[T] | None:
+    async def accept_text(self, text: str) -> RunResult[T] | None:
         """The result, if the text is an answer that is accepted.
 
         Raises:
@@ -46,9 +46,9 @@ class Acceptance(Generic[T]):
         except InvalidOutput as error:
             self.reject(text, error)
             return None
-        return await self.of_value(value, text)
+        return await self.accept_value(value, text)
 
-    async def of_value(self, value: T, text: str) -> RunResult[T] | None:
+    async def accept_value(self, value: T, text: str) -> RunResult[T] | None:
         """The result, if the output guardrails let the value out.
 
         Raises:
@@ -84,7 +84,7 @@ class Acceptance(Generic[T]):
         if state.rejections >= self._policy.max_attempts:
             raise OutputError(
                 f"{self._name}: no valid {name} in {state.rejections} attempts: {reason}",
-                state.failed(self._context),
+                state.create_failed_result(self._context),
                 text,
             )
         wrong = f"That is not a valid {name}" if isinstance(why, InvalidOutput) else "That answer is not accepted"

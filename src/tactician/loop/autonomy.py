@@ -61,7 +61,7 @@ class Autonomous:
         if problems := [problem for holds, problem in checks if not holds]:
             raise DeclarationError("Autonomous", problems)
 
-    def strategy(self, window: WindowStrategy | None) -> WindowStrategy | None:
+    def build_strategy(self, window: WindowStrategy | None) -> WindowStrategy | None:
         """The agent's window, after what is left out here."""
         compaction = None
         if self.compact_after is not None:
@@ -70,7 +70,7 @@ class Autonomous:
         strategies = (compaction, None if limit is None else SlidingWindow(limit), window)
         return chain(*(strategy for strategy in strategies if strategy is not None))
 
-    def shows(self, tool: Tool) -> bool:
+    def is_visible(self, tool: Tool) -> bool:
         """Whether the model is shown the tool."""
         enabled, group = self.enabled_tool_groups, tool.traits.group
         return enabled is None or not group or group == _DEFAULT_GROUP or group in enabled

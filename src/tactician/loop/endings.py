@@ -93,13 +93,13 @@ class AutonomousEnding(Generic[T]):
         return self._made[1]
 
     def _select_visible(self, own: Toolbox) -> Toolbox:
-        is_shown = self._autonomy.shows
+        is_shown = self._autonomy.is_visible
         ends = any(tool.traits.ends_run and is_shown(tool) for tool in own)
         if ends or self._autonomy.infinite:
             self.instructions = ""
-            return own.showing(is_shown)
+            return own.with_visible(is_shown)
         self.instructions = f"When the task is done, call the tool `{TASK_OVER}` with the final result."
-        return own.showing(is_shown, TaskOver(self._output))
+        return own.with_visible(is_shown, TaskOver(self._output))
 
     def answer(self, message: AssistantMessage) -> Answer[T] | None:
         """The answer in a reply; `None` when the model was only thinking aloud.

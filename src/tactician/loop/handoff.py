@@ -87,18 +87,18 @@ class Handoff(Tool, Generic[T]):
         self._read_message(arguments)
         return f"Handed over to {self.target.name}."
 
-    def message(self, call: ToolCall) -> str | None:
+    def read_message(self, call: ToolCall) -> str | None:
         """What the model wants the target to know."""
         return self._read_message(call.arguments)
 
-    def conversation(self, source: str, messages: Sequence[Message], message: str | None) -> tuple[Message, ...]:
+    def build_conversation(self, source: str, messages: Sequence[Message], message: str | None) -> tuple[Message, ...]:
         """What the target is given."""
         shown = messages if self.history is None else self.history(messages)
         told = () if self.awareness is None else (SystemMessage(self.awareness.replace("{source}", source)),)
         said = () if message is None else (UserMessage(message),)
         return (*repair_history(shown), *told, *said)
 
-    def accepted(self, result: RunResult[object]) -> object:
+    def accept_output(self, result: RunResult[object]) -> object:
         """The target's answer, of the type that the handoff promises.
 
         Raises:
@@ -149,12 +149,12 @@ async def hand_over(
     Raises:
         HandoffError: when it is not of the type that the handoff promises.
     """
-    target, message = handoff.target, handoff.message(call)
+    target, message = handoff.target, handoff.read_message(call)
     context.emit(HandedOff, target=target.name, message=message)
-    result = await target.run(handoff.conversation(source, messages, message), context=context)
+    result = await target.run(handoff.build_conversation(source, messages, message), context=context)
     return replace(
         result,
-        output=handoff.accepted(result),
+        output=handoff.accept_output(result),
         delegation_path=(source, *(result.delegation_path or (target.name,))),
         tally=context.tally,
         run_id=context.run_id,

@@ -95,7 +95,7 @@ class TurnState:
         """The place of the first message that is saved. In a part of the conversation it moves with the part."""
         return self._kept or 0 if self._part is None else self._part.begin
 
-    def repeated(self, call: ToolCall) -> int:
+    def count_repeats(self, call: ToolCall) -> int:
         """Count a call, and return how often it has come in a row with the same arguments."""
         signature = f"{call.name} {call.arguments}"
         self._repeats = self._repeats + 1 if signature == self._last_call else 1
@@ -108,7 +108,7 @@ class TurnState:
         replies = (m for m in reversed(self.conversation.messages) if isinstance(m, AssistantMessage))
         return next(replies, AssistantMessage())
 
-    def results_of(self, message: AssistantMessage) -> list[ToolResult]:
+    def find_results(self, message: AssistantMessage) -> list[ToolResult]:
         """Return the results of the message's calls, when all are in the conversation; else none."""
         if self.conversation.open_calls:
             return []
@@ -121,7 +121,7 @@ class TurnState:
         messages = self.conversation.messages
         return next(place for place in range(len(messages) - 1, -1, -1) if messages[place] is message)
 
-    def failed(self, context: RunContext) -> RunResult[None]:
+    def create_failed_result(self, context: RunContext) -> RunResult[None]:
         """Return the result of a run that has failed."""
         messages = tuple(self.conversation.messages)
         return RunResult(None, RunStatus.FAILED, messages, context.tally, run_id=context.run_id)
@@ -145,7 +145,7 @@ class TurnState:
     def take_changes(self) -> Changes:
         """Return what has changed since the last call: messages that were added, and all else that is small."""
         conversation = self.conversation
-        same = conversation.changed_since(self._revision)
+        same = conversation.find_change_since(self._revision)
         self._revision = conversation.revision
         changed: Data = {"answers": self._answers, "counts": self._counts}
         if same < self._saved:  # messages were removed

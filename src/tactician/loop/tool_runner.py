@@ -155,7 +155,7 @@ class ToolRunner:
         state.admitted.add(call.id)
         if policy.max_repeats is None or (found is not None and found.traits.repeatable):
             return None
-        excess = state.repeated(call) - policy.max_repeats
+        excess = state.count_repeats(call) - policy.max_repeats
         if excess < 0:
             return None
         if excess == 0:

@@ -72,7 +72,7 @@ class TurnLoop(Generic[T]):
         self._policy = policy
         usual = ReplyEnding(output) if autonomy is None else AutonomousEnding(output, autonomy)
         self._ending: Ending[T] = usual if ending is None else ending
-        strategy = policy.window if autonomy is None else autonomy.strategy(policy.window)
+        strategy = policy.window if autonomy is None else autonomy.build_strategy(policy.window)
         self._window: Window | None = None
         if strategy is not None:
             self._window = strategy.start(self._inside, find_token_counter(model.name))
@@ -104,7 +104,9 @@ class TurnLoop(Generic[T]):
             if conversation is not None and objection.kind == "input":
                 conversation.rewind(self._state.begin - len(messages))
             self._complete(conversation)
-            raise objection.error(self._name, self._state.failed(self._context)) from objection.result.cause
+            raise objection.create_error(
+                self._name, self._state.create_failed_result(self._context)
+            ) from objection.result.cause
         except Suspended:
             raise
         except BaseException:
@@ -177,7 +179,7 @@ class TurnLoop(Generic[T]):
         if policy.autonomy is not None:
             await self._throttle(policy.autonomy)
         if (reason := context.find_limit()) is not None:
-            raise BudgetError(f"{self._name}: {reason}", state.failed(context))
+            raise BudgetError(f"{self._name}: {reason}", state.create_failed_result(context))
         if context.meter is not None:
             context.meter.count_turn()
         state.turn += 1
@@ -245,7 +247,7 @@ class TurnLoop(Generic[T]):
                 self._refuse(calls)
                 return None
             tools = self._load_toolbox()
-            results = self._state.results_of(message)
+            results = self._state.find_results(message)
             if not results:
                 with self._inside.enter():
                     results = await self._create_runner().answer(calls, tools)
@@ -259,7 +261,7 @@ class TurnLoop(Generic[T]):
         if answer is None:
             self._state.conversation.append(UserMessage(self._ending.nudge))
             return None
-        return await self._create_acceptance().of_value(answer.value, message.text)
+        return await self._create_acceptance().accept_value(answer.value, message.text)
 
     def _refuse(self, calls: Sequence[ToolCall]) -> None:
         """Call no tools of a model that was told to answer; after some times, end the run."""
@@ -280,9 +282,9 @@ class TurnLoop(Generic[T]):
                 delegated = await hand_over(tool, call, self._name, messages, self._inside)
                 return cast("RunResult[T]", delegated)  # it is of the type that the handoff promises
             if isinstance(tool, TaskOver):
-                return await self._create_acceptance().of_text(call.arguments)
+                return await self._create_acceptance().accept_text(call.arguments)
             text = result.content if tool.traits.return_direct else message.text or result.content
-            return await self._create_acceptance().of_text(text)
+            return await self._create_acceptance().accept_text(text)
         return None
 
     @cached_property
@@ -300,7 +302,7 @@ class TurnLoop(Generic[T]):
     def _create_turn_limit_error(self, limit: int) -> TurnLimitError:
         return TurnLimitError(
             f"{self._name}: no answer within {limit} turns; raise the limit, or look at what its tools return",
-            self._state.failed(self._context),
+            self._state.create_failed_result(self._context),
         )
 
     @property

@@ -28,7 +28,7 @@ class FolderPrompts:
     def __repr__(self) -> str:
         return f"FolderPrompts({str(self.folder)!r})"
 
-    async def prompt(self, name: str, filters: Mapping[str, str]) -> str:
+    async def get_prompt(self, name: str, filters: Mapping[str, str]) -> str:
         """The text of a file, with the filters in the place of its variables.
 
         Raises:

@@ -102,7 +102,7 @@ class LangfusePrompts:
     def __repr__(self) -> str:
         return f"LangfusePrompts({self.host!r})"
 
-    async def prompt(self, name: str, filters: Mapping[str, str]) -> str:
+    async def get_prompt(self, name: str, filters: Mapping[str, str]) -> str:
         """The text of a prompt, with filters in the place of its variables.
 
         Raises:

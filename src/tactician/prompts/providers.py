@@ -15,7 +15,7 @@ from tactician.prompts.langfuse import LangfusePrompts
 class PromptProvider(Protocol):
     """Has prompts by their names."""
 
-    async def prompt(self, name: str, filters: Mapping[str, str]) -> str:
+    async def get_prompt(self, name: str, filters: Mapping[str, str]) -> str:
         """The text of a prompt.
 
         Args:

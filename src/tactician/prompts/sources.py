@@ -93,7 +93,7 @@ class ProvidedInstructions(InstructionSource):
             ConfigurationError: when there is no such provider, or it has no such prompt.
             MissingPromptVariable: when a variable of the prompt has no value among the filters.
         """
-        text: object = await self.check().prompt(self.prompt, self.filters)
+        text: object = await self.check().get_prompt(self.prompt, self.filters)
         if isinstance(text, str):
             return text
         raise ConfigurationError(

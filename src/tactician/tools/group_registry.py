@@ -86,7 +86,9 @@ class ToolGroups(Mapping[str, ToolGroup]):
         for one in wanted:
             group, _, pattern = one.rpartition(":")
             sources = [source for source in self._registered.values() if group in ("", source.name)]
-            found = [tool for source in sources for tool in await source.tools() if fnmatchcase(tool.name, pattern)]
+            found = [
+                tool for source in sources for tool in await source.load_tools() if fnmatchcase(tool.name, pattern)
+            ]
             chosen += found
             missing += [] if found else [one]
         if missing:
@@ -112,4 +114,4 @@ async def load_group_tools(groups: Iterable[str | ToolGroup], context: RunContex
     if unknown:
         raise ConfigurationError(describe_unknown_groups(unknown, known))
     found = [known[group] if isinstance(group, str) else group for group in wanted.values()]
-    return merge_tools([tool for group in found for tool in await group.tools()])
+    return merge_tools([tool for group in found for tool in await group.load_tools()])

@@ -64,7 +64,7 @@ class ToolGroup:
     def __repr__(self) -> str:
         return f"ToolGroup({self.name!r})"
 
-    async def tools(self) -> tuple[Tool, ...]:
+    async def load_tools(self) -> tuple[Tool, ...]:
         """The tools.
 
         Raises:

@@ -72,7 +72,7 @@ class Toolbox:
         """The tool of that name."""
         return self._tools.get(name)
 
-    def showing(self, is_shown: Callable[[Tool], bool], *more: Tool) -> Toolbox:
+    def with_visible(self, is_shown: Callable[[Tool], bool], *more: Tool) -> Toolbox:
         """The same tools and some more, of which a model sees only some; it may call all."""
         box = Toolbox((*self._tools.values(), *more))
         box.specs = tuple(one.spec for one in box if is_shown(one))

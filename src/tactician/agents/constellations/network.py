@@ -80,10 +80,10 @@ class AgentNetwork(BaseRunnable[object]):
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
         discussion = Discussion(self, input, context)
         for number in range(1, self.max_rounds + 1):
-            await discussion.round(number)
+            await discussion.run_round(number)
         answer = discussion.find_last_answer()
         if self.synthesizer is not None:
-            task = format_briefing(input, discussion.said)
+            task = format_briefing(input, discussion.texts)
             answer = await self.synthesizer.run(task, context=context)
         return as_own_result(answer, context, discussion.contributions)
 
@@ -108,19 +108,19 @@ class Discussion:
     """A discussion that goes on.
 
     Attributes:
-        said: the contributions as the others heard them.
+        texts: the contributions as the others heard them.
         contributions: the results of all, also of those who failed.
     """
 
     def __init__(self, network: AgentNetwork, input: Input, context: RunContext) -> None:
-        self.said: list[str] = []
+        self.texts: list[str] = []
         self.contributions: list[RunResult[object]] = []
         self._network = network
         self._input = input
         self._attempts = Attempts(context)
         self._shared: list[Message] = list(repair_history(messages_of(input)))
 
-    async def round(self, number: int) -> None:
+    async def run_round(self, number: int) -> None:
         """Let everybody speak once."""
         peers = list(enumerate(self._network.peers, start=1))
         groups = [peers] if self._network.concurrent else [[peer] for peer in peers]
@@ -140,13 +140,13 @@ class Discussion:
             return replace(answers[-1], messages=tuple(self._shared))
         peers = self._network.peers * self._network.max_rounds
         told = map(format_contribution, peers, self.contributions)
-        raise self._attempts.all_failed(self._network.name, self._input, told) from self._attempts.last_error
+        raise self._attempts.create_error(self._network.name, self._input, told) from self._attempts.last_error
 
     def _add(self, peer: Runnable, result: RunResult[object]) -> None:
         self.contributions.append(result)
         if result.status is not RunStatus.FAILED:
-            self.said.append(format_contribution(peer, result))
-            self._shared.append(AssistantMessage((Text(self.said[-1]),)))
+            self.texts.append(format_contribution(peer, result))
+            self._shared.append(AssistantMessage((Text(self.texts[-1]),)))
 
     def _build_view(self, peer: Runnable, number: int) -> tuple[Message, ...]:
         """Return the discussion as a peer hears it.
@@ -185,7 +185,7 @@ class Broadcast(BaseRunnable[object]):
         told = list(map(format_contribution, peers, results))
         answered = [text for text, result in zip(told, results, strict=True) if result.status is not RunStatus.FAILED]
         if not answered:
-            raise attempts.all_failed(self.name, input, told) from attempts.last_error
+            raise attempts.create_error(self.name, input, told) from attempts.last_error
         text = "\n\n".join(answered)
         messages = (*messages_of(input), AssistantMessage((Text(text),)))
         return as_own_result(RunResult(text, messages=messages), context, results)

@@ -112,7 +112,7 @@ class FirstOf(BaseRunnable[object]):
             else:
                 results = [one.result for one in scheduler.outcomes.values() if isinstance(one, StepCompleted)]
                 told = map(format_contribution, members.values(), results)
-                raise attempts.all_failed(self.name, input, told) from attempts.last_error
+                raise attempts.create_error(self.name, input, told) from attempts.last_error
         attempts.give_up((key for key in members if key != outcome.key), "another one was first")
         return as_own_result(outcome.result, context)
 

@@ -46,7 +46,7 @@ class RepeatUntil(BaseRunnable[T], Generic[T]):
     @property
     @override
     def input_types(self) -> InputTypes:
-        return InputTypes.combine((self._step.types_of(0), self._until.types_of(1)))
+        return InputTypes.combine((self._step.find_types(0), self._until.find_types(1)))
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
         attempts: list[RunResult[T]] = []
@@ -184,7 +184,7 @@ class RepeatUntilAcceptable(BaseRunnable[Scored[T]], Generic[T]):
     @property
     @override
     def input_types(self) -> InputTypes:
-        return InputTypes.combine((self._generator.types_of(0), self._evaluator.types_of(1)))
+        return InputTypes.combine((self._generator.find_types(0), self._evaluator.find_types(1)))
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[Scored[T]]:
         attempts: list[RunResult[Scored[T]]] = []

@@ -58,7 +58,7 @@ class ScatterGather(BaseRunnable[T], Generic[T]):
     @property
     @override
     def input_types(self) -> InputTypes:
-        return InputTypes.combine((*(one.types_of(0) for one in self.generators), self._consolidator.types_of(1)))
+        return InputTypes.combine((*(one.find_types(0) for one in self.generators), self._consolidator.find_types(1)))
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
         given = simplify_input(input)

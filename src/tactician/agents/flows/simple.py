@@ -30,7 +30,7 @@ class SimpleAgent(BaseRunnable[T], Generic[T]):
     @property
     @override
     def input_types(self) -> InputTypes:
-        return self._step.types_of(0)
+        return self._step.find_types(0)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
         given = simplify_input(input)

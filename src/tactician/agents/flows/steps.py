@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeAlias, TypeVar, cast
 
-from tactician.agents.base import BaseRunnable, Returns, find_input_types
+from tactician.agents.base import BaseRunnable, TypedRunnable, find_input_types
 from tactician.agents.outputs import accept_output, load_output, save_output
 from tactician.ai import Ai
 from tactician.errors import DeclarationError, InvalidArgumentsError
@@ -112,7 +112,7 @@ class FunctionStep(BaseRunnable[T], Generic[T]):
         self._wanted = wanted if wanted is not None else cast("type[T] | None", hints.get("return"))
         self._parameters = tuple(_parameters(function, hints, name, most))
 
-    def types_of(self, number: int) -> InputTypes:
+    def find_types(self, number: int) -> InputTypes:
         """Return the declared types of the value with a number, which the function may leave out."""
         hints = [one.hint for one in self._parameters if one.service is None and one.number == number]
         return InputTypes(tuple(hint for hint in hints if hint is not None), reads_messages=not hints)
@@ -156,7 +156,7 @@ class Step(Protocol[T_co]):
         """The purpose."""
         ...
 
-    def types_of(self, number: int) -> InputTypes:
+    def find_types(self, number: int) -> InputTypes:
         """Return the declared types of the value with a number: that of the input of the flow, perhaps."""
         ...
 
@@ -170,7 +170,7 @@ def as_step(
 ) -> Step[T]:
     """Return a function, or any Runnable, as a Runnable that takes a `StepInput`."""
     if isinstance(step, Runnable):
-        return _RunnableStep[T](step if wanted is None else Returns(step, wanted))
+        return _RunnableStep[T](step if wanted is None else TypedRunnable(step, wanted))
     name = getattr(step, "__name__", "<lambda>")
     return FunctionStep(step, wanted, label if name.startswith("<") else name, namespace, most)
 
@@ -188,7 +188,7 @@ class _RunnableStep(Generic[T]):
         self.description = inner.description
         self._inner = inner
 
-    def types_of(self, number: int) -> InputTypes:
+    def find_types(self, number: int) -> InputTypes:
         """Return the declared types of the first value; the others are told in words."""
         return READS_MESSAGES if number else find_input_types(self._inner)
 
@@ -196,7 +196,7 @@ class _RunnableStep(Generic[T]):
         """Run it."""
         assert isinstance(input, StepInput)
         result = await self._inner.run(input.told, context=context)
-        return cast("RunResult[T]", result)  # `Returns` has seen to it
+        return cast("RunResult[T]", result)  # `TypedRunnable` has validated it
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ def compile_classes(
     if problems:
         raise DeclarationError(", ".join(source.kind.__name__ for source in sources), problems)
     planner = Planner(planner)
-    spec = _Compiler(declared, words).spec(name, description, planner, _build_stuck_handler(sources))
+    spec = _Compiler(declared, words).build_spec(name, description, planner, _build_stuck_handler(sources))
     again = partial(compile_classes, sources, name, description, planner, needs_goal=needs_goal)
     return LateClasses.attach(supervise(spec) if planner is Planner.SUPERVISOR else spec, again)
 
@@ -76,11 +76,11 @@ class _Compiler:
         self._words = words
         self._flow = TypeFlow(declared, words)
 
-    def spec(
+    def build_spec(
         self, name: str, description: str, planner: Planner, stuck_handler: StuckHandler | None
     ) -> PlannedAgentSpec:
         declared = self._declared
-        needs = {action.name: self._flow.preconditions(action) for action in declared.actions}
+        needs = {action.name: self._flow.find_preconditions(action) for action in declared.actions}
         goals = tuple(self._compile_goal(action) for action in declared.actions if action.goal is not None)
         needed = dict.fromkeys(
             condition
@@ -105,7 +105,7 @@ class _Compiler:
 
     def _compile_action(self, action: ActionMethod, needs: Mapping[str, bool], needed: Iterable[str]) -> ActionSpec:
         declared, words = action.declared, self._words
-        effects = self._flow.effects(action)
+        effects = self._flow.find_effects(action)
         return ActionSpec(
             Action(
                 action.name,
@@ -116,8 +116,9 @@ class _Compiler:
             ),
             declared.description or action.summary,
             partial(_perform, action),
-            needs=tuple(words.label(p) + ("" if p.required else "?") for p in action.signature.needs) + action.pre,
-            gives=tuple(map(words.name_of, action.gives)) + action.post,
+            needs=tuple(words.name_object(p) + ("" if p.required else "?") for p in action.signature.needs)
+            + action.pre,
+            gives=tuple(map(words.name_type, action.gives)) + action.post,
             output_types=action.outputs,
             output_binding=declared.output_binding,
             sets=tuple(name for name in action.post if not self._is_observable(name)),
@@ -128,8 +129,8 @@ class _Compiler:
             clear_blackboard=declared.clear_blackboard,
             tool_groups=declared.tool_groups,
             optional_types=tuple(parameter.type for parameter in action.signature.needs if not parameter.required),
-            is_serial=_is_serial(action) or bool(words.promised(action)),
-            is_sure=set(needed).isdisjoint(self._flow.hoped_for(action, effects)),
+            is_serial=_is_serial(action) or bool(words.get_promises(action)),
+            is_sure=set(needed).isdisjoint(self._flow.find_uncertain_effects(action, effects)),
             trigger=declared.trigger,
         )
 
@@ -139,7 +140,7 @@ class _Compiler:
 
     def _compile_goal(self, action: ActionMethod) -> GoalSpec:
         assert action.goal is not None
-        goal = Goal(action.name, self._flow.goal(action), action.goal.value)
+        goal = Goal(action.name, self._flow.find_goal_conditions(action), action.goal.value)
         binding = action.declared.output_binding
         return GoalSpec(goal, action.goal.description, action.outputs, binding, action.goal.export)
 

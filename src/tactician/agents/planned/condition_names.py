@@ -33,7 +33,7 @@ class ConditionNames:
     @cached_property
     def things(self) -> dict[str, Parameter]:
         """All that there can be on the blackboard, by the names of the conditions."""
-        return {self.label(thing): thing for thing in self._things()}
+        return {self.name_object(thing): thing for thing in self._things()}
 
     def _things(self) -> Iterator[Parameter]:
         for kind in self.kinds:
@@ -41,28 +41,28 @@ class ConditionNames:
         for method in self._declared.methods:
             yield from method.signature.needs
         for action in self._declared.actions:
-            yield from self.bound(action)
+            yield from self.list_bindings(action)
 
-    def name_of(self, kind: type) -> str:
+    def name_type(self, kind: type) -> str:
         """Return the name of a type."""
         return self._labels.get(kind, kind.__name__)
 
-    def label(self, thing: Parameter) -> str:
+    def name_object(self, thing: Parameter) -> str:
         """Return the condition that there is an object for the parameter."""
-        name = self.name_of(thing.type)
+        name = self.name_type(thing.type)
         if thing.exact and any(issubclass(other, thing.type) for other in self.kinds if other is not thing.type):
             name = f"{name} itself"
         return name if thing.binding == DEFAULT_BINDING else f"{thing.binding}: {name}"
 
-    def output(self, kind: type, action: ActionMethod) -> Parameter:
+    def as_parameter(self, kind: type, action: ActionMethod) -> Parameter:
         """Return an output of an action as a parameter that finds it."""
         return Parameter("", kind, binding=action.declared.output_binding)
 
-    def bound(self, action: ActionMethod) -> tuple[Parameter, ...]:
+    def list_bindings(self, action: ActionMethod) -> tuple[Parameter, ...]:
         """Return the outputs of an action, and those that its `post` says it binds itself, as in `"user: User"`."""
-        return (*(self.output(kind, action) for kind in action.outputs), *self.promised(action))
+        return (*(self.as_parameter(kind, action) for kind in action.outputs), *self.get_promises(action))
 
-    def promised(self, action: ActionMethod) -> tuple[Parameter, ...]:
+    def get_promises(self, action: ActionMethod) -> tuple[Parameter, ...]:
         """Return the objects that an action binds itself, as its `post` says."""
         return self._promised[action.name]
 
@@ -75,24 +75,24 @@ class ConditionNames:
 
     def can_produce(self, action: ActionMethod, thing: Parameter) -> bool:
         """Return whether it may turn out that the action gave it, or bound it itself."""
-        bound = (one.type for one in self.promised(action) if thing.binding in (DEFAULT_BINDING, one.binding))
+        bound = (one.type for one in self.get_promises(action) if thing.binding in (DEFAULT_BINDING, one.binding))
         return can_produce(action, thing) or any(_may_be(kind, thing) for kind in bound)
 
-    def output_label(self, kind: type, action: ActionMethod) -> str:
+    def name_output(self, kind: type, action: ActionMethod) -> str:
         """Return the condition that there is what an action gives, when it is of that type."""
-        return self.label(self.output(kind, action))
+        return self.name_object(self.as_parameter(kind, action))
 
-    def any_output_label(self, action: ActionMethod) -> str:
+    def name_any_output(self, action: ActionMethod) -> str:
         """Return the condition that there is what an action gives."""
-        return " or ".join(self.output_label(kind, action) for kind in action.outputs)
+        return " or ".join(self.name_output(kind, action) for kind in action.outputs)
 
-    def already(self, thing: Parameter) -> str:
+    def name_existing(self, thing: Parameter) -> str:
         """Return the condition that keeps an action from running for what is there.
 
         It is not the type's own condition where that one is hoped for: a `Document` may turn out to be a
         `SignedDocument`, and yet an action that signs has to be part of the plan.
         """
-        label = self.label(thing)
+        label = self.name_object(thing)
         return f"{label} already" if label in self._uncertain else label
 
     @cached_property
@@ -106,9 +106,9 @@ class ConditionNames:
             )
         )
 
-    def newest(self, kind: type) -> str:
+    def name_newest(self, kind: type) -> str:
         """Return the condition that what was added last is of the type."""
-        return f"{self.name_of(kind)} is newest"
+        return f"{self.name_type(kind)} is newest"
 
 
 def can_produce(action: ActionMethod, thing: Parameter) -> bool:

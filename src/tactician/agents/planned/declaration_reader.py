@@ -64,7 +64,7 @@ def read_declarations(sources: Iterable[Source], problems: list[str]) -> Declara
     names = Counter(action.name for action in found.actions)
     problems += [f"{name}: {count} actions have this name" for name, count in names.items() if count > 1]
     return Declarations(
-        tuple(found.actions), found.conditions, found.costs, found.expressions(), states, found.generics
+        tuple(found.actions), found.conditions, found.costs, found.collect_expressions(), states, found.generics
     )
 
 
@@ -202,7 +202,7 @@ class _Reader:
             value_method=None if action.value_method is None else full(action.value_method, self.costs),
         )
 
-    def expressions(self) -> dict[str, Expression]:
+    def collect_expressions(self) -> dict[str, Expression]:
         """Return the expressions among the preconditions."""
         found: dict[str, Expression] = {}
         for action in self.actions:

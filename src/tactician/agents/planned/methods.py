@@ -33,7 +33,7 @@ class Source:
     instance: object = None
     is_state: bool = False
 
-    def receiver(self, signature: Signature, context: OperationContext) -> object | None:
+    def find_receiver(self, signature: Signature, context: OperationContext) -> object | None:
         """Whose method is called; `None` when that state is not there."""
         if signature.receiver is not None:
             return signature.receiver.find(context.blackboard)
@@ -56,8 +56,8 @@ class Method:
         Raises:
             LookupError: when an argument is missing.
         """
-        receiver = self.source.receiver(self.signature, context)
-        arguments = None if receiver is None else self.signature.arguments(context)
+        receiver = self.source.find_receiver(self.signature, context)
+        arguments = None if receiver is None else self.signature.collect_arguments(context)
         if arguments is None:
             needed = self.signature.required
             missing = ", ".join(one.type.__name__ for one in needed if one.find(context.blackboard) is None)

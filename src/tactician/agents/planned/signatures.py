@@ -82,7 +82,7 @@ class Signature:
         """The parameters for which there must be an object."""
         return tuple(parameter for parameter in self.needs if parameter.required)
 
-    def arguments(self, context: OperationContext) -> dict[str, object] | None:
+    def collect_arguments(self, context: OperationContext) -> dict[str, object] | None:
         """Return a value for each parameter; `None` when a required one is missing."""
         values: dict[str, object] = {}
         for parameter in self.parameters:

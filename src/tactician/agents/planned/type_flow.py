@@ -21,44 +21,44 @@ class TypeFlow:
         self._declared = declared
         self._words = words
 
-    def preconditions(self, action: ActionMethod) -> dict[str, bool]:
+    def find_preconditions(self, action: ActionMethod) -> dict[str, bool]:
         """Return the conditions that must hold before an action runs."""
         words, signature = self._words, action.signature
-        needs = {words.label(parameter): True for parameter in signature.required}
+        needs = {words.name_object(parameter): True for parameter in signature.required}
         needs.update(dict.fromkeys(action.pre, True))
         if action.declared.trigger is not None:
-            needs[words.newest(action.declared.trigger)] = True
+            needs[words.name_newest(action.declared.trigger)] = True
         if not action.declared.can_rerun:
             needs[action.ran] = False
             taken = [parameter.type for parameter in signature.needs]
             fresh = [kind for kind in action.outputs if not any(issubclass(one, kind) for one in taken)]
-            needs.update({words.already(words.output(kind, action)): False for kind in fresh})
+            needs.update({words.name_existing(words.as_parameter(kind, action)): False for kind in fresh})
         return needs
 
-    def goal(self, action: ActionMethod) -> dict[str, bool]:
+    def find_goal_conditions(self, action: ActionMethod) -> dict[str, bool]:
         """Return the conditions that hold when an action has reached its goal."""
         conditions = {action.ran: True}
         if action.outputs:
-            conditions[self._words.any_output_label(action)] = True
+            conditions[self._words.name_any_output(action)] = True
         return conditions
 
-    def effects(self, action: ActionMethod) -> dict[str, bool]:
+    def find_effects(self, action: ActionMethod) -> dict[str, bool]:
         """Return the conditions that may hold once an action has run: the best case, as the outcome is seen later."""
         effects = dict.fromkeys(self._find_lost_conditions(action), False)
         effects.update({action.ran: not action.runs_again, **dict.fromkeys(action.post, True)})
         effects.update(self._require_objects(action))
         for other in self._declared.actions:
-            if any(effects.get(self._words.output_label(kind, other)) for kind in other.outputs):
-                effects[self._words.any_output_label(other)] = True
+            if any(effects.get(self._words.name_output(kind, other)) for kind in other.outputs):
+                effects[self._words.name_any_output(other)] = True
         for kind in self._words.triggers:
-            effects[self._words.newest(kind)] = can_produce(action, Parameter("", kind))
+            effects[self._words.name_newest(kind)] = can_produce(action, Parameter("", kind))
         effects.update(dict.fromkeys(self._find_uncertain_conditions(action, effects), True))
         return effects
 
-    def hoped_for(self, action: ActionMethod, effects: Mapping[str, bool]) -> Iterator[str]:
+    def find_uncertain_effects(self, action: ActionMethod, effects: Mapping[str, bool]) -> Iterator[str]:
         """Return those of its effects that an action may turn out not to have, though it gives something."""
         words = self._words
-        things = {**words.things, **{words.newest(kind): Parameter("", kind) for kind in words.triggers}}
+        things = {**words.things, **{words.name_newest(kind): Parameter("", kind) for kind in words.triggers}}
         yield from (
             label for label, thing in things.items() if effects.get(label) and not is_sure_to_produce(action, thing)
         )
@@ -69,16 +69,16 @@ class TypeFlow:
             if self._words.can_produce(action, thing):
                 yield label, True
             if is_sure_to_produce(action, thing):
-                yield self._words.already(thing), True
+                yield self._words.name_existing(thing), True
 
     def _find_uncertain_conditions(self, action: ActionMethod, effects: dict[str, bool]) -> Iterator[str]:
         """Return the conditions about an object that may hold once there is a new one."""
         for name, condition in self._declared.conditions.items():
-            if any(effects.get(self._words.label(parameter)) for parameter in condition.signature.needs):
+            if any(effects.get(self._words.name_object(parameter)) for parameter in condition.signature.needs):
                 yield name
         if self._declared.expressions:
             known = {name for one in action.gives for kind in find_subclasses(one) for name in list_names(kind)}
-            known.update(thing.binding for thing in self._words.bound(action))
+            known.update(thing.binding for thing in self._words.list_bindings(action))
             for text, expression in self._declared.expressions.items():
                 if known & expression.names:
                     yield text
@@ -93,13 +93,13 @@ class TypeFlow:
             label: thing for label, thing in things if action.clears or get_state_declaration(thing.type) is not None
         }
         for label, thing in gone.items():
-            yield from (label, words.already(thing))
+            yield from (label, words.name_existing(thing))
         for name, condition in declared.conditions.items():
-            if any(words.label(parameter) in gone for parameter in condition.signature.required):
+            if any(words.name_object(parameter) in gone for parameter in condition.signature.required):
                 yield name
         for other in declared.actions:
-            if all(words.output_label(kind, other) in gone for kind in other.outputs):
-                yield words.any_output_label(other)
+            if all(words.name_output(kind, other) in gone for kind in other.outputs):
+                yield words.name_any_output(other)
             if other.signature.required if action.clears else other.source.is_state:
                 yield other.ran
         if action.clears:
@@ -111,13 +111,13 @@ def build_observations(declared: Declarations, words: ConditionNames, needed: It
     """Return those of the needed conditions that cost nothing to see."""
     seen: dict[str, Look] = {}
     for label, thing in words.things.items():
-        seen[label] = seen[words.already(thing)] = partial(_has_object, thing)
+        seen[label] = seen[words.name_existing(thing)] = partial(_has_object, thing)
     for action in declared.actions:
-        outputs = tuple(words.output(kind, action) for kind in action.outputs)
+        outputs = tuple(words.as_parameter(kind, action) for kind in action.outputs)
         if len(outputs) > 1:
-            seen[words.any_output_label(action)] = partial(_has_any, outputs)
+            seen[words.name_any_output(action)] = partial(_has_any, outputs)
     for kind in words.triggers:
-        seen[words.newest(kind)] = partial(_is_newest, kind)
+        seen[words.name_newest(kind)] = partial(_is_newest, kind)
     found_out = {*declared.conditions, *declared.expressions}
     return {name: seen.get(name) or methodcaller("condition", name) for name in needed if name not in found_out}
 

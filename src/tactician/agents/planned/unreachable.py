@@ -78,7 +78,7 @@ def _find_cycles(declared: Declarations) -> Iterator[str]:
 
 def _find_unbound_names(declared: Declarations, words: ConditionNames) -> Iterator[str]:
     """Names that nothing is bound to, and that were meant for others: what is left may come from outside."""
-    given = {str(thing.binding) for action in declared.actions for thing in words.bound(action)}
+    given = {str(thing.binding) for action in declared.actions for thing in words.list_bindings(action)}
     wanted = {(method.name, one.binding) for method in declared.methods for one in method.signature.needs}
     taken = {name for expression in declared.expressions.values() for name in expression.names}
     orphans = given.difference(taken, (name for _, name in wanted))

@@ -97,12 +97,12 @@ class SupervisionState:
     failure: Exception | None = None
     running: set[str] = field(default_factory=set)
 
-    def may_run(self, action: ActionSpec) -> bool:
+    def can_run(self, action: ActionSpec) -> bool:
         """Return whether the action has not been run yet, or may run again."""
         has_run = action.name in self.running or self.context.process.has_run(action.name)
         return not has_run or action.plan.pre.get(action.condition_ran) is not False
 
-    async def act(self, action: ActionSpec, context: RunContext) -> tuple[ActionRun, object]:
+    async def run_action(self, action: ActionSpec, context: RunContext) -> tuple[ActionRun, object]:
         """Run an action; how it ended, and what it gave."""
         self.running.add(action.name)
         try:
@@ -162,7 +162,7 @@ class CurriedAction(Tool):
                 leading.blackboard.add(made, wanted.binding)
         if conditions := await find_unmet_conditions(self.action, self._situation.agent, leading):
             raise ToolError(f"{self.name} cannot run now: {' and '.join(map(repr, conditions))} does not hold.")
-        run, output = await self._situation.act(self.action, context)
+        run, output = await self._situation.run_action(self.action, context)
         if run.error is not None:
             raise ToolError(run.error)
         if output is None and self.action.output_types:
@@ -177,7 +177,7 @@ class CurriedAction(Tool):
     def _check(self) -> None:
         if self.obstacle is not None:
             raise ToolError(f"{self.name} cannot run yet: it needs {self.obstacle}.")
-        if not self._situation.may_run(self.action):
+        if not self._situation.can_run(self.action):
             raise ToolError(f"{self.name} has run already, and may run once only.")
 
     def _describe(self, is_goal: bool) -> str:

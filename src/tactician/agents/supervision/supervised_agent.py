@@ -177,7 +177,7 @@ class _Supervisor:
         """
         if situation.failure is not None:
             raise situation.failure
-        actions = filter(situation.may_run, self._spec.actions)
+        actions = filter(situation.can_run, self._spec.actions)
         tools = [CurriedAction(action, situation) for action in actions]
         tools.sort(key=lambda tool: (tool.missing, len(tool.blocked)))
         return Toolbox(tools)
@@ -186,7 +186,7 @@ class _Supervisor:
         """Return the work that is left before the model may stop; `None` when there is none, or none can be done."""
         process = situation.context.process
         names = {goal.name for goal in process.goals}
-        tools = [CurriedAction(action, situation) for action in filter(situation.may_run, self._spec.actions)]
+        tools = [CurriedAction(action, situation) for action in filter(situation.can_run, self._spec.actions)]
         ready = [tool for tool in tools if not (tool.missing or process.has_run(tool.action.name))]
         if (
             not ready
