@@ -66,7 +66,8 @@ PUBLIC = {
     "tactician.prompts": """
         CurrentDate FolderPrompts InstructionFile InstructionSource LangfusePrompts LlmReference Persona Place
         PromptContributor PromptProvider PromptProviders ProvidedInstructions Reference ReferenceKind RoleGoalBackstory
-        Templates load_default_templates prompt_providers load_references rendered render_template find_variables
+        Templates find_variables load_default_templates load_references prompt_providers render_template
+        render_variables
     """,
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.stores": """

@@ -1,4 +1,4 @@
-"""Definitions of agents without their models and tools: for models that make agents."""
+"""Definitions of agents without models and tools, for models that create agents."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _none_as_empty = BeforeValidator(lambda value: () if value is None else value)
 
 
 class HandoffDefinition(Definition):
-    """Another agent, to which the conversation can be handed over."""
+    """Definition of a handoff to another agent."""
 
     name: Annotated[str, Field(description="A short name of the handoff, such as transfer_to_billing")]
     description: Annotated[str, Field(description="When to hand the conversation over")]
@@ -35,7 +35,7 @@ class HandoffDefinition(Definition):
 
     @property
     def tool_name(self) -> str:
-        """The name as a tool can have it."""
+        """The name as a valid tool name."""
         return self.name if _TOOL_NAME.fullmatch(self.name) else snake_case(self.name)
 
     def _build(self, model: str | LlmOptions | LanguageModel | None, tools: Mapping[str, Tool]) -> Handoff[object]:
@@ -43,7 +43,7 @@ class HandoffDefinition(Definition):
 
 
 class AgentDefinition(Definition):
-    """Behaviour of an agent. The model, the tools and the guardrails are found when the definition is built."""
+    """Behaviour of an agent. The model, the tools and the guardrails are resolved when the definition is built."""
 
     name: Annotated[str, Field(min_length=1, description="A unique name, for logs and handoffs")]
     instructions: Annotated[
@@ -75,11 +75,11 @@ class AgentDefinition(Definition):
     def build(
         self, *, model: str | LlmOptions | LanguageModel | None = None, tools: Sequence[ToolLike] = ()
     ) -> Agent[str]:
-        """Return the agent, and those to which it hands over.
+        """Return the agent, and the agents to which it hands over.
 
         Args:
-            model: the model of all of them; the default model of the run's context when `None`.
-            tools: what the definition may name.
+            model: the model of all these agents; by default the default model of the run's context.
+            tools: the tools that the definition may name.
 
         Raises:
             DeclarationError: with every tool and every guardrail that does not exist.
@@ -91,7 +91,7 @@ class AgentDefinition(Definition):
 
     @classmethod
     def from_agent(cls, agent: Agent[object]) -> AgentDefinition:
-        """Return the definition of an agent: what it does. Its model, output type and autonomy are not a part of that.
+        """Return the definition of an agent, without its model, output type and autonomy.
 
         Raises:
             DeclarationError: with everything that a definition cannot say: a guardrail without a registered name or one
@@ -103,12 +103,12 @@ class AgentDefinition(Definition):
     def to_blueprint(
         self, *, model: str | None = None, responder: Responder | None = None, tools: Sequence[ToolLike] = ()
     ) -> BlueprintLike:
-        """Return the blueprint of the agent and of those to which it hands over, an `AgentBlueprint`.
+        """Return the blueprint of the agent and of its handoff targets, an `AgentBlueprint`.
 
         Args:
-            model: the name of the model of all of them; the default model of wherever they run, when `None`.
-            responder: where that model is reached; found by its name, when `None`.
-            tools: what the definition may name.
+            model: the name of the model of all these agents; the default model of the platform, when `None`.
+            responder: the responder of that model; found by the model's name, when `None`.
+            tools: the tools that the definition may name.
 
         Raises:
             DeclarationError: with every tool and every guardrail that does not exist.
@@ -118,14 +118,14 @@ class AgentDefinition(Definition):
 
     @classmethod
     def from_blueprint(cls, blueprint: BlueprintLike, *, tools: Sequence[ToolLike] = ()) -> AgentDefinition:
-        """Return the definition of the agent of a blueprint, without its model and where that is reached.
+        """Return the definition of the agent in a blueprint, without its model and responder.
 
         Args:
             blueprint: that of an agent.
-            tools: what the definition may name.
+            tools: the tools that the definition may name.
 
         Raises:
-            BlueprintError: with everything that a definition cannot say.
+            BlueprintError: with everything that a definition cannot express.
         """
         return DEFINITIONS.load().create_definition(blueprint, tools)
 
@@ -164,7 +164,7 @@ class AgentDefinition(Definition):
 
 
 class DefinitionCodec(Protocol):
-    """The functions that turn definitions into blueprints and back."""
+    """Functions that convert between definitions and blueprints."""
 
     def create_blueprint(
         self, definition: AgentDefinition, model: str | None, responder: Responder | None, tools: Sequence[ToolLike]
@@ -182,13 +182,13 @@ DEFINITIONS: Final[Port[DefinitionCodec]] = Port("definitions")
 
 
 class _Reader:
-    """Reads agents, and collects what a definition of them cannot say."""
+    """Reader of agents that collects the settings that a definition cannot express."""
 
     def __init__(self) -> None:
         self._find_problems: list[str] = []
 
     def definition(self, agent: Agent[object]) -> AgentDefinition:
-        """Return the definition of the agent and of those to which it hands over."""
+        """Return the definition of the agent and of its handoff targets."""
         definition = self._read(agent, ())
         if self._find_problems:
             raise DeclarationError(agent.name, self._find_problems)

@@ -19,7 +19,7 @@ T_co = TypeVar("T_co", covariant=True, default=str)
 
 
 class FunctionRunnable(BaseRunnable[T_co]):
-    """A function as a Runnable. Made by `runnable`."""
+    """Function as a Runnable; see `runnable`."""
 
     def __init__(
         self, function: Callable[..., Awaitable[T_co]], name: str, description: str, hints: Mapping[str, object]
@@ -38,7 +38,7 @@ class FunctionRunnable(BaseRunnable[T_co]):
         description: str | None = None,
         namespace: Mapping[str, object] = MappingProxyType({}),
     ) -> FunctionRunnable[T]:
-        """Return a function, with its own name and docstring where nothing else is said; see `runnable`."""
+        """Return a function as a Runnable, with its own name and docstring by default; see `runnable`."""
         own_name = str(getattr(function, "__name__", type(function).__name__))
         label = description or (function.__doc__ or own_name).strip()
         return FunctionRunnable(function, name or own_name, label, resolve_hints(function, namespace))
@@ -73,7 +73,7 @@ class FunctionRunnable(BaseRunnable[T_co]):
 def runnable(
     function: Callable[..., Awaitable[T_co]], *, name: str | None = None, description: str | None = None
 ) -> FunctionRunnable[T_co]:
-    """Make a Runnable of any async function of one argument, the input.
+    """Return a Runnable of an async function with one argument, the input.
 
     With a second parameter of type `RunContext` it gets the context of its run, for the runs inside it:
     `await agent.run(..., context=context)`. When one of those has to wait, the function is called again afterwards,

@@ -1,4 +1,4 @@
-"""Outputs of functions: as their declared types, and in checkpoints, so that the functions need not run again."""
+"""Outputs of functions: validated as declared types, and saved in checkpoints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KEY = "output"
 
 
 def accept_output(value: object, wanted: object) -> object:
-    """Return a value, validated as a declared type: objects as they are, text and JSON as objects.
+    """Return a value validated as a declared type; text and JSON are parsed.
 
     Raises:
         InvalidOutput: when it is neither.
@@ -34,13 +34,13 @@ def accept_output(value: object, wanted: object) -> object:
 
 @dataclass(frozen=True, slots=True)
 class SavedOutput:
-    """Output of a function that has run before the run was suspended or interrupted."""
+    """Output of a function that ran before the run was suspended or interrupted."""
 
     value: object
 
 
 async def save_output(context: RunContext, output: object, wanted: object) -> None:
-    """Keep the output of a function in the checkpoint of its run.
+    """Save the output of a function in the checkpoint of its run.
 
     Args:
         context: context of the function.
@@ -59,7 +59,7 @@ async def save_output(context: RunContext, output: object, wanted: object) -> No
 
 
 def load_output(context: RunContext, wanted: object) -> SavedOutput | None:
-    """Return the output that was kept, or `None` when the function has to run.
+    """Return the saved output, or `None` when the function has to run.
 
     Raises:
         StoredStateError: when it cannot be read as the declared type.

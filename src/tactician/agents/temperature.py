@@ -1,4 +1,4 @@
-"""A model with a temperature of its own."""
+"""Model with a default temperature."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tactician.llm import Delta, Features, LanguageModel, LlmOptions, ModelReque
 
 @dataclass(frozen=True, slots=True)
 class ModelWithTemperature(LanguageModel):
-    """A model that is called with this temperature where a request says none."""
+    """Model that is called with this temperature unless a request has its own."""
 
     model: LanguageModel
     temperature: float
@@ -26,11 +26,11 @@ class ModelWithTemperature(LanguageModel):
         return self.model.features
 
     async def generate(self, request: ModelRequest) -> ModelResponse:
-        """One call, one answer."""
+        """Return the response to a request."""
         return await self.model.generate(self._apply_temperature(request))
 
     def stream(self, request: ModelRequest) -> AsyncIterator[Delta | ModelResponse]:
-        """Return the answer as it comes, then the whole of it."""
+        """Stream the response to a request."""
         return self.model.stream(self._apply_temperature(request))
 
     def _apply_temperature(self, request: ModelRequest) -> ModelRequest:
@@ -40,7 +40,7 @@ class ModelWithTemperature(LanguageModel):
 def with_temperature(
     model: str | LlmOptions | LanguageModel | None, temperature: float | None
 ) -> str | LlmOptions | LanguageModel | None:
-    """Return the model, at this temperature if there is one: it comes before that of the options."""
+    """Return the model with a default temperature, if one is set."""
     if temperature is None:
         return model
     if model is None or isinstance(model, str):

@@ -1,4 +1,4 @@
-"""Windows on long conversations, in definitions that models write."""
+"""Windows on long conversations, in agent definitions that models write."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tactician.errors import DeclarationError
 
 
 class Definition(BaseModel):
-    """Base of definitions: data that a model writes, with names as in JSON."""
+    """Base class of definitions: data that a model writes, with JSON names."""
 
     model_config = ConfigDict(
         alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore", defer_build=True
@@ -20,7 +20,7 @@ class Definition(BaseModel):
 
 
 class WindowDefinition(Definition):
-    """Part of a long conversation that an agent is shown."""
+    """Definition of the part of a long conversation that the model sees."""
 
     strategy_type: Annotated[
         Literal["sliding", "summarization"],
@@ -38,7 +38,7 @@ class WindowDefinition(Definition):
     ] = None
 
     def build(self) -> WindowStrategy:
-        """Return the strategy. What a definition does not say is as usual."""
+        """Return the strategy. Missing settings get their defaults."""
         if self.strategy_type == "sliding":
             preserve = self.preserve_developer_messages
             return SlidingWindow(self.max_tokens, True if preserve is None else preserve)

@@ -1,4 +1,4 @@
-"""What a model is told beside the prompt: instructions, examples and pictures."""
+"""Parts of a prompt besides its text: instructions, examples and images."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Example: TypeAlias = tuple[str, object]
 def build_instructions(
     system: Iterable[str], contributors: Sequence[PromptContributor], examples: Iterable[str]
 ) -> str:
-    """The system prompt: what the program says, between what contributors have for its beginning and for its end."""
+    """Return the system prompt: the program's text between the contributions to its beginning and its end."""
     last = [one for one in contributors if one.place == "end"]
     first = [one for one in contributors if one.place != "end"]
     texts = (*(one.contribution() for one in first), *system, *examples, *(one.contribution() for one in last))
@@ -28,13 +28,13 @@ def build_instructions(
 
 
 def format_example(example: Example) -> str:
-    """An example as a model reads it."""
+    """Return an example as text for a model."""
     description, value = example
     return f"Example ({description}):\n{to_json(value).decode()}"
 
 
 def generate_example(output: OutputType[T]) -> tuple[str, ...]:
-    """An example with made-up values; none for text, nor where no values come to mind that would be valid."""
+    """Return a generated example; nothing for text, or when no valid values can be found."""
     if output.spec is None:
         return ()
     try:
@@ -46,7 +46,7 @@ def generate_example(output: OutputType[T]) -> tuple[str, ...]:
 
 
 def attach_images(messages: list[Message], images: Sequence[Image]) -> list[Message]:
-    """The pictures join the last user message; without one, they are one."""
+    """Add the images to the last user message, or as a new message when there is none."""
     if not images:
         return messages
     for position in reversed(range(len(messages))):

@@ -1,4 +1,4 @@
-"""A value that has the form of a JSON schema."""
+"""Sample values for JSON schemas."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TEXTS = {
 
 
 def generate_sample(schema: JsonSchema) -> object:
-    """A value that has the form of the schema; it may break a rule that the schema has for the values inside it.
+    """Return a value in the form of the schema, which may violate constraints on values inside it.
 
     Raises:
         RecursionError: when every value of it contains another one, and so on.
@@ -61,7 +61,7 @@ def _generate_of_type(schema: JsonSchema, inner: Callable[[object], object]) -> 
 
 
 def _generate_first(choices: Sequence[object], inner: Callable[[object], object]) -> object:
-    """A value of the first choice that has one; nothing is the last choice."""
+    """Return a value of the first possible choice; `null` is the last choice."""
     for choice in sorted(choices, key=lambda one: _generate_mapping(one).get("type") == "null"):
         try:
             return inner(choice)
@@ -89,7 +89,7 @@ def _generate_text(schema: JsonSchema) -> str:
 
 
 def _choose_number(schema: JsonSchema) -> float:
-    """A number in the range of the schema, where one is easy to find; else any number."""
+    """Return a number in the range of the schema when one is easy to find; else any number."""
     low = _generate_number(schema, "minimum", _generate_number(schema, "exclusiveMinimum", float("-inf")))
     high = _generate_number(schema, "maximum", _generate_number(schema, "exclusiveMaximum", float("inf")))
     outside = {schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")}

@@ -47,7 +47,7 @@ _AWARENESS = inspect.signature(Handoff).parameters["awareness"].default
 
 
 class GuardrailPart(Part):
-    """A guardrail: the name by which it is registered, or that of its class or function."""
+    """Guardrail: its registered name, or the name of its class or function."""
 
     model_config = ConfigDict(json_schema_extra={"anyOf": [require_field("registryId"), require_field("className")]})
 
@@ -61,12 +61,12 @@ class GuardrailPart(Part):
         return self
 
     def to_data(self) -> dict[str, Data]:
-        """Return the data of the part; the id alone, where the guardrail is registered."""
+        """Return the data of the part; only the id when the guardrail is registered."""
         return super().to_data() if self.registry_id is None else {"registryId": self.registry_id}
 
 
 class HandoffPart(Part):
-    """To whom the conversation can be handed over, and when."""
+    """Handoff target, with its description."""
 
     name: ToolName
     description: str
@@ -76,7 +76,7 @@ class HandoffPart(Part):
 
 
 class AgentToolPart(Part):
-    """An agent or a constellation as a tool."""
+    """Agent or constellation as a tool."""
 
     name: ToolName
     description: str
@@ -84,7 +84,7 @@ class AgentToolPart(Part):
 
 
 def build_tools(names: Sequence[str], agents: Sequence[AgentToolPart], builder: Builder) -> list[ToolLike]:
-    """Return the tools that these names stand for, and these agents as tools."""
+    """Return the tools with these names, and these agents as tools."""
     tools: list[ToolLike] = []
     for place, name in enumerate(names):
         tools += builder.attempt(partial(_find_tools, name, builder), "toolClassNames", place) or ()
@@ -153,7 +153,7 @@ def build_guardrails(parts: Sequence[GuardrailPart] | None, builder: Builder, fi
 
 
 def export_guardrails(used: Iterable[AnyGuardrail], exporter: Exporter, field: str) -> tuple[GuardrailPart, ...]:
-    """Return the parts of guardrails. A guardrail that no name finds is a problem: it may not be left out."""
+    """Return the parts of guardrails. A guardrail without an importable name is a problem, never left out."""
     parts: list[GuardrailPart] = []
     for place, one in enumerate(used):
         named = None if one.registered is not None else _find_guardrail_name(one)
@@ -166,7 +166,7 @@ def export_guardrails(used: Iterable[AnyGuardrail], exporter: Exporter, field: s
 
 
 def find_type(name: str | None, builder: Builder, field: str) -> type[object] | None:
-    """Return the type of that name."""
+    """Return the type with a name."""
 
     def find(one: str) -> type[object]:
         if not isinstance(found := builder.names.find(one), type):
@@ -194,7 +194,7 @@ def _find_tools(name: str, builder: Builder) -> Sequence[Tool]:
 
 @lru_cache(maxsize=512)
 def _create_tool(function: FunctionType) -> Tool:
-    """Return a function as a tool, whose schema takes longer than all the rest of an agent."""
+    """Return a function as a tool, whose schema takes longer than the rest of an agent."""
     return as_tool(function)
 
 
@@ -220,7 +220,7 @@ def _has_all_tools(owner: object, tools: Sequence[Tool]) -> bool:
 
 
 def _find_tool_name(tool: Tool, owner: object) -> str | None:
-    """Return the name by which the same tool is found again."""
+    """Return the name by which an import finds an equal tool."""
     if not isinstance(tool, FunctionTool):
         return path_of(type(tool)) if is_default_instance(tool) else None
     if owner is not None and not is_default_instance(owner):
@@ -233,7 +233,7 @@ def _find_tool_name(tool: Tool, owner: object) -> str | None:
 
 
 def _is_same_tool(found: Tool, tool: FunctionTool[..., object]) -> bool:
-    """Return whether a tool made of the function alone is the same as one that was made with more."""
+    """Return whether a tool made of the function alone equals one that was declared with options."""
     known = isinstance(found, FunctionTool) and found.blocking == tool.blocking
     return known and found.spec == tool.spec and found.traits == tool.traits
 

@@ -45,7 +45,7 @@ _Guardrails: TypeAlias = tuple[GuardrailPart, ...]
 
 
 class AgentFields(Blueprint):
-    """Fields that blueprints of agents and of supervisors have in common. Times are in seconds."""
+    """Common fields of agents and supervisors. Times are in seconds."""
 
     name: Name
     model: Name
@@ -158,7 +158,7 @@ def _export_group_names(groups: Sequence[str | ToolGroup], exporter: Exporter) -
 
 @blueprint_type("agent")
 class AgentBlueprint(AgentFields):
-    """An agent."""
+    """Blueprint of an agent."""
 
     type: Literal["agent"] = "agent"
     tool_class_names: tuple[Name, ...] = ()
@@ -192,7 +192,7 @@ class WorkerPart(Part):
 
 @blueprint_type("supervisor")
 class SupervisorBlueprint(AgentFields):
-    """An agent with workers."""
+    """Blueprint of an agent with workers."""
 
     type: Literal["supervisor"] = "supervisor"
     workers: Annotated[tuple[WorkerPart, ...], Field(min_length=1)]

@@ -1,4 +1,4 @@
-"""Builder of Runnables from blueprints, which collects everything that stands in the way."""
+"""Builder of Runnables from blueprints, which collects all problems."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class BlueprintNode(Part):
-    """A part of a blueprint that describes a Runnable."""
+    """Part of a blueprint that describes a Runnable."""
 
     @property
     def label(self) -> str:
@@ -31,12 +31,12 @@ class BlueprintNode(Part):
 
     @abstractmethod
     def build_with(self, builder: Builder) -> BaseRunnable[object] | None:
-        """Return the Runnable; `None` when the builder was told of a problem."""
+        """Return the Runnable; `None` when a problem was added to the builder."""
 
 
 @dataclass(slots=True)
 class _Shared:
-    """State that all parts of one build share."""
+    """State of a build that all builders share."""
 
     names: Names
     environment: Mapping[str, str]
@@ -52,7 +52,7 @@ class _Shared:
 
 @dataclass(frozen=True, slots=True)
 class Builder:
-    """Builds what is at one place of a blueprint.
+    """Builder of the part at one path of a blueprint.
 
     Attributes:
         origin: the text that is built.
@@ -80,17 +80,17 @@ class Builder:
 
     @property
     def names(self) -> Names:
-        """The objects that names stand for."""
+        """The registry of names."""
         return self._shared.names
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """Where keys are."""
+        """The environment variables."""
         return self._shared.environment
 
     @property
     def depth(self) -> int:
-        """The depth of this place, the files around its own counted."""
+        """The depth of this path, with the depths of the files around its own."""
         return self.above + len(self.path)
 
     @property
@@ -100,12 +100,12 @@ class Builder:
 
     @property
     def taken(self) -> LimitUsage:
-        """The part of the limits that other files have taken."""
+        """The usage of the limits by referenced files."""
         return self._shared.taken
 
     @property
     def problems(self) -> list[Problem]:
-        """All that is wrong, with its places: file by file, line by line."""
+        """All problems with their places, sorted by file and line."""
         found, own = list(self._shared.found), None if self.origin.file is None else str(self.origin.file)
         files = [*dict.fromkeys(one.file for one in found)]
         found.sort(key=lambda one: (files.index(one.file), one.line or 0))
@@ -117,29 +117,29 @@ class Builder:
         return self._shared.found.left_out
 
     def read_once(self, file: File, read: Callable[[File, Limits], T]) -> tuple[T, bool]:
-        """Return what `read` makes of a file, and whether an earlier call has read the file."""
+        """Return the result of `read` for a file, and whether the file was read before."""
         is_known = file in self._shared.read
         if not is_known:
             self._shared.read[file] = read(file, self.limits)
         return cast("T", self._shared.read[file]), is_known
 
     def at(self, *steps: str | int) -> Builder:
-        """Return the builder of what is at a place inside this one."""
+        """Return the builder of a path inside this one."""
         return replace(self, path=(*self.path, *steps))
 
     def enter_file(self, origin: Origin, file: File) -> Builder:
-        """Return the builder of another file that is named here."""
+        """Return the builder of another file that is referenced here."""
         return replace(self, origin=origin, path=(), files=(*self.files, file), above=self.depth)
 
     def add_problem(self, message: str, *steps: str | int) -> None:
-        """Something is wrong here, or at a place inside."""
+        """Add a problem here, or at a path inside."""
         self._shared.count += 1
         if (path := self.origin.find((*self.path, *steps))) is not None:
             file = None if self.origin.file is None else str(self.origin.file)
             self._shared.found.add(message, *path, document=self.origin.document, file=file)
 
     def build_whole(self, blueprint: BlueprintNode) -> BaseRunnable[object] | None:
-        """Build the blueprint of a whole text; return `None` when something in it is wrong."""
+        """Build a whole blueprint; return `None` when there was a problem."""
         said, problems = fill_variables(blueprint, self.environment)
         for path, message in problems:
             self.add_problem(message, *path)
@@ -158,17 +158,17 @@ class Builder:
         return made if shared.count == before else None
 
     def build_nodes(self, blueprints: Iterable[BlueprintNode], step: str) -> list[BaseRunnable[object]]:
-        """Build several blueprints, and leave out those with problems."""
+        """Build several blueprints, without those that have problems."""
         made = (self.build_node(one, step, place) for place, one in enumerate(blueprints))
         return [one for one in made if one is not None]
 
     def make_relative(self, file: File) -> str:
-        """Return the path of a file from the outermost blueprint, where an exported blueprint will be."""
+        """Return the path of a file relative to the outermost blueprint."""
         outermost = self.files[0].parent if self.files else File.cwd()
         return os.path.relpath(file, outermost)
 
     def resolve_file(self, name: str, *steps: str | int) -> File | None:
-        """Return a file beside that of the blueprint; `None` when it is outside of where files may be read."""
+        """Return a file relative to that of the blueprint; `None` when reading it is not allowed."""
         root, beside = self._shared.root, self.origin.file
         if any(part.startswith(".") and part.strip(".") for part in re.split(r"[\\/]", name)):
             self.add_problem(
@@ -186,7 +186,7 @@ class Builder:
         return None
 
     def attempt(self, make: Callable[[], T], *steps: str | int) -> T | None:
-        """Return what `make` gives; `None` when it fails, or without steps when there are other problems here."""
+        """Call `make`, and return `None` when it fails, or without steps when there are other problems here."""
         here = self.at(*steps) if steps else self
         shared = self._shared
         if not steps and (shared.count > self._before or shared.nodes > shared.limits.nodes):

@@ -29,7 +29,7 @@ from tactician.runs import Runnable
 
 
 class RoutePart(Part):
-    """To whom a router may send its input, and when."""
+    """Route of a router: a target and its description."""
 
     description: Name
     target: Node
@@ -37,7 +37,7 @@ class RoutePart(Part):
 
 @blueprint_type("router")
 class RouterBlueprint(Blueprint):
-    """Sends its input to the one who can deal with it."""
+    """Blueprint of a router."""
 
     type: Literal["router"] = "router"
     name: Name
@@ -104,7 +104,7 @@ def _export_routes(router: RouterAgent, exporter: Exporter) -> Iterator[RoutePar
 
 @blueprint_type("network")
 class NetworkBlueprint(Blueprint):
-    """Peers that discuss something."""
+    """Blueprint of a discussion between peers."""
 
     type: Literal["network"] = "network"
     name: Name
@@ -168,7 +168,7 @@ def _export_network_fields(
 
 @blueprint_type("parallel")
 class ParallelBlueprint(Blueprint):
-    """Several that work on the same input at once."""
+    """Blueprint of members that work on the same input at once."""
 
     type: Literal["parallel"] = "parallel"
     name: Name
@@ -203,7 +203,7 @@ def export_group(group: ParallelAgents, exporter: Exporter) -> ParallelBlueprint
 
 @blueprint_exporter(FirstOf)
 def export_first(first: FirstOf, exporter: Exporter) -> ParallelBlueprint | None:
-    """Return the blueprint of a group of which the first to succeed answers."""
+    """Return the blueprint of a group in which the first member to succeed answers."""
     return _export_group_fields(first.group, first.trace, exporter, mode="first")
 
 
@@ -234,7 +234,7 @@ def _export_group_fields(
 
 
 class DepartmentPart(Part):
-    """A manager, and those who work for them."""
+    """Manager with workers."""
 
     manager: Node
     workers: Annotated[tuple[Node, ...], Field(min_length=1)]
@@ -242,7 +242,7 @@ class DepartmentPart(Part):
 
 @blueprint_type("hierarchical")
 class HierarchicalBlueprint(Blueprint):
-    """An executive over departments."""
+    """Blueprint of an executive with departments."""
 
     type: Literal["hierarchical"] = "hierarchical"
     executive: Node
@@ -304,7 +304,7 @@ def export_hierarchy(hierarchy: HierarchicalAgents[object], exporter: Exporter) 
 
 
 def _require_agent(made: BaseRunnable[object] | None, builder: Builder, step: str) -> Agent[object] | None:
-    """Return the Runnable if it is an agent: only agents can lead."""
+    """Return the Runnable if it is an agent, since only agents can delegate."""
     if made is None or isinstance(made, Agent):
         return made
     builder.add_problem("it has to be an agent", step)

@@ -29,7 +29,7 @@ _AWARENESS = inspect.signature(Handoff).parameters["awareness"].default
 
 
 def remove_defaults(part: P) -> P:
-    """Return the same behaviour in fewer words: to compare it, not to build it."""
+    """Return a blueprint with the same behaviour and fewer fields, for comparison only."""
     plain = part.model_copy(update={name: _remove_defaults(getattr(part, name)) for name in type(part).model_fields})
     defaults = _find_defaults(plain)
     said_anyway = [name for name, value in defaults.items() if getattr(plain, name) in (value, "")]

@@ -1,4 +1,4 @@
-"""From what an agent does to the whole of it, and back: definitions and blueprints."""
+"""Conversion between agent definitions and blueprints."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _UNSAID = (
 def create_blueprint(
     definition: AgentDefinition, model: str | None, responder: Responder | None, tools: Sequence[ToolLike]
 ) -> AgentBlueprint:
-    """Return the blueprint of the agent that a definition describes, and of those to which it hands over.
+    """Return the blueprint of the agent that a definition describes, with its handoff targets.
 
     Raises:
         DeclarationError: with every tool and every guardrail that does not exist.
@@ -46,7 +46,7 @@ def create_definition(blueprint: BlueprintLike, tools: Sequence[ToolLike]) -> Ag
     """Return the definition of the agent of a blueprint, without its model and output type.
 
     Raises:
-        BlueprintError: with everything that a definition cannot say.
+        BlueprintError: with everything that a definition cannot express.
     """
     if not isinstance(blueprint, AgentBlueprint):
         raise BlueprintError(f"{blueprint.label} has no definition", [Problem("", "only agents have one")])
@@ -71,14 +71,14 @@ def _list_paths(tool: ToolLike) -> Iterable[str]:
 
 
 class _Reader:
-    """Reads blueprints, and collects what a definition of them cannot say."""
+    """Reader of blueprints that collects the settings that a definition cannot express."""
 
     def __init__(self, tools: Mapping[str, str]) -> None:
         self.problems = Problems()
         self._tools = tools
 
     def definition(self, blueprint: AgentBlueprint, path: tuple[str | int, ...]) -> AgentDefinition:
-        """Return the definition of the agent and of those to which it hands over."""
+        """Return the definition of the agent and of its handoff targets."""
         context, text = blueprint.context_management, self._text(blueprint.instructions, (*path, "instructions"))
         for field in _UNSAID:
             if getattr(blueprint, field):
@@ -106,7 +106,7 @@ class _Reader:
         return "${".join(parts)
 
     def _replace_pending(self, part: P, path: tuple[str | int, ...]) -> P:
-        """Return the part, with something in the place of variables that are no texts."""
+        """Return the part with placeholders for variables that are not texts."""
         pending = [name for name, value in part if isinstance(value, Pending)]
         for name in pending:
             self._problem(path, to_camel(name), _VARIABLES)

@@ -27,7 +27,7 @@ _LISTS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Something that one of two blueprints says, and the other one does not.
+    """Field that differs between two blueprints.
 
     Attributes:
         path: where, such as `routes[Billing].target.temperature`: what has a name in a list is called by it.
@@ -43,7 +43,7 @@ class Difference:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The lines that differ, each after `-` or `+`, and those around them; nothing, unless these are long texts."""
+        """The differing lines of long texts, each after `-` or `+`, with context; empty for other values."""
         before, after = self.before, self.after
         if not (isinstance(before, str) and isinstance(after, str)) or not (_is_long(before) or _is_long(after)):
             return ()
@@ -61,17 +61,17 @@ class Difference:
 
 
 def compare_blueprints(before: Blueprint, after: Blueprint) -> tuple[Difference, ...]:
-    """Return the differences in the meaning of two blueprints: explicit defaults do not count.
+    """Return the differences in meaning between two blueprints: explicit defaults do not count.
 
-    What has a name in a list, or a description, is found by it, wherever it is in the other list. `followed` puts in
-    place what is in other files.
+    List items with a name or a description are matched by it, wherever they are in the other list. `followed` replaces
+    references by the blueprints in other files.
     """
     return tuple(_compare(_Node.from_blueprint(before), _Node.from_blueprint(after), ""))
 
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """Data at one place of a blueprint, and the part of the data that differs from the defaults."""
+    """Data at one path of a blueprint, and its fields that differ from the defaults."""
 
     whole: Data
     plain: Data
@@ -89,7 +89,7 @@ class _Node:
         return _Node(self.whole[place], self.plain[place] if isinstance(self.plain, list) else None)
 
     def is_explicit(self, name: str) -> bool:
-        """Return whether it says so of a field, and not only what is so anyway."""
+        """Return whether a field differs from its default."""
         return isinstance(self.plain, dict) and name in self.plain and not (name in _LISTS and not self.plain[name])
 
 
@@ -139,7 +139,7 @@ def _compare_items(
 def _pair_items(
     before: Sequence[Data], after: Sequence[Data]
 ) -> tuple[list[tuple[int, int]], Sequence[int], Sequence[int]]:
-    """Return the pairs of places of the same thing in two lists, and the places of things in one list only."""
+    """Return the pairs of positions of equal items in two lists, and the positions of unmatched items."""
     left, right = dict(enumerate(before)), dict(enumerate(after))
     pairs: list[tuple[int, int]] = []
     for key in _KEYS:
@@ -178,7 +178,7 @@ def _serialize_names(item: Data) -> str | None:
 
 
 def _find_nameless(item: Data) -> str | None:
-    """Return the same for all that has no name: what comes first in one list is what comes first in the other."""
+    """Return the same key for all items without a name, which are matched in order."""
     return "" if _find_name(item) is None and _find_description(item) is None else None
 
 
@@ -192,7 +192,7 @@ _KEYS: Final[Sequence[Callable[[Data], str | None]]] = (
 
 
 def _create_labels(items: Sequence[Data]) -> list[str]:
-    """Return a label for each item of a list, all different."""
+    """Return a unique label for each item of a list."""
     names = [_find_name(item) or _find_description(item) for item in items]
     several = {name for name, count in Counter(names).items() if count > 1}
     seen: Counter[str | None] = Counter()

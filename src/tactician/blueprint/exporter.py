@@ -1,4 +1,4 @@
-"""Exporter of Runnables to blueprints, which collects everything that a blueprint cannot express."""
+"""Exporter of Runnables to blueprints, which collects all problems."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ E = TypeVar("E", bound="Blueprint | None")
 
 
 class BlueprintWarning(UserWarning):
-    """A blueprint leaves something out that no import would find again."""
+    """Warning that a blueprint leaves out something that no import would find."""
 
 
 _EXPORTS: dict[type, Callable[..., Blueprint | None]] = {}
 
 
 def blueprint_exporter(kind: type[R]) -> Callable[[Callable[[R, Exporter], E]], Callable[[R, Exporter], E]]:
-    """Register the function that exports Runnables of a class, and of its subclasses, to a blueprint.
+    """Register the function that exports Runnables of a class and its subclasses to a blueprint.
 
-    The function returns `None` when it has told the exporter of a problem.
+    The function returns `None` when it has added a problem to the exporter.
     """
 
     def register(export: Callable[[R, Exporter], E]) -> Callable[[R, Exporter], E]:
@@ -48,14 +48,14 @@ def blueprint_exporter(kind: type[R]) -> Callable[[Callable[[R, Exporter], E]], 
 
 
 def export_blueprint(runnable: Runnable, *, strict: bool = False) -> Blueprint:
-    """Return the blueprint of a Runnable and of all that it is made of. `runnable.to_blueprint()` is the same.
+    """Return the blueprint of a Runnable and of all Runnables inside it. `runnable.to_blueprint()` is the same.
 
     Args:
         runnable: an agent, a constellation, a planned agent ...
         strict: refuse to leave out tools that no import would find again; else a `BlueprintWarning` names them.
 
     Raises:
-        BlueprintError: with everything that a blueprint cannot say.
+        BlueprintError: with everything that a blueprint cannot express.
     """
     shared = _Shared(strict)
     found, problems = Exporter(shared).export_node(runnable), shared.problems
@@ -68,7 +68,7 @@ def export_blueprint(runnable: Runnable, *, strict: bool = False) -> Blueprint:
 
 @dataclass(slots=True)
 class _Shared:
-    """State that all parts of one export share."""
+    """State of an export that all exporters share."""
 
     is_strict: bool = False
     problems: Problems = field(default_factory=Problems)
@@ -77,22 +77,22 @@ class _Shared:
 
 @dataclass(frozen=True, slots=True)
 class Exporter:
-    """Exporter of what is at one place of a constellation."""
+    """Exporter of the part at one path of a constellation."""
 
     _shared: _Shared = field(default_factory=_Shared)
     path: DataPath = ()
     above: tuple[object, ...] = ()
 
     def at(self, *steps: str | int) -> Exporter:
-        """Return the exporter of what is at a place inside this one."""
+        """Return the exporter of a path inside this one."""
         return replace(self, path=(*self.path, *steps))
 
     def add_problem(self, message: str, *steps: str | int) -> None:
-        """Something here, or at a place inside, cannot be said."""
+        """Add a problem here, or at a path inside."""
         self._shared.problems.add(message, *self.path, *steps)
 
     def omit(self, what: str, *steps: str | int) -> None:
-        """Something here, or at a place inside, is left out; a problem where that is not wanted."""
+        """Omit something here, or at a path inside; that is a problem in a strict export."""
         if self._shared.is_strict:
             self.add_problem(what, *steps)
         else:
@@ -111,7 +111,7 @@ class Exporter:
         return export(one, here)
 
     def make(self, kind: type[P], fields: Mapping[str, object]) -> P | None:
-        """Return a part that says this; `None` when it cannot be said."""
+        """Return a part with these fields; `None` when it is not valid."""
         try:
             return kind.model_validate(fields, by_name=True, by_alias=False)
         except ValidationError as error:
@@ -120,12 +120,12 @@ class Exporter:
             return None
 
     def export_nodes(self, runnables: Iterable[Runnable], step: str) -> tuple[Blueprint, ...]:
-        """Return the blueprints of several; those left out that have none."""
+        """Return the blueprints of several Runnables, without those that have problems."""
         found = (self.export_node(one, step, place) for place, one in enumerate(runnables))
         return tuple(one for one in found if one is not None)
 
     def find_type_name(self, kind: object, *steps: str | int) -> str | None:
-        """Return the name of a type; `None` for none, and for one that no import would find."""
+        """Return the name of a type; `None` for `None`, and for a type that no import would find."""
         if kind is None or kind is str:
             return None
         if (name := find_type_name(kind)) is None:
@@ -140,7 +140,7 @@ class Exporter:
 
 
 def is_default_instance(value: object) -> bool:
-    """Return whether an object was made without arguments, as far as its attributes tell: so it can be made again."""
+    """Return whether an object was created without arguments, as far as its attributes tell."""
     try:
         parameters = inspect.signature(type(value)).parameters.items()
     except ValueError:  # written in C

@@ -1,4 +1,4 @@
-"""Models in blueprints: their names, how they are reached, and how they are called."""
+"""Models in blueprints: their names, responders and options."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _ApiFormat: TypeAlias = Annotated[Literal["openai-responses", "openai-chat", "an
 
 
 class TracePart(Part):
-    """Whose work a call is, for those who watch: sent to providers that take it."""
+    """Trace metadata of model calls, which providers that support it receive."""
 
     # agentle4j's own writer adds fields of no meaning here.
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore")
@@ -57,7 +57,7 @@ class TracePart(Part):
 
 
 class RetryPart(Part):
-    """Retries of a call that fails, and the time between them."""
+    """Retries of a failed call, and their delays."""
 
     max_retries: Count = 3
     initial_delay_ms: Count = 1_000
@@ -70,7 +70,7 @@ class RetryPart(Part):
 
 
 class ResponderPart(Part):
-    """Where a model is reached. It never holds a key: `apiKeyEnvVar` is the name of the variable that does."""
+    """Responder of a model. It never has a key: `apiKeyEnvVar` names the environment variable with the key."""
 
     model_config = ConfigDict(json_schema_extra={"oneOf": [require_field("provider"), require_field("baseUrl")]})
 
@@ -119,7 +119,7 @@ class ModelParts:
     trace: TraceMetadata | None = None
 
     def build(self, builder: Builder) -> str | LlmOptions | LanguageModel | None:
-        """Return the model. Without a responder it is found by its name wherever the agent runs."""
+        """Return the model. Without a responder, the run finds it by name."""
         options = self._build_options()
         if self.responder is not None:
             responder, name = build_responder(self.responder), self.model
@@ -159,7 +159,7 @@ class ModelParts:
 
 
 def _report_problem(problem: Problem, builder: Builder) -> None:
-    """Add a problem of a responder, at its place and in the words of a blueprint."""
+    """Add a problem of a responder, at its path and with the names of a blueprint."""
     message = re.sub("api_key_env|base_url|api_format", lambda match: _NAMES[match[0]], problem.message)
     steps = problem.path.split(".") if problem.path else ()
     builder.add_problem(message, *(_NAMES.get(step, to_camel(step)) for step in steps))
@@ -184,7 +184,7 @@ def export_trace(trace: TraceMetadata | None) -> TracePart | None:
 
 
 def set_trace(runnable: R, part: TracePart | None) -> R:
-    """Return the same Runnable, whose requests belong to what the part says."""
+    """Return the Runnable with the trace metadata of a part."""
     if part is not None:
         runnable.trace = build_trace(part)
     return runnable
@@ -227,7 +227,7 @@ def _with_options(parts: ModelParts, options: LlmOptions) -> ModelParts:
 
 
 def _find_catalog_name(model: LanguageModel) -> str | None:
-    """Return the name by which every catalog finds the same model."""
+    """Return the name by which every catalog finds the model."""
     if isinstance(model, EmbeddedModel):
         return model.name
     if isinstance(model, RemoteModel) and (provider := PROVIDERS.get(model.endpoint.name)) is not None:

@@ -1,4 +1,4 @@
-"""Blueprints of what an import finds: `planned` agents, and `function`s that are Runnables."""
+"""Blueprints of importable objects: `planned` agents, and `function`s that are Runnables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NO_SECRETS: Final = (
 
 @blueprint_type("planned")
 class PlannedBlueprint(Blueprint):
-    """An object of a `@planned_agent` class, made with these arguments."""
+    """Blueprint of an instance of a `@planned_agent` class, with its arguments."""
 
     type: Literal["planned"] = "planned"
     class_name: Name
@@ -53,7 +53,7 @@ class PlannedBlueprint(Blueprint):
 
 @blueprint_exporter(PlannedAgent)
 def export_planned(agent: PlannedAgent, exporter: Exporter) -> PlannedBlueprint | None:
-    """Return the blueprint of a planned agent. The arguments of its object are its attributes of the same names."""
+    """Return the blueprint of a planned agent, with the attributes that have the names of arguments."""
     kind = type(agent.instance)
     name = exporter.find_import_path(kind, f"the class {kind.__name__}", "className")
     arguments = dict(_export_arguments(agent.instance, exporter.at("arguments")))
@@ -62,7 +62,7 @@ def export_planned(agent: PlannedAgent, exporter: Exporter) -> PlannedBlueprint 
 
 @blueprint_type("function")
 class FunctionBlueprint(Blueprint):
-    """A function that is a Runnable: `runnable(f)`, or `f` itself."""
+    """Blueprint of a function as a Runnable: `runnable(f)`, or `f` itself."""
 
     type: Literal["function"] = "function"
     function_name: Name
@@ -109,7 +109,7 @@ def _find_planned_class(found: object, name: str) -> type:
 
 
 def _list_arguments(kind: type, given: Mapping[str, JsonValue], builder: Builder) -> dict[str, object]:
-    """Return the arguments of a class, as it declares them."""
+    """Return the parameters of a class, as declared."""
     parameters = inspect.signature(kind).parameters
     hints = builder.attempt(lambda: resolve_hints(vars(kind).get("__init__", kind), {})) or {}
     for name in given.keys() - parameters.keys():

@@ -1,4 +1,4 @@
-"""Documents of blueprints, and how large they may be."""
+"""Documents of blueprints, and their limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tactician.errors import BlueprintError, DocumentError, Problem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits(DocumentLimits):
-    """Limits of what is read and built.
+    """Limits on reading and building.
 
     Attributes:
         size: characters of a file, and of all that it names together, each counted as often as it is named.
@@ -39,13 +39,13 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass(slots=True)
 class LimitUsage:
-    """Part of the limits that referenced files have taken."""
+    """Usage of the limits by referenced files."""
 
     size: int = 0
     values: int = 0
 
     def add(self, size: int, values: int, limits: Limits) -> str | None:
-        """Take more; says what is wrong once it is too much."""
+        """Add a file, and return a problem once a limit is exceeded."""
         self.size += size
         self.values += values
         if self.size > limits.size:
@@ -60,7 +60,7 @@ FORMATS: dict[str, Format] = {ending: kind for ending, kind in ALL_FORMATS.items
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The document that a blueprint was read from, and what was mended in it."""
+    """Document of a blueprint, with the repairs of its data."""
 
     document: DataDocument
     mending: Recovery | None = None
@@ -82,7 +82,7 @@ class Origin:
 
     @classmethod
     def from_text(cls, text: str, format: Format, limits: Limits) -> Origin:
-        """Read a text.
+        """Parse a text.
 
         Raises:
             BlueprintError: when it is not of the format, or too large.
@@ -94,7 +94,7 @@ class Origin:
 
     @classmethod
     def from_data(cls, data: object, limits: Limits) -> Origin:
-        """Take data that a program has made.
+        """Return the document of data that a program created.
 
         Raises:
             BlueprintError: when it has no JSON form, or is too large.
@@ -106,7 +106,7 @@ class Origin:
 
     @property
     def file(self) -> Path | None:
-        """The file, where there is one."""
+        """The file, if there is one."""
         return self.document.file
 
     @property
@@ -115,7 +115,7 @@ class Origin:
         return _describe_subject(self.file)
 
     def find(self, path: DataPath) -> DataPath | None:
-        """Return where something is in the text; `None` where nothing is, or a mistake that is known already."""
+        """Return the position of a path in the text; `None` when it has none, or for a known mistake."""
         if self.mending is None:
             return path
         before = self.mending.find_original_path(path)

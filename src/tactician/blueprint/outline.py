@@ -28,7 +28,7 @@ _FACTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """An agent or a constellation, and those inside it.
+    """Agent or constellation, with the agents inside it.
 
     Attributes:
         role: what it is to the one around it: `route`, `worker`, `handoff` ...; empty for the outermost.
@@ -52,7 +52,7 @@ class Outline:
 
 
 def build_outline(blueprint: Blueprint) -> Outline:
-    """Return the outline of a blueprint. A reference has nothing in it: see `resolve_references`."""
+    """Return the outline of a blueprint. References are not followed: see `resolve_references`."""
     return _outline(blueprint, "", "")
 
 
@@ -76,7 +76,7 @@ def _outline_fields(part: Part) -> Iterator[Outline]:
 
 
 def _outline_value(value: object, role: str, about: str) -> Iterator[Outline]:
-    """Return those that are in the value of a field."""
+    """Yield the outlines in the value of a field."""
     if isinstance(value, Blueprint):
         yield _outline(value, role, about)
     elif isinstance(value, Mapping):

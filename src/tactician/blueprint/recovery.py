@@ -1,4 +1,4 @@
-"""Recovery of a text of the wrong form: building what is right in it shows what else is wrong."""
+"""Recovery of invalid data: the valid part is built to find further problems."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NODES: Final = frozenset({"peers", "members"})
 
 @dataclass(slots=True)
 class Recovery:
-    """Changes that make data valid: removed and added values. All paths are those of the original data."""
+    """Changes that make data valid: removed and added values, by paths of the original data."""
 
     data: Data
     reported: set[Path] = field(default_factory=set)
@@ -33,7 +33,7 @@ class Recovery:
     _numbers: Iterator[int] = field(default_factory=count)
 
     def recover(self, paths: Iterable[Path]) -> bool:
-        """Mend what is wrong at these paths of the data as it is now; whether that can be done."""
+        """Change the data at these paths of its current form; return whether that was possible."""
         touched: set[Path] = set()
         wrong = {self.find_original_path(path): None for path in paths}
         self.reported.update(wrong)
@@ -45,7 +45,7 @@ class Recovery:
         return True
 
     def build_data(self) -> Data:
-        """Return the data as it is now."""
+        """Return the current form of the data."""
         added: dict[Path, dict[str, Data]] = {}
         for path, value in self._placed.items():
             if isinstance(step := path[-1], str):
@@ -53,7 +53,7 @@ class Recovery:
         return self._apply_changes(self.data, (), added)
 
     def find_original_path(self, path: Path) -> Path:
-        """Where something was in the data that is at a path of it now."""
+        """Return the original path of a path in the current data."""
         walked: Path = ()
         for step in path:
             if isinstance(step, int):
@@ -63,11 +63,11 @@ class Recovery:
         return walked
 
     def is_reported(self, path: Path) -> bool:
-        """Return whether something is wrong there already, or there is nothing of the text."""
+        """Return whether a problem at the path is reported already, or the text has nothing there."""
         return any(one in self.reported or one in self._removed or one in self._placed for one in _prefixes(path))
 
     def _recover(self, path: Path) -> Path | None:
-        """Return the path where something was changed, that or one above; `None` when it would have to be all."""
+        """Return the path of the change, at the path or above it; `None` when no change is possible."""
         placed = next((one for one in _prefixes(path) if one in self._placed), None)
         if placed is not None:
             del self._placed[placed]
@@ -80,7 +80,7 @@ class Recovery:
         return None
 
     def _changes(self, path: Path) -> bool:
-        """Leave out what is there, or puts something where nothing is; whether one of them can be done."""
+        """Yield the possible changes: removal of the value, or a placeholder for a missing one."""
         value = _placeholder(path, f"placeholder_{next(self._numbers)}")
         if path in self._removed or not _has(self.data, path) or (isinstance(path[-1], int) and value is not None):
             if value is not None:
@@ -110,14 +110,14 @@ class Recovery:
 
 @dataclass(frozen=True, slots=True)
 class Recovered(Generic[T]):
-    """Value that was read of data without its mistakes, and the changes to the data."""
+    """Value that was parsed without the mistakes in its data, and the changes to the data."""
 
     value: T
     mending: Recovery
 
 
 def recover_parse(data: Data, error: ValidationError, validate: Callable[[Data], T]) -> Recovered[T] | None:
-    """Read data without its mistakes; return `None` when nothing is left.
+    """Parse data without its mistakes; return `None` when nothing is left.
 
     Args:
         data: the data.
@@ -138,7 +138,7 @@ def recover_parse(data: Data, error: ValidationError, validate: Callable[[Data],
 
 
 def _prefixes(path: Path) -> Iterable[Path]:
-    """Return the path, and all above it except for the whole, outermost first."""
+    """Return all non-empty prefixes of a path, shortest first."""
     return (path[:length] for length in range(1, len(path) + 1))
 
 

@@ -1,4 +1,4 @@
-"""References to blueprints in other files: how they are built, and how they are resolved in place."""
+"""References to blueprints in other files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tactician.prompts import InstructionFile
 
 @dataclass(frozen=True, slots=True)
 class ReferencedFile:
-    """A file that others name, as it was read.
+    """Parsed file that others reference.
 
     Attributes:
         file: where it is.
@@ -56,7 +56,7 @@ class ReferencedFile:
         )
 
     def check_limits(self, builder: Builder) -> list[str]:
-        """Why it is too much where it is named."""
+        """Return the problem of a reference to a file that exceeds the limits."""
         # Files that are nested in each other are nested no deeper than one file may be.
         if self.depth > builder.limits.depth - builder.depth:
             return [f"with it, files in files are nested more than {builder.limits.depth} deep"]
@@ -66,7 +66,7 @@ class ReferencedFile:
 
 @blueprint_type("$ref")
 class BlueprintRef(Blueprint):
-    """The blueprint in another file, beside the one that says this. What was built exports as a whole."""
+    """Reference to the blueprint in another file. The Runnable that is built exports without references."""
 
     ref: Annotated[Name, Field(alias="$ref")]
 
@@ -76,7 +76,7 @@ class BlueprintRef(Blueprint):
         return self.ref
 
     def build_with(self, builder: Builder) -> BaseRunnable[object] | None:
-        """Build the other file; where its form is wrong the rest is built, to find further mistakes."""
+        """Build the other file; of an invalid file the valid part is built, to find further problems."""
         other = self._read(builder)
         if other is None or other.blueprint is None:
             return None
@@ -90,7 +90,7 @@ class BlueprintRef(Blueprint):
         return other.blueprint, builder.enter_file(other.blueprint.origin, other.file)
 
     def _read(self, builder: Builder) -> ReferencedFile | None:
-        """Return the other file; `None` when it cannot be read. Mistakes in its form are reported once."""
+        """Return the other file; `None` when it cannot be read. Its mistakes are reported once."""
         if (file := builder.resolve_file(self.ref, "$ref")) is None:
             return None
         if file in builder.files:
@@ -112,7 +112,7 @@ K = TypeVar("K", str, int)
 
 @dataclass(frozen=True, slots=True)
 class ResolvedBlueprint:
-    """A blueprint with what it refers to in its place.
+    """Blueprint with its references resolved.
 
     Attributes:
         blueprint: that. What cannot be read is left as it was.
@@ -133,13 +133,13 @@ def resolve_references(
     limits: Limits = DEFAULT_LIMITS,
     texts: bool = True,
 ) -> ResolvedBlueprint:
-    """Return the blueprint with what it refers to in its place.
+    """Return the blueprint with its references resolved.
 
     Args:
         blueprint: one that was read from a file, else files are looked for in the working directory.
-        environment: what `${NAME}` in a `$ref` stands for.
+        environment: the environment variables, for `${NAME}` in a `$ref`.
         root: the folder outside of which no file is read, as for `Blueprint.build`.
-        limits: how many blueprints are read.
+        limits: limits on the number of blueprints.
         texts: whether instructions take the place of the names of their files, too.
     """
     builder = Builder.create(Names(), environment, root, limits, blueprint.origin)
@@ -150,14 +150,14 @@ def resolve_references(
 
 @dataclass(slots=True)
 class _ReferenceResolver:
-    """Goes through a blueprint. What does not change stays the same object."""
+    """Resolver of the references in a blueprint. Unchanged parts stay the same objects."""
 
     left: int
     texts: bool
     files: dict[Path, None] = field(default_factory=dict)
 
     def node(self, blueprint: Blueprint, builder: Builder) -> Blueprint:
-        """Return the blueprint with what it refers to in its place."""
+        """Return the blueprint with its references resolved."""
         if isinstance(blueprint, BlueprintRef):
             return self._resolve_reference(blueprint, builder)
         return self._resolve_part(blueprint, builder)
@@ -182,7 +182,7 @@ class _ReferenceResolver:
         return part.model_copy(update={names[label]: value for label, value in changed.items()}) if changed else part
 
     def _resolve_values(self, values: Mapping[K, object], builder: Builder) -> dict[K, object]:
-        """Return all values, as they are now; nothing, when none has changed."""
+        """Return all resolved values; nothing when none has changed."""
         made = {step: self._resolve_value(value, builder.at(step)) for step, value in values.items()}
         return made if any(made[step] is not values[step] for step in values) else {}
 
@@ -197,7 +197,7 @@ class _ReferenceResolver:
         return reference if found is None else self.node(*found)
 
     def _may_read(self, builder: Builder) -> bool:
-        """Return whether it is not too much: a few files can name each other very often."""
+        """Return whether the limits allow another file: a few files can reference each other very often."""
         self.left -= 1
         if self.left == -1:
             builder.add_problem(f"more than {builder.limits.nodes:,} references are not followed")

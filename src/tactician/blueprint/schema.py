@@ -1,4 +1,4 @@
-"""The JSON Schema of blueprints: editors complete and check them with it."""
+"""JSON Schema of blueprints, for completion and checks in editors."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def json_schema() -> dict[str, Data]:
 
 
 class _Schema(GenerateJsonSchema):
-    """Leaves out what says nothing, and takes `null` for nothing, as the reader of blueprints does."""
+    """Schema generator that leaves out redundant keys and accepts `null` for missing values, as the parser does."""
 
     def get_schema_from_definitions(self, json_ref: JsonRef) -> JsonSchemaValue | None:
         # One that is inside another one is written last, when all of its kinds are known.
@@ -77,7 +77,7 @@ def _allow_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _order_keys(definition: dict[str, Any]) -> dict[str, Any]:
-    """Return a definition, what people read of it first."""
+    """Return a definition with its title and description first."""
     title = str(definition.get("title", "")).removesuffix("Part")
     first = {"title": title, "description": definition.get("description")}
     return {name: value for name, value in first.items() if value} | {

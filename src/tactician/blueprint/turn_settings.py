@@ -1,4 +1,4 @@
-"""Settings of an agent's turns in blueprints: its instructions, its window on a conversation, and its autonomy."""
+"""Settings of an agent's turns in blueprints: instructions, window and autonomy."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ from tactician.prompts import InstructionFile, InstructionSource, ProvidedInstru
 
 
 class InlinePart(Part):
-    """The text itself; the same as the text alone."""
+    """Inline text; equivalent to a plain string."""
 
     source: Literal["inline"]
     text: str
 
 
 class FilePart(Part):
-    """A text file, beside the file of the blueprint."""
+    """Text file, relative to the file of the blueprint."""
 
     source: Literal["file"]
     path: Name
 
 
 class ProviderPart(Part):
-    """A text that a registered provider of prompts has."""
+    """Prompt of a registered prompt provider."""
 
     source: Literal["provider"]
     provider_id: Name
@@ -68,7 +68,7 @@ Instructions: TypeAlias = Annotated[
 
 
 def build_instructions(part: str | FilePart | ProviderPart, builder: Builder) -> str | InstructionSource | None:
-    """Return the text that is meant, or where it is; `None` when it cannot be had."""
+    """Return the instructions or their source; `None` when there was a problem."""
     if isinstance(part, str):
         return part
     if isinstance(part, FilePart):
@@ -112,7 +112,7 @@ class AutonomyPart(Part):
 
 
 class SlidingPart(Part):
-    """Shows the newest messages."""
+    """Sliding window on the newest messages."""
 
     strategy_type: Literal["sliding"]
     preserve_developer_messages: Flag = True
@@ -121,7 +121,7 @@ class SlidingPart(Part):
 
 
 class SummarizationPart(Part):
-    """Sums up the old messages."""
+    """Summarization of old messages."""
 
     strategy_type: Literal["summarization"]
     summarization_model: Name | None = None
@@ -132,7 +132,7 @@ class SummarizationPart(Part):
 
 
 class CompactionPart(Part):
-    """Leaves out what tools returned long ago."""
+    """Compaction of old tool results."""
 
     strategy_type: Literal["compaction"]
     after: Count
@@ -140,7 +140,7 @@ class CompactionPart(Part):
 
 
 class ChainPart(Part):
-    """Several, each given what the one before shows."""
+    """Window strategies in sequence."""
 
     strategy_type: Literal["chain"]
     strategies: Annotated[tuple[WindowPart, ...], Field(min_length=1)]

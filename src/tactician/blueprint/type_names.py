@@ -1,4 +1,4 @@
-"""Types by name: `acme.Order`, `list[acme.Order]`, `acme.Order | None`; and as Java spells them."""
+"""Names of types: `acme.Order`, `list[acme.Order]`, `acme.Order | None`; and their Java spellings."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _JAVA: Final = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class TypeName:
-    """The name of a type, and of those that it is made of.
+    """Name of a type, with its type arguments.
 
     Attributes:
         name: the class's, or `|` for one of several types.
@@ -66,7 +66,7 @@ class TypeName:
 
     @classmethod
     def of(cls, text: str) -> TypeName:
-        """Return the name in a text, as Python spells it.
+        """Parse a name in Python's spelling.
 
         Raises:
             ValueError: when the text is no name of a type.
@@ -78,7 +78,7 @@ class TypeName:
         return found
 
     def resolve(self, find: Callable[[str], type[object]]) -> type[object]:
-        """Return the type; `find` gives the classes in it.
+        """Return the type; `find` resolves the names of classes.
 
         Raises:
             TypeError: when there can be no such type.
@@ -120,7 +120,7 @@ def _unite(one: Any, other: Any) -> type[object]:  # noqa: ANN401 - types have n
 
 
 def _tokenize(text: str) -> list[str]:
-    """Return the tokens of a text, the last first."""
+    """Return the tokens of a text in reverse order."""
     found: list[str] = []
     place, end = 0, len(text.rstrip())
     if end > _LONGEST:

@@ -1,4 +1,4 @@
-"""`${NAME}` in the texts of a blueprint: the value that the environment has, unless it may be a secret."""
+"""`${NAME}` in the texts of a blueprint: environment variables, except possible secrets."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ _SHORT: Final = 8
 
 
 def is_secret_name(name: str) -> bool:
-    """Return whether what is called so may be a secret."""
+    """Return whether a variable or field with this name may hold a secret."""
     return _NAMES.search(name) is not None
 
 
 def is_own_variable(name: str) -> bool:
-    """Return whether Tactician itself reads the variable: keys may be in what it says."""
+    """Return whether Tactician reads the variable itself, whose value may hold keys."""
     return _OUR_OWN.fullmatch(name) is not None
 
 
 def has_secret(data: object) -> bool:
-    """Return whether there may be a secret in JSON data, by the names and the texts in it."""
+    """Return whether JSON data may hold a secret, by its names and texts."""
     if isinstance(data, str):
         return _SHAPES.search(data) is not None
     if isinstance(data, Mapping):
@@ -60,7 +60,7 @@ def has_secret(data: object) -> bool:
 
 
 def holds_secret(name: str, environment: Mapping[str, str]) -> bool:
-    """Return whether there may be a secret in what a variable says: also that of another one."""
+    """Return whether the value of a variable may hold a secret, also that of another variable."""
     text = environment[name]
     others = (one for other, one in environment.items() if other != name and is_secret_name(other))
     return has_secret(text) or _is_json_with_one(text) or any(len(one) >= _SHORT and one in text for one in others)
@@ -78,10 +78,9 @@ _NAMES_A_VARIABLE = "api_key_env_var"
 
 
 def expand_variables(part: P, environment: Mapping[str, str]) -> tuple[P, Sequence[tuple[DataPath, str]]]:
-    """Return the same part with what `${NAME}` and `${NAME:-otherwise}` stand for, and what is wrong with them.
+    """Return the part with `${NAME}` and `${NAME:-default}` expanded, and the problems.
 
-    `$${` is a plain `${`. The names of variables that hold secrets say what they say, and nothing stands for a secret:
-    a model or a log would be told.
+    `$${` is a plain `${`. Variables that may hold secrets are never expanded, as a model or a log would receive them.
     """
     expansion = _Expansion(environment)
     return cast("P", _map_texts(part, (), False, expansion.expand)), expansion.problems
@@ -89,7 +88,7 @@ def expand_variables(part: P, environment: Mapping[str, str]) -> tuple[P, Sequen
 
 @dataclass(slots=True)
 class _Expansion:
-    """Puts in what variables stand for, and collects what is wrong with them."""
+    """Expansion of variables that collects the problems."""
 
     environment: Mapping[str, str]
     problems: list[tuple[DataPath, str]] = field(default_factory=list)
@@ -97,7 +96,7 @@ class _Expansion:
     _describe_secret: dict[str, str | None] = field(default_factory=dict)
 
     def expand(self, text: str, path: DataPath, is_name: bool) -> object:
-        """Return the text with its variables replaced; what it stands for, in the place of a number or a flag."""
+        """Return the text with its variables expanded; for a number or a flag, the value."""
         before = len(self.problems)
 
         def replace(variable: Variable) -> str:
@@ -117,7 +116,7 @@ class _Expansion:
             return said
 
     def _find_value(self, variable: Variable, is_name: bool) -> str:
-        """Return what a variable stands for.
+        """Return the value of a variable.
 
         Raises:
             ValueError: when it stands for nothing, or for what may be secret.
@@ -153,19 +152,19 @@ def fill_variables(part: P, environment: Mapping[str, str]) -> tuple[P | None, S
 
 
 def escape_part(part: P) -> P:
-    """Return the same part, in whose texts every `${` is to be taken as it is."""
+    """Return the part with every `${` in its texts escaped."""
     return cast("P", _map_texts(part, (), False, lambda text, path, is_name: escape_variables(text)))
 
 
 def _describe_secret(name: str, environment: Mapping[str, str]) -> str | None:
-    """Return the part of a variable that may be a secret, in words; `None` when nothing may."""
+    """Return the part of a variable that may be secret, for messages; `None` when there is none."""
     if is_secret_name(name) or is_own_variable(name):
         return f"${{{name}}}"
     return f"what ${{{name}}} says" if name in environment and holds_secret(name, environment) else None
 
 
 def _map_texts(value: object, path: DataPath, is_name: bool, change: Callable[[str, DataPath, bool], object]) -> object:
-    """Return the value itself where nothing in it changes."""
+    """Return the value with its texts mapped; the same object when nothing changes."""
     if isinstance(value, str):
         return change(value, path, is_name) if "${" in value else value
     if isinstance(value, Part):

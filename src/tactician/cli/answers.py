@@ -1,4 +1,4 @@
-"""What a text means as the answer to a request."""
+"""Texts as answers to requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NO: Final = frozenset({"n", "no", "false"})
 
 
 def parse_answer_text(text: str, request: PendingRequest) -> Response:
-    """The answer that a text means. A form takes JSON as text, and says itself what is wrong with it.
+    """Return the answer in a text. A form takes JSON as text, and reports its own mistakes.
 
     Raises:
         ResponseError: when a yes or no is wanted, and it is neither.

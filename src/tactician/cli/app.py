@@ -1,4 +1,4 @@
-"""The commands, and how their errors are shown."""
+"""Commands of the command line, and their errors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _INTERRUPTED = 130
 
 
 def main() -> None:
-    """Runs the command line. A mistake of the user ends it with one message and exit code 2."""
+    """Run the command line. A mistake of the user ends it with one message and exit code 2."""
     try:
         app()
     except (TacticianError, SearchLimitExceeded) as error:
@@ -73,7 +73,7 @@ def plan(
     as_mermaid: Annotated[bool, typer.Option("--mermaid", help="Print a Mermaid flowchart instead.")] = False,
     debug: Debug = False,
 ) -> None:
-    """Draw the actions of a planned agent, what each needs and gives, and the plan; and say why that is the plan."""
+    """Draw the actions of a planned agent with their inputs and outputs, and the plan, with an explanation."""
     agents = load_agents(file)
     planned = {name: spec for name, one in agents.items() if (spec := planned_spec(one)) is not None}
     if not planned:
@@ -102,6 +102,6 @@ def models(
     check: Annotated[bool, typer.Option("--check", help="Send one tiny request to each model.")] = False,
     debug: Debug = False,
 ) -> None:
-    """Show which models can be used, what they can do and cost, which one is the default, and why."""
+    """Show the available models: abilities, prices, the default, and the reason for the choice."""
     if not show_models(out, ModelCatalog(), check=check):
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""Asks a person in the terminal what a process waits for."""
+"""Questions to a person in the terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOTHING = object()
 
 
 class Asker:
-    """Asks one request after the other, and each field of a form until it is answered.
+    """Questioner that asks for each field of a form until it gets a valid answer.
 
     Args:
         console: where the questions go.
@@ -30,7 +30,7 @@ class Asker:
         self._read = read or (lambda prompt: console.input(prompt, markup=False))
 
     def answer(self, request: PendingRequest) -> Response:
-        """What the person answers.
+        """Return the person's answer.
 
         Raises:
             EOFError: when they end the input (Ctrl-D).
@@ -51,11 +51,11 @@ class Asker:
                     return parse_answer_text(self._read("> "), request)
 
     def complain(self, problem: str) -> None:
-        """Says why an answer is not accepted."""
+        """Print the reason why an answer is not accepted."""
         self._say(problem, "yellow")
 
     def _ask_group(self, fields: Sequence[Field], around: str = "") -> dict[str, object]:
-        """The answers to all fields; what is left empty is left out, so that it gets its default."""
+        """Return the answers to all fields; empty ones are left out, so that they get their defaults."""
         answers = {field.name: self._ask_field(field, f"{around}{field.label}") for field in fields}
         return {name: value for name, value in answers.items() if value is not _NOTHING}
 
@@ -113,7 +113,7 @@ class Asker:
 
 
 def parse_answer(text: str, field: Field) -> object:
-    """The value that somebody means who types a text into a field.
+    """Return the value of a text for a field.
 
     Raises:
         ValueError: when it is none; the message says what is expected.
@@ -165,7 +165,7 @@ def _describe_format(field: Field) -> str:
 
 @contextmanager
 def _allow_interrupts() -> Iterator[None]:
-    """Lets Ctrl-C end the wait for a line: an event loop's own handler would only take note of it."""
+    """Let Ctrl-C interrupt the wait for a line, which an event loop's handler would not do."""
     previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield

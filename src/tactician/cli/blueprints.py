@@ -1,4 +1,4 @@
-"""`tactician blueprint`: checks, runs, draws and compares blueprints."""
+"""`tactician blueprint`: check, run, draw and compare blueprints."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def check(
     no_build: Annotated[bool, typer.Option("--no-build", help="Check the structure only.")] = False,
     debug: Debug = False,
 ) -> None:
-    """Say what is wrong with blueprints: names, keys, guardrails, files. Exit code 1 when something is."""
+    """Check blueprints: names, keys, guardrails, files. Exit code 1 when there are problems."""
     _import_modules(modules, allow)
     found = dict.fromkeys(
         line for file in files for line in _find_mistakes(file, allow or (), root, builds=not no_build)
@@ -101,7 +101,7 @@ def run(
     voice: PersonalityName = None,
     debug: Debug = False,
 ) -> None:
-    """Run a blueprint: progress goes to stderr, the result to stdout. Exit code 3: it waits for somebody."""
+    """Run a blueprint: progress goes to stderr, the result to stdout. Exit code 3 when the run waits."""
     view = ProgressView(err, prompts, responses, voice=find_personality(voice))
     _import_modules(modules, allow)
     try:
@@ -118,14 +118,14 @@ def run(
 
 @blueprints.command()
 def schema(modules: _Modules = None, debug: Debug = False) -> None:
-    """Print the JSON Schema of blueprints, with which editors complete and check them."""
+    """Print the JSON Schema of blueprints, for completion and checks in editors."""
     _import_modules(modules, ())
     print(json.dumps(json_schema(), indent=2))
 
 
 @blueprints.command()
 def show(file: _File, root: _Root = None, debug: Debug = False) -> None:
-    """Draw a constellation: who is in it, their models, tools, guardrails and handoffs. Other files are followed."""
+    """Draw a constellation: agents, models, tools, guardrails and handoffs. References are followed."""
     found = resolve_references(Blueprint.from_file(file), root=root, texts=False)
     out.print(_draw(build_outline(found.blueprint)))
     if found.problems:
@@ -141,7 +141,7 @@ def diff(
     root: _Root = None,
     debug: Debug = False,
 ) -> None:
-    """Say what differs in behaviour between two blueprints. Exit code 1 when something does."""
+    """Show the differences in behaviour between two blueprints. Exit code 1 when there are any."""
     found = compare_blueprints(*(_load_whole(file, root, follows=not no_follow) for file in (before, after)))
     if as_json:
         print(json.dumps([one.to_data() for one in found], indent=2, ensure_ascii=False))
@@ -153,7 +153,7 @@ def diff(
 
 
 def _import_modules(modules: Sequence[str] | None, allow: Sequence[str] | None) -> None:
-    """Imports modules, those in the working directory too, once the user trusts any code."""
+    """Import modules, also from the working directory, once the user allows code."""
     if modules or allow or allowed_by(os.environ):
         sys.path.insert(0, str(Path.cwd()))
     for name in modules or ():
@@ -164,7 +164,7 @@ def _import_modules(modules: Sequence[str] | None, allow: Sequence[str] | None) 
 
 
 def _find_mistakes(file: Path, allow: Sequence[str], root: Path | None, *, builds: bool) -> Iterable[str]:
-    """What is wrong with a file, one line each."""
+    """Return the mistakes in a file, one on a line."""
     try:
         if builds:
             Blueprint.load(file, allow=allow, root=root)
@@ -178,7 +178,7 @@ def _find_mistakes(file: Path, allow: Sequence[str], root: Path | None, *, build
 
 
 def _add_advice(problems: Iterable[Problem]) -> list[Problem]:
-    """Problems with the advice that helps on the command line."""
+    """Return problems with advice for the command line."""
     return [replace(one, message=_replace_advice(one.message)) for one in problems]
 
 
@@ -193,7 +193,7 @@ def _format_problem(problem: Problem, file: Path) -> str:
 
 
 def _format_path(file: Path) -> str:
-    """A file as one would name it in the working directory."""
+    """Return a path relative to the working directory, if possible."""
     here = Path.cwd()
     return str(file.relative_to(here) if file.is_relative_to(here) else file)
 
@@ -206,7 +206,7 @@ async def _run(
 
 
 def _load_whole(file: Path, root: Path | None, *, follows: bool) -> Blueprint:
-    """The blueprint in a file, with what is in the files that it names."""
+    """Load the blueprint in a file, with its references resolved."""
     blueprint = Blueprint.from_file(file)
     found = resolve_references(blueprint, root=root) if follows else ResolvedBlueprint(blueprint, (), ())
     if found.problems:
@@ -237,7 +237,7 @@ def _format_heading(one: Outline) -> str:
 
 
 def _format_text(text: str) -> str:
-    """A text of a file, as part of a line."""
+    """Return untrusted text as part of a line."""
     return escape(format_on_one_line(text))
 
 
@@ -251,7 +251,7 @@ def _print_difference(one: Difference) -> None:
 
 
 def _format_change(one: Difference) -> str:
-    """What was there, and what is there now."""
+    """Return the value before and after a change."""
     match one.change:
         case "added":
             return _format_value_after(one.path, one.after)
@@ -264,7 +264,7 @@ def _format_change(one: Difference) -> str:
 
 
 def _format_value_after(path: str, value: object) -> str:
-    """What is said, unless its name in the path is all of it."""
+    """Return the value, unless the name in the path already says it."""
     return "" if path.endswith(f"[{value}]") else f": {_format_value(value)}"
 
 

@@ -1,4 +1,4 @@
-"""Draws an agent: its actions, what each needs and gives, and its plan."""
+"""Drawings of an agent: its actions with inputs and outputs, and its plan."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _MOST_LEFT_OUT = 20
 
 
 def build_starting_world(spec: PlannedAgentSpec) -> WorldState:
-    """The world in which everything is there that no action gives, and nothing else."""
+    """Return the world in which exactly the objects exist that no action produces."""
     given = {name for action in spec.plannable for name, value in action.effects.items() if value}
     needed = {name for action in spec.plannable for name, value in action.pre.items() if value}
     return WorldState({name: name in needed - given for name in (*spec.observations, *spec.conditions)})
 
 
 def build_agent_tree(spec: PlannedAgentSpec) -> Tree:
-    """The actions and goals, and what is done from the starting world: the plans, unless a model leads."""
+    """Return the actions and goals, and the plans from the starting world unless a model supervises."""
     tree = Tree(f"[bold]{escape(spec.name)}[/bold]  [dim]{escape(spec.description)}[/dim]")
     actions = tree.add("[bold]actions[/bold]")
     for action in (one for one in spec.actions if one.name != LEADER):
@@ -41,7 +41,7 @@ def build_agent_tree(spec: PlannedAgentSpec) -> Tree:
 
 
 def _add_plans(tree: Tree, goals: Sequence[Tree], spec: PlannedAgentSpec, world: WorldState) -> None:
-    """The plan of each goal, and which goal comes first; or only what is worth most, where nothing else counts."""
+    """Add the plan of each goal and the preferred goal; or the most valuable action without goals."""
     is_greedy = isinstance(spec.planner, UtilityPlanner)
     if not is_greedy:
         for branch, goal in zip(goals, spec.goals, strict=True):
@@ -52,7 +52,7 @@ def _add_plans(tree: Tree, goals: Sequence[Tree], spec: PlannedAgentSpec, world:
 
 
 def _explain(branch: Tree, spec: PlannedAgentSpec, goal: GoalSpec, world: WorldState) -> None:
-    """The plan, and why it does without the other actions; or what is missing."""
+    """Return the explanation of the plan, or of what is missing."""
     explanation = spec.planner.explain(world, spec.plannable, goal.plan)
     if (plan := explanation.plan) is None:
         branch.add(f"[red]{escape(str(explanation))}[/red]")
@@ -69,7 +69,7 @@ def _explain(branch: Tree, spec: PlannedAgentSpec, goal: GoalSpec, world: WorldS
 
 
 def _rank(tree: Tree, plans: Sequence[Plan]) -> None:
-    """Which goal is chosen, and which ones come next."""
+    """Return the order in which goals are preferred."""
     if plans:
         ranked = [f"{escape(plan.goal.name)} (net value {plan.net_value:g})" for plan in plans]
         others = f"; then {', '.join(ranked[1:])}" if ranked[1:] else ""
@@ -77,14 +77,14 @@ def _rank(tree: Tree, plans: Sequence[Plan]) -> None:
 
 
 def _choose_first(tree: Tree, plans: Sequence[Plan]) -> None:
-    """What is done first when there is no plan, but always that which is worth most."""
+    """Return the first action where there is no plan: the most valuable one."""
     for action in plans[0].actions if plans else ():
         value = f"net value {plans[0].net_value:g}"
         tree.add(f"[bold]first[/bold] {escape(action.name)} ({value}); then whatever is worth most")
 
 
 def build_plan_tree(spec: PlannedAgentSpec, plan: Plan) -> Tree:
-    """A plan, step by step, with what each step needs and gives."""
+    """Return a plan step by step, with inputs and outputs."""
     tree = Tree(
         f"[bold]plan[/bold] for {escape(plan.goal.name)}  [dim]cost {plan.cost:g}, value {plan.net_value:g}[/dim]"
     )

@@ -1,4 +1,4 @@
-"""The fields of a form, as they are asked for one by one."""
+"""Fields of a form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _KINDS = {"boolean": "checkbox", "integer": "number", "number": "number", "array
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a form.
+    """Field of a form.
 
     Attributes:
         widget: how it is asked for: see `process.forms`; `json` where only JSON says it all.
@@ -39,17 +39,17 @@ class Field:
 
     @property
     def may_be_left_out(self) -> bool:
-        """Whether it may be left empty."""
+        """`True` when the field may be left empty."""
         return self.may_be_null or self.is_optional
 
 
 def list_fields(schema: Schema) -> list[Field]:
-    """The fields of a form, in their order."""
+    """Return the fields of a form, in order."""
     return list_object_fields(schema, cast("Mapping[str, Schema]", schema.get("$defs", {})), ())
 
 
 def list_object_fields(schema: Schema, definitions: Mapping[str, Schema], inside: tuple[str, ...]) -> list[Field]:
-    """The fields of an object; `inside` names the types that it is part of, as a type may contain itself."""
+    """Return the fields of an object; `inside` names the enclosing types, as a type may contain itself."""
     properties = cast("Mapping[str, Schema]", schema.get("properties", {}))
     hints = {name: cast("Schema", one.get(HINTS, {})) for name, one in properties.items()}
     names = sorted(properties, key=lambda name: cast("int", hints[name].get("order", 0)))
@@ -85,7 +85,7 @@ def _build_field(
 
 
 def _list_alternatives(schema: Schema, definitions: Mapping[str, Schema]) -> Iterator[tuple[str, Schema]]:
-    """All that a field may be, with the name of the type where it has one."""
+    """Return all alternatives of a field, with the name of the type where there is one."""
     if isinstance(reference := schema.get("$ref"), str):
         name = reference.removeprefix("#/$defs/")
         yield name, definitions.get(name, {})

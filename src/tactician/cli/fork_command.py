@@ -64,7 +64,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _parse_responses(texts: dict[str, str], steps: Iterable[StepView], at: int | None) -> dict[str, Response]:
-    """Return the answers that texts mean. One to a request that is not known stays text: the platform refuses it."""
+    """Return the answers in texts. An answer to an unknown request stays text, which the platform refuses."""
     requests = {request.id: request for step in steps if at in (None, step.number) for request in step.pending}
     return {
         request_id: parse_answer_text(text, requests[request_id]) if request_id in requests else text

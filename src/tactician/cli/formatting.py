@@ -1,4 +1,4 @@
-"""Facts in a few words, as several commands show them."""
+"""Formatting of values for several commands."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud
 
 
 def escape_controls(text: str) -> str:
-    """A text of somebody else, in which nothing commands the terminal: such characters are shown as escapes."""
+    """Return untrusted text with control characters escaped, so that it cannot command the terminal."""
     return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def format_on_one_line(text: str) -> str:
-    """The same on one line, and whole."""
+    """Return untrusted text on one line."""
     return escape_controls(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def format_usage(seconds: float, tally: UsageTally) -> str:
-    """Duration, tokens and cost, in one line."""
+    """Return duration, tokens and cost on one line."""
     parts = [f"{seconds:.1f} s" if seconds >= 0.1 else f"{seconds * 1000:.1f} ms"]
     if tally.by_model:
         used, cost = tally.total, tally.total.cost
@@ -30,11 +30,11 @@ def format_usage(seconds: float, tally: UsageTally) -> str:
 
 
 def shorten(text: str, limit: int = 100) -> str:
-    """A text on one line, cut where it is too long."""
+    """Return a text on one line, shortened where it is too long."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def format_time(seconds: float) -> str:
-    """A time, given in seconds since the epoch, as it is here."""
+    """Return a time in seconds since the epoch as local time."""
     return f"{datetime.fromtimestamp(seconds).astimezone():%Y-%m-%d %H:%M:%S}"

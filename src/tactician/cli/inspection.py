@@ -1,4 +1,4 @@
-"""`tactician ps` and `tactician show`: what a store holds."""
+"""`tactician ps` and `tactician show`: the contents of a store."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     debug: Debug = False,
 ) -> None:
-    """Show a run: its status, what it has done, said and knows, and what it waits for."""
+    """Show a run: its status, history, messages, objects and pending requests."""
     if as_mermaid:
         print(asyncio.run(_draw_flowchart(require_store(store), id, file)))
     elif other is not None:
@@ -101,7 +101,7 @@ def _show_comparison(id: str, other: str, store: str | None, *, as_json: bool) -
 
 
 def _read(store: str | None, read: Callable[[RunReader], Awaitable[T]]) -> T:
-    """Return what is read of a store."""
+    """Return the result of a query to a store."""
     address = require_store(store)
 
     async def work() -> T:

@@ -1,4 +1,4 @@
-"""Finds the agents in a user's Python file."""
+"""Loader of the agents in a user's Python file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class Loaded(dict[str, Runnable]):
-    """The agents of a file, by name.
+    """Agents in a file, by name.
 
     Attributes:
         tool_groups: the tool groups there, which agents may name.
@@ -34,10 +34,11 @@ class Loaded(dict[str, Runnable]):
 
 
 def load_agents(path: Path) -> Loaded:
-    """The agents that a file declares, by name: its module-level Runnables and instances of planned agents; and its
-    tool groups, also those that are registered on a platform there.
+    """Load the agents that a file declares, by name, and its tool groups.
 
-    A `@planned_agent` class without an instance counts too, when it can be made without arguments.
+    Agents are the module-level Runnables and instances of planned agents. Tool groups also count when they are
+    registered on a platform there. A `@planned_agent` class without an instance counts too, when it can be created
+    without arguments.
 
     Raises:
         ConfigurationError: when the file does not exist or cannot be run.
@@ -61,7 +62,7 @@ def load_agents(path: Path) -> Loaded:
 
 
 def choose_agent(agents: Mapping[str, T], name: str | None, path: Path) -> T:
-    """The agent with that name; without a name, the only one there is.
+    """Return the agent with a name; without a name, the only agent.
 
     Raises:
         AgentNotFoundError: when the name is unknown, or needed and not given.

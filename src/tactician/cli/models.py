@@ -1,4 +1,4 @@
-"""`tactician models`: what can be used, what it can do and costs, how it does, and whether it answers."""
+"""`tactician models`: abilities, prices and health of the available models."""
 
 from __future__ import annotations
 
@@ -55,19 +55,19 @@ _ABILITIES = {
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """How long a model took to answer, or why it did not."""
+    """Time that a model took to answer, or its error."""
 
     seconds: float
     error: TacticianError | None = None
 
     @property
     def text(self) -> str:
-        """That in words."""
+        """The result for the table."""
         return f"[green]ok[/green], {self.seconds:.2f} s" if self.error is None else "[red]failed[/red]"
 
 
 def show_models(console: Console, catalog: ModelCatalog, *, check: bool) -> bool:
-    """Prints the table; whether all models answered, where that was asked.
+    """Print the table; return whether all checked models answered.
 
     Raises:
         ConfigurationError: when there is no model at all.
@@ -99,7 +99,7 @@ def _build_table(
 
 
 def _describe_entry(catalog: ModelCatalog, entry: ModelEntry) -> tuple[str, str]:
-    """What it can do, and what it costs."""
+    """Return the abilities and the prices of a model."""
     try:
         model = _find(catalog, entry)
     except TacticianError as error:
@@ -139,7 +139,7 @@ def _format_abilities(model: LanguageModel) -> list[str]:
 
 
 def _describe_health(status: DeploymentStatus | None, check: _Check | None) -> str:
-    """How it does, as the router saw it; what the check saw, where the router has made no call."""
+    """Return the health of a model as the router saw it; else the result of the check."""
     if status is None or not status.requests:
         return _NOT_CALLED if check is None else check.text
     failure = f" ({status.failure})" if status.failure else ""
@@ -155,7 +155,7 @@ def _describe_health(status: DeploymentStatus | None, check: _Check | None) -> s
 
 
 async def _check_all(catalog: ModelCatalog, entries: tuple[ModelEntry, ...]) -> dict[ModelEntry, _Check]:
-    """Asks all of them at the same time, but for image models: an image is not cheap."""
+    """Check all models concurrently except image models, as images are expensive."""
     asked = [entry for entry in entries if entry.kind != "images"]
     return dict(zip(asked, await asyncio.gather(*(_check(catalog, entry) for entry in asked)), strict=True))
 

@@ -1,4 +1,4 @@
-"""What has come of a run or a process, how it goes on, and how that is told."""
+"""Outcomes of runs and processes, and how to continue them."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ _EXAMPLES: Mapping[PendingKind, str] = {
 
 
 async def start_run(platform: Platform, agent: Runnable, input: str) -> Outcome:
-    """What comes of giving the input to the agent."""
+    """Run the agent with the input."""
     if planned_spec(agent) is None:
         return await agent.run(input, context=platform.context())
     return await platform.start(agent, input)
 
 
 async def respond_to(platform: Platform, outcome: Outcome, request: PendingRequest, response: Response) -> Outcome:
-    """What comes of answering one of the requests."""
+    """Answer a request."""
     return await platform.respond(_find_id(outcome), request.id, response)
 
 
 async def answer_requests(platform: Platform, outcome: Outcome, asker: Asker | None) -> Outcome:
-    """What comes of it when the person at the terminal, if there is one, answers all that is asked."""
+    """Let the person at the terminal, if there is one, answer all requests."""
     while outcome.pending and asker is not None:
         request = outcome.pending[0]
         try:
@@ -59,7 +59,7 @@ async def answer_requests(platform: Platform, outcome: Outcome, asker: Asker | N
 
 
 def print_outcome(outcome: Outcome, again: str | None) -> None:
-    """Prints the result, or what the run waits for and how to answer; `again` are the arguments that name it again.
+    """Print the result, or the pending requests and how to answer them; `again` names the file and store.
 
     Raises:
         Exit: with code 3, when it waits or is paused.
@@ -80,7 +80,7 @@ def print_outcome(outcome: Outcome, again: str | None) -> None:
 
 
 def print_pending(console: Console, pending: tuple[PendingRequest, ...]) -> None:
-    """What is asked, and the fields of each form."""
+    """Print the pending requests, with the fields of each form."""
     for request in pending:
         lines = [f"[yellow]?[/yellow] [bold]{escape(request.prompt)}[/bold]  [dim]{request.kind} {request.id}[/dim]"]
         if request.deadline is not None:
@@ -92,12 +92,12 @@ def print_pending(console: Console, pending: tuple[PendingRequest, ...]) -> None
 
 
 def format_output(output: object) -> str:
-    """An object in its own words, if it has any, else as JSON."""
+    """Return an object as text: its own text if it has one, else JSON."""
     return str(output) if type(output).__str__ is not object.__str__ and not _is_plain(output) else as_text(output)
 
 
 def _is_plain(output: object) -> bool:
-    """Whether `str` would show a Python literal, not words."""
+    """Return whether `str` would return a Python literal instead of prose."""
     from pydantic import BaseModel
 
     return type(output).__str__ in (BaseModel.__str__, dict.__str__, list.__str__)

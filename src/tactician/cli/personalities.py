@@ -1,4 +1,4 @@
-"""How progress is told: the same facts, in the voices of some well-known stories."""
+"""Personalities of the progress display: the same facts in the voices of well-known stories."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tactician.errors import ConfigurationError
 
 @dataclass(frozen=True, slots=True)
 class Personality:
-    """The phrases and colours of a voice. Names in braces are filled in; the phrases are markup of `rich`.
+    """Phrases and colours of a voice. Names in braces are filled in; the phrases are markup of `rich`.
 
     Attributes:
         started: a process begins: `{agent}`, `{goals}`.
@@ -110,7 +110,7 @@ PERSONALITIES: Final[Mapping[str, Personality]] = {
 
 
 def find_personality(name: str | None) -> Personality:
-    """The personality of that name; without a name, that of `tactician.toml`, else the plain one.
+    """Return the personality with a name; by default that of `tactician.toml`, else the plain one.
 
     Raises:
         ConfigurationError: when there is none.

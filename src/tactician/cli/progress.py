@@ -1,4 +1,4 @@
-"""Shows a run in the terminal as it happens."""
+"""Progress of a run in the terminal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tactician.process import (
 
 @dataclass(slots=True)
 class ProgressView:
-    """An event sink that writes what happens to a console.
+    """Event sink that prints events to a console.
 
     Attributes:
         prompts: whether to show what models are sent.
@@ -48,7 +48,7 @@ class ProgressView:
     shows_ids: bool = False
 
     def __call__(self, event: Event) -> None:
-        """Shows an event, if it is one of those that are shown."""
+        """Print an event, if it is one of those that are shown."""
         match event:
             case ProcessStarted():
                 self._process_started(event)

@@ -1,4 +1,4 @@
-"""What a router did with a request, in words."""
+"""Events of a router, as text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _NOTICEABLE = 0.1
 
 
 def format_router_event(event: Event) -> str | None:
-    """One line; `None` for what is not worth one: a request that went through, or waited for a moment only."""
+    """Format the event, or return `None` to skip it, such as a request that succeeded or waited briefly."""
     match event:
         case RequestDelayed() if event.seconds >= _NOTICEABLE:
             return f"waited {event.seconds:.1f} s for {full_name(event.instance, event.model)} ({event.reason})"

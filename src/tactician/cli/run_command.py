@@ -53,7 +53,7 @@ def run(
     voice: PersonalityName = None,
     debug: Debug = False,
 ) -> None:
-    """Run an agent: progress goes to stderr, the result to stdout. Exit code 3: it waits for somebody."""
+    """Run an agent: progress goes to stderr, the result to stdout. Exit code 3 when the run waits."""
     agents = load_agents(file)
     chosen = choose_agent(agents, agent, file)
     kept = find_store(store)
@@ -72,19 +72,19 @@ def create_platform(
     tool_groups: Iterable[ToolGroup] = (),
     retention: timedelta | None = None,
 ) -> Platform:
-    """A platform with the agents and tool groups of a file."""
+    """Return a platform with the agents and tool groups of a file."""
     environment = {**os.environ, MODEL_VARIABLE: model} if model else os.environ
     platform = Platform(models=ModelCatalog(environment=environment), on_event=view, store=store, retention=retention)
     return platform.register(*agents.values(), *tool_groups)
 
 
 def create_asker(no_input: bool) -> Asker | None:
-    """Asks in the terminal, if there is one and that is wanted."""
+    """Return an asker, if there is a terminal and input is allowed."""
     return None if no_input or not sys.stdin.isatty() else Asker(err)
 
 
 def format_arguments(file: Path, store: str | None) -> str:
-    """The arguments that name the file and the store again."""
+    """Return the arguments that name the file and the store."""
     return f"{file}{format_store_option(store)}"
 
 

@@ -1,4 +1,4 @@
-"""`tactician respond`, `resume`, `kill` and `prune`: continue what a store holds, end it, or delete it."""
+"""`tactician respond`, `resume`, `kill` and `prune`: continue, end or delete stored runs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def respond(
     voice: PersonalityName = None,
     debug: Debug = False,
 ) -> None:
-    """Answer what a run waits for, and continue it. REQUEST can be left out when there is only one."""
+    """Answer a request of a run, and continue it. REQUEST can be left out when there is only one."""
     decision = approve() if approved else None if rejected is None else reject(rejected)
     request_id, value, file = _split(words, has_value=decision is None)
 
@@ -63,7 +63,7 @@ def resume(
     voice: PersonalityName = None,
     debug: Debug = False,
 ) -> None:
-    """Continue a run that was interrupted, paused or is stuck; what one waits for is asked in the terminal."""
+    """Continue a run that was interrupted, paused or is stuck; pending requests are asked in the terminal."""
 
     async def work(platform: Platform, run: RunView) -> Outcome:
         return await answer_requests(platform, await platform.resume(id), create_asker(no_input))
@@ -77,7 +77,7 @@ def kill(
     reason: Annotated[str, typer.Option("--reason", help="Why; it is kept.")] = "killed",
     debug: Debug = False,
 ) -> None:
-    """End a run for good, wherever it runs, even one that cannot be read."""
+    """End a run for good, wherever it runs, also one that cannot be read."""
     asyncio.run(_kill(id, require_store(store), reason))
     out.print(f"{id} is killed", highlight=False)
 
@@ -116,7 +116,7 @@ async def run_on_platform(
     *,
     is_new: bool = False,
 ) -> Outcome:
-    """Do some work with a stored run, on a platform with the agents of a file.
+    """Work with a stored run, on a platform with the agents of a file.
 
     Args:
         id: id of the run.
@@ -137,7 +137,7 @@ async def run_on_platform(
 
 
 def _split(words: list[str], *, has_value: bool) -> tuple[str | None, str, Path]:
-    """The request, if it is named, the value, if there is one, and the file."""
+    """Return the request, if it is named, the value, if there is one, and the file."""
     wanted = 2 if has_value else 1
     if not wanted <= len(words) <= wanted + 1:
         expected = "[REQUEST] VALUE FILE" if has_value else "[REQUEST] FILE"
@@ -147,7 +147,7 @@ def _split(words: list[str], *, has_value: bool) -> tuple[str | None, str, Path]
 
 
 def _choose_request(run: RunView, request_id: str | None) -> PendingRequest:
-    """The request that is meant.
+    """Return the request with an id, or the only one.
 
     Raises:
         ResponseError: when there is none of that id, or none is named and there are several, or none at all.

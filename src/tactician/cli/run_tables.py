@@ -1,4 +1,4 @@
-"""Runs, their steps, and two runs side by side, as tables."""
+"""Tables of runs and steps, and comparison of two runs."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _BEGINNINGS: Final = frozenset({"start", "resume", "fork"})
 
 
 def format_status(run: RunView) -> str:
-    """Return the status of a run in its colour; that of one whose worker died, or was interrupted, says so."""
+    """Return the status of a run in its colour, with a note when its worker died or was interrupted."""
     status = "interrupted" if run.was_interrupted else run.status
     return f"[{_COLOURS.get(status, 'bold')}]{escape(status)}[/{_COLOURS.get(status, 'bold')}]"
 
 
 def print_run(run: RunView) -> None:
-    """Print all that is known of a run."""
+    """Print all details of a run."""
     heading = f"[bold]{escape(run.name)}[/bold] {format_status(run)}  [dim]{run.kind} {run.id}[/dim]"
     for line in (heading, *_summarize(run)):
         out.print(line, highlight=False, soft_wrap=True)
@@ -50,7 +50,7 @@ def print_run(run: RunView) -> None:
 
 
 def print_steps(steps: Iterable[StepView]) -> None:
-    """Print the steps of a run, with what the run used up to each."""
+    """Print the steps of a run, with the usage up to each."""
     table = Table(Column("step", justify="right"), "what", "result", "at", "so far")
     for step in steps:
         used = format_usage(step.seconds, step.tally)
@@ -59,7 +59,7 @@ def print_steps(steps: Iterable[StepView]) -> None:
 
 
 def print_comparison(comparison: RunComparison) -> None:
-    """Print two runs side by side: how they stand, the steps that both have, and those in which they differ."""
+    """Print two runs side by side: status, common steps, and different steps."""
     first, second, common = comparison.first, comparison.second, len(comparison.common)
     out.print(_tabulate_facts(first, second))
     both = f"The first {common} steps are the same." if common else "They have no steps in common."
@@ -155,7 +155,7 @@ def _list_facts(run: RunView) -> list[tuple[str, str]]:
 
 
 def _list_work(steps: Iterable[StepView]) -> list[StepView]:
-    """Return the steps that did something: so what both runs did stands side by side."""
+    """Return the steps that did work, so that equal work of both runs stands side by side."""
     return [step for step in steps if step.kind not in _BEGINNINGS]
 
 
@@ -166,6 +166,6 @@ def _format_step(step: StepView | None) -> tuple[str, str]:
 
 
 def _name_step(step: StepView) -> str:
-    """Return the kind and the name of a step, behind the names of the runs inside the outermost one."""
+    """Return the kind and the name of a step, after the names of nested runs."""
     inside = "/".join(step.path[1:])
     return escape(" ".join(filter(None, (inside and f"{inside}:", step.kind, step.name))))

@@ -38,7 +38,7 @@ def worker(
     voice: PersonalityName = None,
     debug: Debug = False,
 ) -> None:
-    """Continue the runs in a store that can continue. Ctrl-C finishes what runs, a second one interrupts it."""
+    """Continue the runs in a store that can continue. Ctrl-C finishes running work, a second one interrupts it."""
     agents = load_agents(file)
     view = ProgressView(err, voice=find_personality(voice), shows_ids=True)
     logger = logging.getLogger("tactician.platform.worker")
@@ -79,14 +79,14 @@ async def _run_until_interrupted(platform: Platform, works: Worker) -> None:
 
 
 class _Lines(logging.Handler):
-    """Handler that shows what a worker logs, one line each, with the traceback only where it is wanted."""
+    """Log handler of a worker that prints one line for each record, with the traceback on request."""
 
     def __init__(self, debug: bool) -> None:
         super().__init__(logging.WARNING)
         self._debug = debug
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Show a record."""
+        """Print a record."""
         err.print(f"[red]{escape(record.getMessage())}[/red]", highlight=False, soft_wrap=True)
         if self._debug and record.exc_info:
             err.print(logging.Formatter().formatException(record.exc_info), markup=False, highlight=False)

@@ -1,4 +1,4 @@
-"""What was said, where it is kept, and what of it a model is shown."""
+"""Conversations, their stores, and windows on the part that a model sees."""
 
 from tactician.conversation.compaction import CompactToolResults
 from tactician.conversation.conversation import Conversation, Messages

@@ -1,4 +1,4 @@
-"""Conversation: messages with ids, which grow while a run works on them and may be changed from outside."""
+"""Conversation: messages with ids, which grow during a run and may be changed from outside."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Messages(Sequence[Message]):
-    """View of the messages of a conversation, which grows as the conversation does."""
+    """View of the messages of a conversation, which grows with the conversation."""
 
     __slots__ = ("_list", "conversation")
 
@@ -63,7 +63,7 @@ class Messages(Sequence[Message]):
 
 
 class Conversation:
-    """List of messages, each with an id that means something in this conversation only.
+    """List of messages, each with an id that is unique in this conversation.
 
     A run appends to it. Others may change it meanwhile: `insert`, `remove` and `truncate` never part a tool call from
     its result. It belongs to one event loop.
@@ -113,11 +113,11 @@ class Conversation:
 
     @property
     def revision(self) -> int:
-        """The number of changes that were more than a message at the end."""
+        """The number of changes other than appended messages."""
         return len(self._changes)
 
     def find_change_since(self, revision: int) -> int:
-        """Return the place from which on the messages may be others than they were at the revision."""
+        """Return the first position at which messages may have changed since a revision."""
         return min(self._changes[revision:], default=len(self._list))
 
     @property
@@ -126,11 +126,11 @@ class Conversation:
         return find_open_calls(self._list)
 
     def to_tuple(self) -> tuple[Message, ...]:
-        """Return the messages as they are now."""
+        """Return the current messages."""
         return tuple(self._list)
 
     def append(self, message: Message) -> None:
-        """Add a message at the end, as a run does."""
+        """Append a message, as a run does."""
         self._list.append(message)
         self._numbers.append(self._next)
         self._next += 1
@@ -138,7 +138,7 @@ class Conversation:
             self._let_in()
 
     def extend(self, messages: Iterable[Message]) -> None:
-        """Add messages at the end."""
+        """Append messages."""
         if not self._waiting:
             self._extend(messages)
             return
@@ -146,7 +146,7 @@ class Conversation:
             self.append(message)
 
     def insert(self, message: Message) -> str:
-        """Add a message from outside of the run, and return its id.
+        """Insert a message from outside the run, and return its id.
 
         While tool calls are open it waits, and goes in right after the last of their results.
 
@@ -162,7 +162,7 @@ class Conversation:
         return _create_id(number)
 
     def remove(self, message_id: str) -> bool:
-        """Remove a message; with a tool call or a result, all of the message that called and of its results.
+        """Remove a message; with a tool call or a result, the whole exchange.
 
         Returns:
             Whether it is gone: not so when there is no such message, or when calls are open that belong to it.
@@ -191,23 +191,23 @@ class Conversation:
             self._cut(begin, end)
 
     def rewind(self, length: int) -> None:
-        """Forget all but the first messages, for a run that begins anew. Messages that wait to be let in are let in."""
+        """Remove all but the first messages, for a run that starts again, and let waiting messages in."""
         self._cut(max(length, 0), len(self._list))
         self._let_in()
 
     def begin_part(self, run_id: str) -> None:
-        """Let the next part of the conversation be that of a run. One that is continued keeps the part that it has."""
+        """Start the part of a run with the next message. A continued run keeps its part."""
         if self.find_part(run_id) is None:
             self.part = RunPart(run_id, len(self._list), len(self._list))
 
     def find_part(self, run_id: str) -> RunPart | None:
-        """Return the part of a run, if it is the last one that has added messages."""
+        """Return the part of a run if that run was the last to add messages."""
         return self.part if self.part is not None and self.part.run_id == run_id else None
 
     def restore_part(self, messages: Sequence[Message]) -> None:
-        """Make the part of the last run these messages, as the run itself knows them, before it adds more.
+        """Replace the part of the last run with these messages, before the run adds more.
 
-        What others have said after the run stays after them.
+        Messages that others added after the run stay after them.
         """
         assert self.part is not None
         begin, end = self.part.find_bounds(len(self._list))
@@ -220,7 +220,7 @@ class Conversation:
         self.part.end = None
 
     def end_part(self) -> None:
-        """Let the part of the last run end here, if that has added messages."""
+        """End the part of the last run here, if the run has added messages."""
         if self.part is not None and self.part.end is None:
             self.part.end = len(self._list)
 
@@ -236,12 +236,12 @@ class Conversation:
         return other
 
     def to_json(self) -> str:
-        """Return the conversation as JSON text; only its version is the store's to keep."""
+        """Return the conversation as JSON text, without its version, which belongs to the store."""
         return write_conversation(self._save())
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Conversation:
-        """Return the conversation of a text that `to_json` wrote, from whoever it came.
+        """Return the conversation in an untrusted text that `to_json` wrote.
 
         Raises:
             StoredStateError: when it is none.
@@ -253,11 +253,11 @@ class Conversation:
         return create_schema(cls, cls._save_versioned, cls._restore_versioned, handler)
 
     def to_addition(self, begin: int) -> Addition:
-        """Return the messages from a place on, as the addition that makes the next version of the conversation."""
+        """Return the messages from a position on, as the addition that makes the next version."""
         return Addition(self.version + 1, begin, self._save_messages(begin))
 
     def apply(self, additions: Iterable[Addition]) -> None:
-        """Add what was added to the version of the conversation that a store holds.
+        """Apply an addition to the stored version of the conversation.
 
         Raises:
             StoredStateError: when the additions do not fit.
@@ -286,14 +286,14 @@ class Conversation:
         )
 
     def _adopt(self, saved: SavedMessages) -> None:
-        """Take over all but the messages themselves."""
+        """Take over everything except the messages."""
         if len(saved["waiting"]) != len(saved["waiting_messages"]):
             raise _create_mismatch_error()
         self._next, self.part = saved["next"], None if saved["part"] is None else replace(saved["part"])
         self._waiting = list(zip(saved["waiting"], saved["waiting_messages"], strict=True))
 
     def _check(self) -> None:
-        """Check that each message has an id of its own, and that the part of the run is inside the conversation."""
+        """Check that the ids are unique, and that the part of the run is inside the conversation."""
         numbers = [*self._numbers, *(number for number, _ in self._waiting)]
         is_whole = len(self._numbers) == len(self._list) and len(set(numbers)) == len(numbers)
         if not is_whole or any(not 0 <= number < self._next for number in numbers):
@@ -332,7 +332,7 @@ class Conversation:
                 self.part.cut(begin, end)
 
     def _let_in(self) -> None:
-        """Put the messages that wait at the end, unless calls are open."""
+        """Append the waiting messages, unless calls are open."""
         if self._waiting and not self.open_calls:
             for number, message in self._waiting:
                 self._numbers.append(number)
@@ -340,7 +340,7 @@ class Conversation:
             self._waiting.clear()
 
     def _find_open_place(self) -> int:
-        """Return the place of the message whose calls are open; the end when there is none."""
+        """Return the position of the message whose calls are open; the length when there is none."""
         place = find_last_answer(self._list) if self.open_calls else None
         return len(self._list) if place is None else place
 

@@ -1,4 +1,4 @@
-"""The events of conversations."""
+"""Events of conversations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tactician.events import Event
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationSummarized(Event):
-    """A model was asked to sum up the oldest `messages` of a long conversation; `error` says why it did not."""
+    """Event of a model that summarized the oldest `messages` of a long conversation; `error` if it failed."""
 
     messages: int
     summary: str = ""

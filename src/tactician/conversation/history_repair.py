@@ -1,4 +1,4 @@
-"""Conversations as every provider accepts them."""
+"""Repair of conversations that providers would refuse."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BEGINNING = UserMessage("Continue.")
 
 
 def repair_history(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The messages, changed where a provider would refuse them; a valid conversation comes back as it is.
+    """Return the messages, repaired where a provider would refuse them; valid messages stay unchanged.
 
     - Each tool call has one result, right after the message that made it. Where there is none, it gets an error that
       says so; results of no call, and further ones, are left out.
@@ -59,7 +59,7 @@ def _is_shown(part: AssistantPart) -> bool:
 
 
 def _collect_results(messages: Sequence[Message], place: int) -> list[ToolResult | None]:
-    """The results that come before the model speaks again."""
+    """Return the results before the next message of the model."""
     results: list[ToolResult | None] = []
     for n in range(place + 1, len(messages)):
         message = messages[n]
@@ -73,7 +73,7 @@ def _collect_results(messages: Sequence[Message], place: int) -> list[ToolResult
 def _pair_with_results(
     message: AssistantMessage, results: list[ToolResult | None], seen: set[str]
 ) -> Iterable[Message]:
-    """The message, and one result for each of its calls, in the order in which they came."""
+    """Return the message with one result for each of its calls, in order of arrival."""
     calls = {n: part for n, part in enumerate(message.parts) if isinstance(part, ToolCall)}
     ids = {n: _make_unique(call.id, seen) for n, call in calls.items()}
     answers = sorted(
@@ -85,7 +85,7 @@ def _pair_with_results(
 
 
 def _take_result(call: ToolCall, results: list[ToolResult | None]) -> tuple[int, ToolResult]:
-    """The first result of the call that no other call has taken, and where it stood."""
+    """Return the first unused result of the call, with its position."""
     for place, result in enumerate(results):
         if result is not None and result.call_id == call.id:
             results[place] = None
@@ -94,7 +94,7 @@ def _take_result(call: ToolCall, results: list[ToolResult | None]) -> tuple[int,
 
 
 def _make_unique(id: str, seen: set[str]) -> str:
-    """The id, or one with a number where it is taken."""
+    """Return the id, with a number when it is taken."""
     new = base = id or "call"
     numbers = count(2)
     while new in seen:

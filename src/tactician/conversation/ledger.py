@@ -1,4 +1,4 @@
-"""The units of a conversation and how long they are, kept up to date as it grows."""
+"""Token counts of the units of a conversation, updated as the conversation grows."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tactician.llm import SystemMessage, ToolResult, UserMessage
 
 
 class Ledger:
-    """What each unit of a conversation takes. A unit is a message with the tool results that follow it.
+    """Token counts by unit. A unit is a message with the tool results that follow it.
 
-    `update` costs what is new: no message is counted twice, unless it comes after one that has changed.
+    `update` counts only new messages, and those after a changed message.
 
     Attributes:
         starts: where each unit begins.
@@ -33,7 +33,7 @@ class Ledger:
         self.asked: int | None = None
 
     def update(self, conversation: Conversation) -> int | None:
-        """Counts what is new in the conversation.
+        """Count the new messages of the conversation.
 
         Returns:
             From which place on messages were changed that had been counted before; `None` when none were.
@@ -56,19 +56,19 @@ class Ledger:
         return changed
 
     def count_from(self, unit: int) -> int:
-        """The tokens of the unit and all after it."""
+        """Return the tokens of a unit and of all units after it."""
         return self.total - self.before[unit] if unit < len(self.before) else 0
 
     def count_unit(self, unit: int) -> int:
-        """The tokens of one unit."""
+        """Return the tokens of a unit."""
         return self.count_from(unit) - self.count_from(unit + 1)
 
     def find_newest_within(self, tokens: int) -> int:
-        """The first of the newest units that take no more than so many tokens together."""
+        """Return the first of the newest units that fit in so many tokens."""
         return bisect_left(self.before, self.total - tokens)
 
     def find_unit(self, place: int) -> int:
-        """The first unit that begins at the place or after it."""
+        """Return the first unit that begins at a position or after it."""
         return bisect_left(self.starts, place)
 
     def _begin_unit(self, place: int, is_system: bool, is_user: bool) -> None:
@@ -80,7 +80,7 @@ class Ledger:
         self.before.append(self.total)
 
     def _forget(self, place: int) -> None:
-        """Forgets the units from the place on, and the one before, for its results may be others."""
+        """Forget the units from a position on, and the one before, whose results may have changed."""
         unit = max(self.find_unit(place) - 1, 0)
         if unit < len(self.starts):
             self._seen, self.total = self.starts[unit], self.before[unit]

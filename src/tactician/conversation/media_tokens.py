@@ -1,4 +1,4 @@
-"""How many tokens pictures and documents are, as far as their data tells."""
+"""Token estimates of images and documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SIZE_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 
 def estimate_image_tokens(image: Image) -> int:
-    """About how many tokens a picture is: 85 or 765 by its size, 170 when that is not known."""
+    """Return the estimated tokens of an image: 85 or 765 by its size, 170 when the size is unknown."""
     size = None if image.data is None else read_image_size(_read_head(image.data))
     if size is None:
         return _UNKNOWN
@@ -26,7 +26,7 @@ def estimate_image_tokens(image: Image) -> int:
 
 
 def estimate_document_tokens(document: Document) -> int:
-    """About how many tokens a document is, by its size; as many as a picture when that is not known."""
+    """Return the estimated tokens of a document by its size; as for an image when the size is unknown."""
     if document.data is None:
         return _DOCUMENT
     size = len(document.data) * 3 // 4
@@ -36,7 +36,7 @@ def estimate_document_tokens(document: Document) -> int:
 
 
 def read_image_size(head: bytes) -> tuple[int, int] | None:
-    """Width and height of a PNG, GIF or JPEG, by its first bytes."""
+    """Return width and height of a PNG, GIF or JPEG from its first bytes."""
     if head.startswith(b"\x89PNG") and len(head) >= 24:
         return int.from_bytes(head[16:20], "big"), int.from_bytes(head[20:24], "big")
     if head.startswith(b"GIF8") and len(head) >= 10:
@@ -45,7 +45,7 @@ def read_image_size(head: bytes) -> tuple[int, int] | None:
 
 
 def _read_jpeg_size(head: bytes) -> tuple[int, int] | None:
-    """Goes from segment to segment to the one that has the size."""
+    """Return the size of a JPEG from the segment that has it."""
     place = 2
     while place + 9 <= len(head) and head[place] == 0xFF:
         if head[place + 1] in _SIZE_MARKERS:

@@ -1,4 +1,4 @@
-"""JSON form of a conversation."""
+"""JSON form of conversations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAX_SIZE: Final = 256 * 1024 * 1024
 
 
 class SavedMessages(TypedDict):
-    """Messages of a conversation. `ids` are those of the `messages`, `waiting` those of the `waiting_messages`."""
+    """Messages of a conversation. `ids` belong to `messages`, `waiting` to `waiting_messages`."""
 
     next: int
     ids: list[int]
@@ -42,7 +42,7 @@ class SavedConversation(SavedMessages):
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """Messages that were added to the end of a conversation, as a step in the log of its document.
+    """Messages appended to a conversation, as an entry in the log of its document.
 
     Attributes:
         version: version of the conversation that the step makes.
@@ -65,7 +65,7 @@ class Addition:
 
 
 class VersionedConversation(TypedDict):
-    """Data of a conversation inside another object, with the version of it that a store holds."""
+    """Data of a conversation inside another object, with its version in the store."""
 
     version: int
     conversation: SavedConversation
@@ -132,7 +132,7 @@ def create_schema(
     restore: Callable[[VersionedConversation], object],
     handler: GetCoreSchemaHandler,
 ) -> CoreSchema:
-    """Return the schema of conversations, which stay the same objects, for the fields of other objects.
+    """Return a pydantic schema for conversations as fields; instances stay the same objects.
 
     Args:
         kind: the class of the conversations.

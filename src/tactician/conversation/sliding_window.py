@@ -1,4 +1,4 @@
-"""Shows the newest messages."""
+"""Sliding window: the newest messages."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tactician.runs import RunContext
 
 @dataclass(frozen=True, slots=True)
 class SlidingWindow(WindowStrategy):
-    """Leaves out the oldest messages of a conversation that is too long.
+    """Window strategy that leaves out the oldest messages of a long conversation.
 
-    It always shows the first message of the user, which says what is to be done, and the newest message, however long
-    they are; a message that calls tools goes together with all its results.
+    The first user message, which states the task, and the newest message are always included, however long they are;
+    a message with tool calls stays together with its results.
 
     Attributes:
-        max_tokens: how long what is shown may be.
-        preserve_system: whether the system messages at the beginning are always shown.
-        counter: counts tokens; that of the run's model by default.
+        max_tokens: length of the window.
+        preserve_system: always include the system messages at the beginning.
+        counter: token counter; that of the run's model by default.
 
     Raises:
         DeclarationError: when `max_tokens` is not positive.
@@ -39,7 +39,7 @@ class SlidingWindow(WindowStrategy):
             raise DeclarationError("SlidingWindow", ["max_tokens has to be at least 1"])
 
     def start(self, run: RunContext, counter: TokenCounter) -> Window:
-        """The window of a run."""
+        """Return the window of a run."""
         return _SlidingView(Ledger(counter if self.counter is None else self.counter), self)
 
 
@@ -51,7 +51,7 @@ class _SlidingView:
         self._strategy = strategy
 
     async def view(self, conversation: Conversation) -> Sequence[Message]:
-        """The newest messages."""
+        """Return the newest messages."""
         ledger, strategy = self._ledger, self._strategy
         ledger.update(conversation)
         if ledger.total <= strategy.max_tokens:
@@ -67,7 +67,7 @@ def select_newest(
     preserve_system: bool = True,
     note: Message | None = None,
 ) -> tuple[Message, ...]:
-    """The system messages, the first message of the user, a note and the newest units that fit besides."""
+    """Return the system messages, the first user message, a note, and the newest units that fit."""
     messages, asked = conversation.messages, ledger.asked
     head = ledger.head if preserve_system else 0
     room = max_tokens - (ledger.before[head] if head < len(ledger.before) else ledger.total)

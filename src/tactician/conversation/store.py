@@ -1,4 +1,4 @@
-"""Conversations in a document store."""
+"""Store of conversations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FOLD_AT_LEAST: Final = 64
 
 @dataclass(slots=True)
 class _Baseline:
-    """State of a conversation as it was last loaded or saved.
+    """State of a conversation at its last load or save.
 
     Attributes:
         document: its document, without the body; `None` before the first time.
@@ -37,7 +37,7 @@ class _Baseline:
     saving: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def can_grow(self, conversation: Conversation) -> bool:
-        """Return whether it is enough to add what is new to the log, and the log is not too long for that."""
+        """Return whether new messages can be added to the log, instead of a new body."""
         is_known = self.document is not None and self.document.version == conversation.version
         log = self.length - self.folded
         return (
@@ -48,10 +48,10 @@ class _Baseline:
 
 
 class ConversationStore:
-    """Conversations of a document store, by their ids.
+    """Store of conversations by id, in a document store.
 
-    A loaded conversation is a copy: nobody else sees its changes before it is saved. Of two who change the same
-    version, the second to save gets an error.
+    A loaded conversation is a copy whose changes are private until it is saved. Of two writers of the same version,
+    the second one to save gets an error.
 
     A save adds the new messages to the log of the conversation's document, so that it costs the same however long the
     conversation is. When the log has grown as large as the body, and when messages were removed, the body is written as
@@ -86,12 +86,12 @@ class ConversationStore:
             ) from error
 
     async def is_current(self, conversation: Conversation) -> bool:
-        """Return whether nobody else has saved or deleted a conversation since it was loaded or saved here."""
+        """Return whether nobody else has saved or deleted the conversation since it was last loaded or saved here."""
         document = await self._documents.load(_COLLECTION, conversation.id, with_body=False)
         return document is not None and document.version == conversation.version
 
     async def save(self, conversation: Conversation) -> None:
-        """Save a conversation as it is now, and note its new version in it.
+        """Save a conversation, and set its new version.
 
         Saves of one conversation that overlap follow each other; the later ones have what was added meanwhile. A save
         that has begun is finished, even when its task is cancelled.

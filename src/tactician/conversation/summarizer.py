@@ -1,4 +1,4 @@
-"""Asks a model to sum up a part of a conversation."""
+"""Summarizer of a part of a conversation."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Summarizer:
-    """Sums up on behalf of a run: what that takes counts as the run's.
+    """Summarizer on behalf of a run, to which its usage counts.
 
     Attributes:
         run: the run.
-        model: the name of the model that is asked; that of the run, when `None`.
-        prompt: what it is told to do.
+        model: the name of the summarizing model; that of the run, when `None`.
+        prompt: the instructions for that model.
     """
 
     run: RunContext
@@ -37,7 +37,7 @@ class Summarizer:
     prompt: str
 
     async def summarize(self, previous: str, messages: Sequence[Message], words: int) -> str | None:
-        """What was said up to now, given what was said before and what came since; `None` when the model fails."""
+        """Return a new summary of the previous one and the messages since; `None` when the model fails."""
         try:
             text = await self._ask_model(_format_prompt(previous, messages, words))
         except Exception as error:  # a run does not fail because its memory does

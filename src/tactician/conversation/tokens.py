@@ -1,4 +1,4 @@
-"""How many tokens a message is: counted where the model's tokenizer is at hand, estimated elsewhere."""
+"""Token counters of messages: exact where the tokenizer of the model is available, estimated elsewhere."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ _CL100K = re.compile(r"(ft:)?(gpt-4|gpt-3\.5|gpt-35)")
 
 
 class TokenCounter(Protocol):
-    """Says how long messages are. It is asked once for each message; windows remember the answer."""
+    """Token counter of messages, called once for each message; windows cache the result."""
 
     def count(self, message: Message) -> int:
-        """How many tokens the message takes of what a model can read; at least one."""
+        """Return the number of tokens of the message for the model; at least one."""
         ...
 
 
 class TextCounter:
-    """Counts messages by their texts.
+    """Token counter of messages by their texts.
 
     A message takes 4 tokens besides, a tool result 10; pictures and documents are estimated by their size.
 
     Args:
-        count_text: how many tokens a text is.
+        count_text: function that counts the tokens of a text.
     """
 
     def __init__(self, count_text: CountText) -> None:
         self._count_text = count_text
 
     def count(self, message: Message) -> int:
-        """How many tokens the message takes of what a model can read; at least one."""
+        """Return the number of tokens of the message for the model; at least one."""
         if isinstance(message, ToolResult):
             return _TOKENS_PER_RESULT + max(1, self._count_text(message.content))
         if isinstance(message, AssistantMessage | UserMessage):
@@ -75,7 +75,7 @@ class TextCounter:
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens a text is: a quarter of its characters."""
+    """Return the estimated tokens of a text: a quarter of its characters."""
     return len(text) // _CHARACTERS_PER_TOKEN
 
 
@@ -85,7 +85,7 @@ ESTIMATE = TextCounter(estimate_tokens)
 
 @lru_cache(maxsize=256)
 def find_token_counter(model: str) -> TokenCounter:
-    """The counter for a model, by its name, with or without its instance.
+    """Return the counter for a model by its name, with or without its instance.
 
     For OpenAI's models it is exact as to texts, when the extra `tokens` is installed: their two vocabularies take about
     60 ms and 50 MB each, once. For all others it is an estimate.
@@ -101,7 +101,7 @@ def find_token_counter(model: str) -> TokenCounter:
 
 @cache
 def _load_tokenizer(vocabulary: str) -> CountText | None:
-    """Counts with a vocabulary of OpenAI; `None` where the extra is not installed."""
+    """Return a counter with a vocabulary of OpenAI; `None` when the extra is not installed."""
     try:
         from rs_bpe import openai
     except ImportError:

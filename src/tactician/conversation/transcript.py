@@ -1,4 +1,4 @@
-"""A conversation as text, for a model that is to sum it up."""
+"""Transcript of a conversation, for a model that summarizes it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _CUT = " [...] "
 
 
 def format_transcript(messages: Iterable[Message]) -> str:
-    """What was said, a paragraph for each message; long texts are cut in the middle, pictures only named."""
+    """Return a paragraph for each message, with long texts shortened and images only mentioned."""
     return "\n\n".join(filter(None, map(_format_paragraph, messages)))
 
 

@@ -1,4 +1,4 @@
-"""What of a long conversation a model is shown."""
+"""Windows: the part of a long conversation that a model sees."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from tactician.runs import RunContext
 
 
 class Window(Protocol):
-    """What a model is shown in one run. It belongs to that run."""
+    """View of a conversation in one run, to which the window belongs."""
 
     async def view(self, conversation: Conversation) -> Sequence[Message]:
-        """What the model is shown in the next turn: asked once a turn. The conversation stays as it is.
+        """Return the messages for the next turn. Called once a turn; the conversation stays unchanged.
 
-        What comes back may be the messages of the conversation themselves: use it before the conversation grows.
+        The result may be the live messages of the conversation: use it before the conversation grows.
         """
         ...
 
 
 class WindowStrategy(ABC):
-    """How a long conversation is shown: a configuration, which any number of runs may use at the same time.
+    """Configuration of a window, which any number of concurrent runs may share.
 
-    `a | b` is both: `b` is given what `a` shows.
+    `a | b` chains two strategies: `b` gets the messages that `a` selects.
     """
 
     __slots__ = ()
 
     @abstractmethod
     def start(self, run: RunContext, counter: TokenCounter) -> Window:
-        """The window of a run, which counts with the counter of the run's model."""
+        """Return the window of a run, which counts tokens for the model of the run."""
         ...
 
     def __or__(self, other: WindowStrategy) -> WindowStrategy:
@@ -45,7 +45,7 @@ class WindowStrategy(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Chain(WindowStrategy):
-    """Several strategies, each given what the one before shows; see `chain`.
+    """Strategies in sequence, each on the messages that the one before selects; see `chain`.
 
     Raises:
         DeclarationError: when there are none.
@@ -58,17 +58,17 @@ class Chain(WindowStrategy):
             raise DeclarationError("Chain", ["strategies is empty: name at least one"])
 
     def start(self, run: RunContext, counter: TokenCounter) -> Window:
-        """The window of a run."""
+        """Return the window of a run."""
         return _ChainWindow([strategy.start(run, counter) for strategy in self.strategies])
 
 
 def chain(*strategies: WindowStrategy) -> WindowStrategy | None:
-    """The strategies one after another; `None` when there are none."""
+    """Chain strategies; `None` when there are none."""
     return Chain(strategies) if len(strategies) > 1 else next(iter(strategies), None)
 
 
 class _ChainWindow:
-    """Windows, and for each but the last the conversation that it shows."""
+    """Windows in sequence, each with a conversation of its input except the first."""
 
     __slots__ = ("_shown", "_windows")
 
@@ -77,14 +77,14 @@ class _ChainWindow:
         self._shown = [Conversation() for _ in windows[:-1]]
 
     async def view(self, conversation: Conversation) -> Sequence[Message]:
-        """What the last window shows of what those before it show."""
+        """Return the view of the last window on those before it."""
         for window, shown in zip(self._windows, self._shown, strict=False):
             conversation = _as_conversation(shown, await window.view(conversation))
         return await self._windows[-1].view(conversation)
 
 
 def _as_conversation(shown: Conversation, view: Sequence[Message]) -> Conversation:
-    """A conversation that says what the view says; where the view is that of one, that one."""
+    """Return a conversation with the messages of a view; the viewed conversation itself, if there is one."""
     if isinstance(view, Messages):
         return view.conversation
     same = list(map(is_, shown.messages, view))

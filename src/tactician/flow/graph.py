@@ -1,4 +1,4 @@
-"""The dependency graph of a flow: which steps can start, and which never will. Knows no tasks and no time."""
+"""Dependency graph of a flow: steps that can start, and steps that never will. Knows no tasks and no time."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class StepGraph(Generic[T]):
         return bool(self._ready)
 
     def pop_ready(self) -> FlowStep[T] | None:
-        """Remove and return the step that starts next: of those that are ready, the one that was added first."""
+        """Remove and return the next step to start: the first ready one in the order of addition."""
         return self._steps[heappop(self._ready)] if self._ready else None
 
     def collect_results(self, step: FlowStep[T]) -> dict[str, T]:

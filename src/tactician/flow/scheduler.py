@@ -1,4 +1,4 @@
-"""The scheduler of steps: each starts as soon as its own dependencies are completed and there is room."""
+"""Scheduler of steps: each starts as soon as its own dependencies are completed and there is room."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class Scheduler(Generic[T]):
         raise self._failure
 
     async def _show_pending(self, suspended: StepSuspended) -> None:
-        """Show in the record of the run what a step waits for while others go on."""
+        """Show the requests of a waiting step in the record of the run while others continue."""
         context = RunContext.find_current()
         if context is not None and (self._tasks or self._graph.has_ready):
             await context.show_pending(suspended.pending)

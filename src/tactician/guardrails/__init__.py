@@ -1,4 +1,4 @@
-"""What may go in and out of agents and tools: checks that stop a run, or make the model answer again."""
+"""Guardrails: checks on inputs, outputs and tool calls that stop a run or make the model try again."""
 
 from tactician.guardrails.built_in import blocked_words, matches, max_length, no_match
 from tactician.guardrails.callables import Check, Checker, GuardrailLike

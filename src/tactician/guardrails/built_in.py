@@ -1,4 +1,4 @@
-"""Guardrails for what most programs need, on the text of an input or an output.
+"""Built-in guardrails on the text of an input or an output.
 
 They object with `guardrails.failed`, or with what `otherwise` says: `max_length(500, otherwise=guardrails.retry)`
 makes the model write a shorter answer. To give one a name: `guardrails.input_guardrail("short")(max_length(500))`.
@@ -18,7 +18,7 @@ Otherwise: TypeAlias = Callable[[str], GuardrailResult]
 
 
 def max_length(limit: int, *, otherwise: Otherwise = failed) -> TextCheck:
-    """Lets text of at most so many characters pass."""
+    """Return a guardrail that passes text of at most so many characters."""
 
     def max_length(text: str) -> GuardrailResult:
         if len(text) <= limit:
@@ -29,7 +29,7 @@ def max_length(limit: int, *, otherwise: Otherwise = failed) -> TextCheck:
 
 
 def blocked_words(words: Iterable[str], *, otherwise: Otherwise = failed) -> TextCheck:
-    """Lets text without these words pass. Only whole words count, in upper or lower case.
+    """Return a guardrail that passes text without these words, as whole words in any case.
 
     Raises:
         ConfigurationError: when there is no word, or an empty one.
@@ -47,7 +47,7 @@ def blocked_words(words: Iterable[str], *, otherwise: Otherwise = failed) -> Tex
 
 
 def matches(pattern: str | re.Pattern[str], reason: str = "", *, otherwise: Otherwise = failed) -> TextCheck:
-    """Lets text pass in which the regular expression is found; anchor it to match all of the text."""
+    """Return a guardrail that passes text with a match of the regular expression; anchor it to match all text."""
     compiled = re.compile(pattern)
 
     def matches(text: str) -> GuardrailResult:
@@ -59,7 +59,7 @@ def matches(pattern: str | re.Pattern[str], reason: str = "", *, otherwise: Othe
 
 
 def no_match(pattern: str | re.Pattern[str], reason: str = "", *, otherwise: Otherwise = failed) -> TextCheck:
-    """Lets text pass in which the regular expression is not found."""
+    """Return a guardrail that passes text without a match of the regular expression."""
     compiled = re.compile(pattern)
 
     def no_match(text: str) -> GuardrailResult:

@@ -1,4 +1,4 @@
-"""How to call what a user gives as a guardrail: a function, an object with `check`, or a class of such objects."""
+"""Callables as guardrails: a function, an object with `check`, or a class of such objects."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Check: TypeAlias = Callable[..., GuardrailResult | Awaitable[GuardrailResult]]
 
 
 class Checker(Protocol):
-    """An object whose method `check` is a guardrail."""
+    """Object whose method `check` is a guardrail."""
 
     @property
     def check(self) -> Check:
-        """Called as a guardrail function is."""
+        """The guardrail function."""
         ...
 
 
@@ -29,13 +29,13 @@ GuardrailLike: TypeAlias = Check | Checker | type[Checker]
 
 @dataclass(frozen=True, slots=True)
 class GuardrailCallable:
-    """A function, and what it wants to be given.
+    """Function with the arguments that it takes.
 
     Attributes:
-        function: what to call.
-        parameters: how many arguments it takes by position.
-        reads_text: whether the first of them is declared to be `str`.
-        problems: why it cannot be a guardrail.
+        function: the function.
+        parameters: number of positional arguments.
+        reads_text: true when the first parameter is annotated with `str`.
+        problems: reasons why it cannot be a guardrail.
     """
 
     function: Callable[..., object]
@@ -57,7 +57,7 @@ _methods: WeakKeyDictionary[Callable[..., object], _Signature] = WeakKeyDictiona
 
 
 def inspect_callable(thing: object) -> GuardrailCallable | None:
-    """How to call it; `None` when it is not callable and has no `check`."""
+    """Return the callable of an object; `None` when it is not callable and has no `check`."""
     target = getattr(thing, "check", thing)
     if isinstance(method := getattr(target, "__call__", None), MethodType):  # noqa: B004 - its signature is wanted
         target = method
@@ -96,7 +96,7 @@ def _inspect(target: Callable[..., object]) -> _Signature:
 
 
 def _resolve_annotation(annotation: object, names: Mapping[str, object]) -> object:
-    """The annotation, also of a name in quotes: only plain names matter here, so nothing is evaluated."""
+    """Return the annotation, also of a quoted plain name; nothing is evaluated."""
     if isinstance(annotation, str):
         annotation = names.get(annotation, vars(builtins).get(annotation, annotation))
     return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation

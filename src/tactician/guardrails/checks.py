@@ -1,4 +1,4 @@
-"""Several guardrails on one thing: the first that objects decides."""
+"""Checks of several guardrails: the first objection decides."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class Objection:
-    """A guardrail that did not let something pass, and what it said."""
+    """Guardrail that objected, with its result."""
 
     guardrail: str
     kind: GuardrailKind
@@ -28,41 +28,41 @@ class Objection:
 
     @property
     def wants_retry(self) -> bool:
-        """Whether the model is to do better, and the run goes on."""
+        """`True` when the run continues and the model tries again."""
         return self.result.outcome == "retry"
 
     @property
     def reason(self) -> str:
-        """Why it did not pass."""
+        """The reason of the objection."""
         return self.result.reason
 
     def create_error(self, run: str, so_far: RunResult[None]) -> GuardrailError:
-        """The error that ends the run of that name; what the guardrail raised is its cause."""
+        """Return the error that ends the run; an exception of the guardrail is its cause."""
         error = GuardrailError(run, self.guardrail, self.kind, self.reason, so_far)
         error.__cause__ = self.result.cause
         return error
 
 
 class InputGuardrails(NamedTuple):
-    """The input guardrails of an agent: those to pass before the first model call, and those to run beside it."""
+    """Input guardrails of an agent: those before the first model call, and those beside it."""
 
     immediate: tuple[InputGuardrail, ...] = ()
     concurrent: tuple[InputGuardrail, ...] = ()
 
     @classmethod
     def of(cls, guardrails: Iterable[InputGuardrail]) -> InputGuardrails:
-        """The guardrails in two parts, each in order."""
+        """Return the guardrails in two groups, each in order."""
         every = tuple(guardrails)
         return cls(tuple(g for g in every if not g.concurrent), tuple(g for g in every if g.concurrent))
 
     @property
     def all(self) -> tuple[InputGuardrail, ...]:
-        """All of them, those to pass first before the others."""
+        """All guardrails, the immediate ones first."""
         return (*self.immediate, *self.concurrent)
 
 
 async def find_first_objection(guardrails: Iterable[Guardrail[V]], value: V, context: RunContext) -> Objection | None:
-    """Checks one after the other, up to the first that does not pass. Guardrails of other tools are left out."""
+    """Check one guardrail after another, and return the first objection. Guardrails of other tools are skipped."""
     for guardrail in guardrails:
         if guardrail.applies_to(value) and (objection := await _run_check(guardrail, value, context)) is not None:
             return objection
@@ -70,7 +70,7 @@ async def find_first_objection(guardrails: Iterable[Guardrail[V]], value: V, con
 
 
 async def find_any_objection(guardrails: Sequence[Guardrail[V]], value: V, context: RunContext) -> Objection | None:
-    """Checks all at once; the first to object decides, and the others are cancelled."""
+    """Check all guardrails concurrently; the first objection cancels the others."""
 
     def check(number: int, guardrail: Guardrail[V]) -> FlowStep[Objection | None]:
         return FlowStep(f"{guardrail.name} {number}", lambda _: find_first_objection([guardrail], value, context))

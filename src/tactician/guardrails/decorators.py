@@ -1,4 +1,4 @@
-"""What users write: the decorators, and whatever an agent accepts as a guardrail."""
+"""Decorators of guardrails, and the conversion of everything that an agent accepts as a guardrail."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def input_guardrail(
 def input_guardrail(
     name: F | str | None = None, *, concurrent: bool = False, whole_conversation: bool = False
 ) -> F | Callable[[F], F]:
-    """Declares a function `(text)` or `(text, context)`, or a class with such a `check`, as an input guardrail.
+    """Declare an input guardrail: a function `(text)` or `(text, context)`, or a class with such a `check`.
 
     Args:
         name: registers it, so that `guardrails.input(name)` finds it.
@@ -66,9 +66,9 @@ def output_guardrail(name: str | None = None) -> Callable[[F], F]: ...
 
 
 def output_guardrail(name: F | str | None = None) -> F | Callable[[F], F]:
-    """Declares a function `(output)` or `(output, context)`, or a class with such a `check`, as an output guardrail.
+    """Declare an output guardrail: a function `(output)` or `(output, context)`, or a class with such a `check`.
 
-    It sees the text of the answer when its first parameter is declared as `str`, else the object.
+    It gets the text of the answer when its first parameter is annotated with `str`, else the object.
 
     Args:
         name: registers it, so that `guardrails.output(name)` finds it.
@@ -89,7 +89,7 @@ def tool_input_guardrail(name: str | None = None, *, tools: Iterable[str] | None
 
 
 def tool_input_guardrail(name: F | str | None = None, *, tools: Iterable[str] | None = None) -> F | Callable[[F], F]:
-    """Declares a function `(call)` or `(call, context)`, or a class with such a `check`, as a tool input guardrail.
+    """Declare a tool input guardrail: a function `(call)` or `(call, context)`, or a class with such a `check`.
 
     Args:
         name: registers it, so that `guardrails.tool_input(name)` finds it.
@@ -111,7 +111,7 @@ def tool_output_guardrail(name: str | None = None, *, tools: Iterable[str] | Non
 
 
 def tool_output_guardrail(name: F | str | None = None, *, tools: Iterable[str] | None = None) -> F | Callable[[F], F]:
-    """Declares a function `(call, content)`, or with a third `context`, as a tool output guardrail.
+    """Declare a tool output guardrail: a function `(call, content)`, or with a third `context`.
 
     Args:
         name: registers it, so that `guardrails.tool_output(name)` finds it.
@@ -125,7 +125,7 @@ def tool_output_guardrail(name: F | str | None = None, *, tools: Iterable[str] |
 
 
 def as_input_guardrail(thing: GuardrailLike) -> InputGuardrail:
-    """The input guardrail itself, or one made of a function, an object with `check`, or a class of such objects.
+    """Return the value as an input guardrail: a guardrail, a function, or an object or class with `check`.
 
     Raises:
         DeclarationError: when it is none of them, or declared as another kind.
@@ -134,17 +134,17 @@ def as_input_guardrail(thing: GuardrailLike) -> InputGuardrail:
 
 
 def as_output_guardrail(thing: GuardrailLike) -> OutputGuardrail:
-    """The output guardrail itself, or one made of what a user gave; see `as_input_guardrail`."""
+    """Return the value as an output guardrail; see `as_input_guardrail`."""
     return _convert(OutputGuardrail, thing)
 
 
 def as_tool_input_guardrail(thing: GuardrailLike) -> ToolInputGuardrail:
-    """The tool input guardrail itself, or one made of what a user gave; see `as_input_guardrail`."""
+    """Return the value as a tool input guardrail; see `as_input_guardrail`."""
     return _convert(ToolInputGuardrail, thing)
 
 
 def as_tool_output_guardrail(thing: GuardrailLike) -> ToolOutputGuardrail:
-    """The tool output guardrail itself, or one made of what a user gave; see `as_input_guardrail`."""
+    """Return the value as a tool output guardrail; see `as_input_guardrail`."""
     return _convert(ToolOutputGuardrail, thing)
 
 

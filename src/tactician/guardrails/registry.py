@@ -1,4 +1,4 @@
-"""Guardrails by name, for those who can only name them: configuration, blueprints and models."""
+"""Registry of guardrails by name, for configuration, blueprints and models."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ G = TypeVar("G", bound=AnyGuardrail)
 
 
 class GuardrailRegistry:
-    """The guardrails of this process that have a name; each kind has names of its own."""
+    """Named guardrails of this process; each kind has its own names."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[GuardrailKind, str], AnyGuardrail] = {}
 
     def register(self, name: str, guardrail: G) -> G:
-        """Gives a guardrail a name.
+        """Register a guardrail by name.
 
         Raises:
             ConfigurationError: when another one has it. The same function, loaded again, takes its own place.
@@ -47,7 +47,7 @@ class GuardrailRegistry:
         return named
 
     def find(self, kind: type[G], name: str) -> G:
-        """The guardrail of that name.
+        """Return the guardrail with a name.
 
         Raises:
             ConfigurationError: when there is none.
@@ -64,16 +64,16 @@ class GuardrailRegistry:
         )
 
     def names(self, kind: GuardrailKind) -> tuple[str, ...]:
-        """The names of all guardrails of a kind, in order."""
+        """Return the names of all guardrails of a kind, sorted."""
         return tuple(sorted(name for known, name in self._known if known == kind))
 
     def unregister(self, kind: GuardrailKind, name: str) -> None:
-        """Forgets a name; agents that have the guardrail keep it."""
+        """Remove a name; agents that have the guardrail keep it."""
         self._known.pop((kind, name), None)
 
     @contextmanager
     def isolate(self) -> Iterator[None]:
-        """Begin without any name, and restore in the end the names that were known before, as a test needs."""
+        """Start with an empty registry, and restore the previous names at the end, for tests."""
         known, self._known = self._known, {}
         try:
             yield
@@ -85,7 +85,7 @@ registry = GuardrailRegistry()
 
 
 def input(name: str) -> InputGuardrail:  # noqa: A001 - users say guardrails.input("max_length")
-    """The input guardrail that is registered by this name.
+    """Return the registered input guardrail with this name.
 
     Raises:
         ConfigurationError: when there is none.
@@ -94,7 +94,7 @@ def input(name: str) -> InputGuardrail:  # noqa: A001 - users say guardrails.inp
 
 
 def output(name: str) -> OutputGuardrail:
-    """The output guardrail that is registered by this name.
+    """Return the registered output guardrail with this name.
 
     Raises:
         ConfigurationError: when there is none.
@@ -103,7 +103,7 @@ def output(name: str) -> OutputGuardrail:
 
 
 def tool_input(name: str) -> ToolInputGuardrail:
-    """The tool input guardrail that is registered by this name.
+    """Return the registered tool input guardrail with this name.
 
     Raises:
         ConfigurationError: when there is none.
@@ -112,7 +112,7 @@ def tool_input(name: str) -> ToolInputGuardrail:
 
 
 def tool_output(name: str) -> ToolOutputGuardrail:
-    """The tool output guardrail that is registered by this name.
+    """Return the registered tool output guardrail with this name.
 
     Raises:
         ConfigurationError: when there is none.
@@ -121,7 +121,7 @@ def tool_output(name: str) -> ToolOutputGuardrail:
 
 
 def _is_same(known: object, new: object) -> bool:
-    """Whether it is the same, or comes from the same place in a module that was loaded again."""
+    """Return whether two guardrails are the same, or the same definition in a module that was loaded again."""
     if known is new:
         return True
     if not isinstance(new, FunctionType | type) or _format_location(known) != _format_location(new):

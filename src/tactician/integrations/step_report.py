@@ -1,4 +1,4 @@
-"""Status of a run after one of its steps: all that an engine is told. This module imports nothing of the rest."""
+"""Report of a run after a step, for a workflow engine. This module imports no other module of the package."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class StepReport:
-    """Status of a run. There are only names and times in it: everything else stays in the store.
+    """Report of a run, with names and times only: everything else stays in the store.
 
     Attributes:
         status: status of the run, such as `"waiting"`.

@@ -1,4 +1,4 @@
-"""Runs of a store, step by step: what any engine needs that decides itself when the next step is due."""
+"""Steps of stored runs, for engines that decide when the next step is due."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tactician.stores import Lease
 
 
 class Stepper:
-    """Continues the runs of a platform one step at a time, each under a lease.
+    """Runner of single steps of the runs of a platform, each under a lease.
 
     A step of a process is one action. Any other run continues until it waits or ends: its own steps are saved on the
     way, so that a step that is repeated repeats only what was in flight.
@@ -47,7 +47,7 @@ class Stepper:
         self._owner = f"stepper-{new_id()}"
 
     async def add(self, agent: object, *objects: object, **settings: Unpack[EnqueueOptions]) -> str:
-        """Put a new run of a registered Runnable into the store, and return its id. See `Platform.enqueue`.
+        """Add a new run of a registered Runnable to the store, and return its id. See `Platform.enqueue`.
 
         Raises:
             AgentNotFoundError: when it is not registered: whoever makes a step finds it by its name.
@@ -58,7 +58,7 @@ class Stepper:
         return await self._platform.enqueue(name, *objects, **settings)
 
     async def step(self, run_id: str, now: float) -> StepReport:
-        """Make one step. A run that waits and has no answer stays as it is.
+        """Run one step. A waiting run without an answer stays as it is.
 
         Args:
             run_id: id of the run.
@@ -88,7 +88,7 @@ class Stepper:
         return _create_report(await self.load(run_id), now, _find_delay(outcome))
 
     async def answer(self, run_id: str, responses: Mapping[str, Response]) -> None:
-        """Keep answers to requests of a run that waits: its next step takes them.
+        """Save answers to requests of a waiting run, for its next step.
 
         Raises:
             RunNotFoundError: when there is no such run.
@@ -109,7 +109,7 @@ class Stepper:
         return await self._load(run_id, with_body=False)
 
     async def load_process(self, run_id: str) -> AgentProcess:
-        """Return a process as it is kept.
+        """Return a stored process.
 
         Raises:
             RunNotFoundError: when there is no such run.
@@ -120,7 +120,7 @@ class Stepper:
         return await self._platform.process(run_id)
 
     async def load_output(self, run_id: str) -> object:
-        """Return what a run gave: the object that reaching the goal gave, for a process; the output, for any other run.
+        """Return the output of a run: for a process, the object that reached its goal.
 
         Raises:
             RunNotFoundError: when there is no such run.
@@ -149,7 +149,7 @@ class Stepper:
         return StepReport((await self.load(run_id)).status.value, has_ended=True)
 
     def _revive(self, name: str, output: object) -> object:
-        """Return an output of the type that the Runnable says, where it says one."""
+        """Return an output as the type that the Runnable declares, if it does."""
         wanted: type[object] | None = getattr(self._platform.agents.get(name), "output_type", None)
         return output if wanted is None else output_type(wanted).accept(output)
 

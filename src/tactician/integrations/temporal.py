@@ -1,4 +1,4 @@
-"""Runs on Temporal: its workers make the steps, and it keeps the times; our store keeps the runs."""
+"""Runs on Temporal: its workers run the steps, and it keeps the times; our store keeps the runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ATTEMPTS = 5
 
 
 class TemporalDriver:
-    """Runs what is registered on a platform as workflows of Temporal, one for each run.
+    """Driver that runs the Runnables of a platform as workflows of Temporal, one for each run.
 
     A workflow makes one step after another as activities, and waits for people and deadlines. A step of a process is
     one action; any other run continues until it waits or ends. Temporal knows the ids and the statuses of runs;
@@ -62,7 +62,7 @@ class TemporalDriver:
         self._stepper = Stepper(platform, lease=lease)
 
     def create_worker(self, *, max_parallel: int = 10) -> Worker:
-        """Return a Temporal worker that makes up to so many steps at once: `async with driver.create_worker(): ...`."""
+        """Return a Temporal worker with a maximum of concurrent steps: `async with driver.create_worker(): ...`."""
         from temporalio.worker import Worker
 
         from tactician.integrations.temporal_activities import Activities
@@ -104,7 +104,7 @@ class TemporalDriver:
         await self._send_signal(run_id, "resume")
 
     async def pause(self, run_id: str) -> None:
-        """Let a run make no further step until `resume`; nothing happens when it has ended.
+        """Pause a run before its next step, until `resume`; nothing happens when it has ended.
 
         The step that runs is finished: the action of a process, or, of any other run, all until it waits or ends.
         """
@@ -129,7 +129,7 @@ class TemporalDriver:
             raise ResponseError(f"{request_id}: this is no valid answer: {problem}")
 
     async def kill(self, run_id: str) -> None:
-        """End a run for good, and interrupt what it does, with the next heartbeat of its worker.
+        """End a run for good, and interrupt its work at the next heartbeat of its worker.
 
         Raises:
             RunNotFoundError: when there is no such run.
@@ -140,7 +140,7 @@ class TemporalDriver:
         await self._stepper.kill(run_id)
 
     async def get_process(self, run_id: str) -> AgentProcess:
-        """Return a process as it is kept: its blackboard, its history, and what it waits for.
+        """Return a stored process: its blackboard, its history and its pending requests.
 
         Raises:
             RunNotFoundError: when there is no such run.
@@ -151,7 +151,7 @@ class TemporalDriver:
         return await self._stepper.load_process(run_id)
 
     async def get_run(self, run_id: str) -> RunView:
-        """Return a run of any kind as it is kept, for which its Runnable need not be registered here.
+        """Return a stored run of any kind, whose Runnable need not be registered here.
 
         Raises:
             RunNotFoundError: when there is no such run.
@@ -170,7 +170,7 @@ class TemporalDriver:
         return RunStatus.RUNNING if is_between_steps else status
 
     async def wait_for_output(self, run_id: str) -> object:
-        """Wait for the end of a run, and return what it gave.
+        """Wait for the end of a run, and return its output.
 
         Returns:
             The object that reaching the goal gave, for a process. For any other run, its output, of the `output_type`
@@ -217,7 +217,7 @@ class TemporalDriver:
         return not is_valid
 
     async def _is_running(self, run_id: str) -> bool:
-        """Return whether a process that is kept as paused is so only until its next step."""
+        """Return whether a process that is stored as paused is only between two steps."""
         from temporalio.client import WorkflowExecutionStatus
 
         from tactician.integrations.temporal_workflow import PAUSED
@@ -238,7 +238,7 @@ def _build_workflow_id(run_id: str) -> str:
 
 @contextmanager
 def _ignore_ended() -> Iterator[None]:
-    """Leave out what is for a workflow that has ended, or was never started."""
+    """Ignore a signal to a workflow that has ended or was never started."""
     from temporalio.service import RPCError, RPCStatusCode
 
     try:

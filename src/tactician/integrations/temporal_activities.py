@@ -31,7 +31,7 @@ class Activities:
 
     @activity.defn(name=STEP)
     async def step(self, run_id: str, now: float) -> StepReport:
-        """Make a step; see `Stepper.step`."""
+        """Run a step; see `Stepper.step`."""
         async with _hide_details(run_id), self._run_heartbeats():
             return await self._stepper.step(run_id, now)
 
@@ -57,7 +57,7 @@ class Activities:
 
 @asynccontextmanager
 async def _hide_details(run_id: str) -> AsyncIterator[None]:
-    """Raise errors without their text, which may hold data of the run, for the history of the workflow."""
+    """Raise errors without their text, which may hold data of the run, in the history of the workflow."""
     try:
         yield
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Whether an answer is let out: one that is valid, and that no guardrail objects to."""
+"""Acceptance of answers: valid, and without an objection of a guardrail."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ T = TypeVar("T")
 
 
 class Acceptance(Generic[T]):
-    """Accepts the answers of one run. Of one that is not accepted the model is told why, as long as it may try again.
+    """Check of the answers of a run. After a rejected answer the model gets the reason, while attempts remain.
 
     Args:
-        name: whose run it is.
+        name: the name of the agent.
     """
 
     __slots__ = ("_context", "_name", "_output", "_policy", "_state")
@@ -35,10 +35,10 @@ class Acceptance(Generic[T]):
         self._state = state
 
     async def accept_text(self, text: str) -> RunResult[T] | None:
-        """The result, if the text is an answer that is accepted.
+        """Return the result if the text is a valid answer that passes the guardrails.
 
         Raises:
-            OutputError: when it is not, and was the last attempt.
+            OutputError: when it does not, and was the last attempt.
             Refused: when a guardrail stops the run.
         """
         try:
@@ -49,10 +49,10 @@ class Acceptance(Generic[T]):
         return await self.accept_value(value, text)
 
     async def accept_value(self, value: T, text: str) -> RunResult[T] | None:
-        """The result, if the output guardrails let the value out.
+        """Return the result if the value passes the output guardrails.
 
         Raises:
-            OutputError: when they do not, and it was the last attempt.
+            OutputError: when it does not, and was the last attempt.
             Refused: when one of them stops the run.
         """
         guards = () if self._state.is_accepted else self._policy.guards.output
@@ -72,7 +72,7 @@ class Acceptance(Generic[T]):
             return await find_first_objection(self._policy.guards.output, answer, self._context)
 
     def reject(self, text: str, why: InvalidOutput | str) -> None:
-        """Tells the model what is wrong with its answer.
+        """Tell the model what is wrong with its answer.
 
         Raises:
             OutputError: when it was the last attempt.

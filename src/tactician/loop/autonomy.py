@@ -21,7 +21,7 @@ _DEFAULT_GROUP = "default"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Autonomous:
-    """How an agent works on its own: it calls tools and thinks aloud, until it calls one that ends the turn.
+    """Policy of an agent that works on its own: it calls tools and thinks aloud until a tool ends the turn.
 
     Unless the agent shows a tool that ends the turn, it is given `task_over`, whose arguments are its answer.
 
@@ -29,7 +29,7 @@ class Autonomous:
         max_iterations: requests to the model; no limit, when `None`.
         end_turn_on_plain_reply: whether a reply without tool calls is the answer; else the model is told to go on.
         enabled_tool_groups: the groups of tools that the model is shown beside those of no group; all, when `None`.
-        max_tool_output_tokens: what a tool returns is cut off there; no limit, when `None`.
+        max_tool_output_tokens: length at which a tool's result is cut off; no limit when `None`.
         compact_after: from this iteration on, old tool results are left out of what the model is shown.
         keep_last: the iterations whose tool results are never left out.
         max_conversation_tokens: the oldest messages are left out when the conversation is longer.
@@ -62,7 +62,7 @@ class Autonomous:
             raise DeclarationError("Autonomous", problems)
 
     def build_strategy(self, window: WindowStrategy | None) -> WindowStrategy | None:
-        """The agent's window, after what is left out here."""
+        """Return the agent's window strategy, after the limits of this policy."""
         compaction = None
         if self.compact_after is not None:
             compaction = CompactToolResults(after=self.compact_after, keep_last=self.keep_last)
@@ -71,13 +71,13 @@ class Autonomous:
         return chain(*(strategy for strategy in strategies if strategy is not None))
 
     def is_visible(self, tool: Tool) -> bool:
-        """Whether the model is shown the tool."""
+        """Return whether the model sees the tool."""
         enabled, group = self.enabled_tool_groups, tool.traits.group
         return enabled is None or not group or group == _DEFAULT_GROUP or group in enabled
 
 
 class TaskOver(Tool, Generic[T]):
-    """The tool by which an autonomous agent ends its run. Its arguments are the answer."""
+    """Tool by which an autonomous agent ends its run, with its answer as the arguments."""
 
     traits = _ENDS
 
@@ -92,7 +92,7 @@ class TaskOver(Tool, Generic[T]):
         return self._spec
 
     async def call(self, arguments: str, context: RunContext) -> str:
-        """Accepts an answer.
+        """Accept an answer.
 
         Raises:
             InvalidArgumentsError: when it is not valid.

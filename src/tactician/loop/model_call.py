@@ -1,4 +1,4 @@
-"""One request to a model, and what the listeners hear of it."""
+"""Single request to a model, with its events."""
 
 from __future__ import annotations
 
@@ -22,10 +22,14 @@ from tactician.runs import RunContext
 async def ask(
     model: LanguageModel, request: ModelRequest, context: RunContext, turn: int, partial: Callable[[str], object]
 ) -> ModelResponse:
-    """The model's answer, whose usage is counted.
+    """Return the model's answer, and count its usage.
 
     Args:
-        partial: what of a structured answer can be shown before it is complete; `None` for nothing new.
+        model: the model.
+        request: the request.
+        context: the context of the run.
+        turn: number of the turn, for events.
+        partial: function that returns the visible part of an incomplete answer; `None` for nothing new.
 
     Raises:
         ModelError: when the model cannot be called.

@@ -1,4 +1,4 @@
-"""Typed output: the schema of a Python type for a model, and the model's answer as an object."""
+"""Typed output: JSON schemas for a model, and parsers of its answers."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _FENCED = re.compile(r"^\s*```[\w-]*\s*\n(.*?)\n?\s*```\s*$", re.DOTALL)
 
 
 class InvalidOutput(ValueError):  # noqa: N818 - it says what the answer is
-    """An answer is not an object of the wanted type; the message tells the model why."""
+    """Error for an answer that is not an object of the output type, with a message for the model."""
 
 
 class OutputType(Generic[T]):
-    """What an answer has to be. `spec` is `None` for plain text.
+    """Type of an answer. `spec` is `None` for plain text.
 
     Structured output has to be an object at its root: any other type travels as `{"value": ...}`.
     """
@@ -47,7 +47,7 @@ class OutputType(Generic[T]):
 
 
 def output_type(wanted: type[T]) -> OutputType[T]:
-    """The output type of a Python type: text for `str`, else whatever pydantic can validate. Built once."""
+    """Return the output type for a Python type: text for `str`, else any type that pydantic validates. Cached."""
     # A union is no class, but it is a valid output type, and hashable: what mypy cannot express.
     return cast("OutputType[T]", _compile(cast(Hashable, wanted)))
 
@@ -81,7 +81,7 @@ def _format_name(wanted: object) -> str:
 
 
 def _inline_root(schema: dict[str, object]) -> dict[str, object]:
-    """The schema with its root in its place: that of a type that contains itself is a reference."""
+    """Return the schema with its root in place: the root of a recursive type is a reference."""
     reference, definitions = schema.get("$ref"), schema.get("$defs")
     if not isinstance(reference, str) or not isinstance(definitions, dict):
         return schema
@@ -113,7 +113,7 @@ def _parse(text: str, adapter: TypeAdapter[object], wrapped: bool) -> object:
 
 
 def _extract_json(text: str) -> str | bytes:
-    """The JSON in an answer: all of it, what stands in a code fence, or, if that is no JSON, its outermost braces."""
+    """Return the JSON in an answer: all of it, the content of a code fence, or else its outer braces."""
     if (fenced := _FENCED.match(text)) is not None:
         return fenced[1]
     stripped = text.strip()

@@ -1,4 +1,4 @@
-"""As much of a typed answer as has come."""
+"""Partial values of structured answers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pydantic_core import from_json
 
 
 def parse_partial(text: str, wanted: object, wrapped: bool) -> object:
-    """The beginning of an answer as a value of its type, as far as that goes; `None` when nothing has come.
+    """Return the beginning of an answer as a value of its type; `None` when there is nothing yet.
 
-    A pydantic model has the fields that have come; the others are missing, or have their defaults. A list has the
-    items that have come, the last of them perhaps a partial one. Everything else is what JSON gives.
+    A pydantic model has the fields so far; the others are missing, or have their defaults. A list has the items so far,
+    the last of which may be partial. Other types are plain JSON values.
     """
     try:
         data: object = from_json(text, allow_partial="trailing-strings")

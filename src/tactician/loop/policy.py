@@ -1,4 +1,4 @@
-"""How a conversation is conducted."""
+"""Policy of the turn loop."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DEFAULT_MAX_REPEATS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class TurnPolicy:
-    """The limits of a conversation, and what else an agent says of how it is to be conducted.
+    """Limits of a conversation, and the other settings of an agent for its turns.
 
     Attributes:
         max_turns: requests in which the model may use tools. After them it is told to answer, three times at the most.
@@ -23,7 +23,7 @@ class TurnPolicy:
         max_tool_calls: how many tool calls may be run in all; no limit, when `None`.
         max_repeats: a call that comes so often in a row with the same arguments is not run any more; it always is, when
             `None`.
-        parallel_tools: whether the tool calls of one turn run concurrently.
+        parallel_tools: run the tool calls of a turn concurrently.
         tool_timeout: seconds for a tool call; no limit, when `None`.
         max_tool_output_tokens: what is longer is cut off, at about four characters a token; no limit, when `None`.
         window: what of a long conversation the model is shown; all, when `None`.
@@ -44,7 +44,7 @@ class TurnPolicy:
 
     @property
     def tool_output_limit(self) -> int | None:
-        """Where what a tool returns is cut off, in tokens: by the agent's own limit, or that of its autonomy."""
+        """The limit of a tool's output in tokens: that of the agent, or of its autonomy."""
         if self.max_tool_output_tokens is None and self.autonomy is not None:
             return self.autonomy.max_tool_output_tokens
         return self.max_tool_output_tokens

@@ -1,4 +1,4 @@
-"""The tool calls of one turn: approved, run, and answered, each exactly once."""
+"""Runner of the tool calls of a turn: each call gets an approval if needed, and exactly one result."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CHARACTERS_PER_TOKEN = 4
 
 
 class Refused(Exception):  # noqa: N818 - it says what happened
-    """A guardrail stops the run."""
+    """Signal that a guardrail stops the run."""
 
     def __init__(self, objection: Objection) -> None:
         super().__init__(objection.reason)
@@ -40,7 +40,7 @@ class Refused(Exception):  # noqa: N818 - it says what happened
 
 
 class ToolRunner:
-    """Runs the tool calls of a conversation."""
+    """Runner of the tool calls of a conversation."""
 
     __slots__ = ("_context", "_policy", "_state")
 
@@ -50,7 +50,7 @@ class ToolRunner:
         self._state = state
 
     async def answer(self, calls: Sequence[ToolCall], tools: Toolbox) -> list[ToolResult]:
-        """The results of all calls, in their order, which are in the conversation then.
+        """Run all calls, add their results to the conversation, and return them in order.
 
         Raises:
             Suspended: when a call waits for an approval, or for the caller, once all others have been run.
@@ -66,11 +66,11 @@ class ToolRunner:
         return results
 
     def refuse(self, calls: Sequence[ToolCall], reason: str) -> None:
-        """Answers all calls with why they are not run."""
+        """Answer all calls with the reason why they are not run."""
         self._state.conversation.extend([ToolResult(call.id, call.name, reason, is_error=True) for call in calls])
 
     def _keep_one_handoff(self, calls: Sequence[ToolCall], tools: Toolbox) -> None:
-        """A conversation can go to one only: the first that is named."""
+        """Refuse all handoffs except the first, as a conversation can be handed over to one target only."""
         handoffs = [call for call in calls if isinstance(tools.find(call.name), Handoff)]
         for call in handoffs[1:]:
             why_not = f"Not done: the conversation goes to {handoffs[0].name} already."
@@ -94,7 +94,7 @@ class ToolRunner:
                 await self._context.save_step("tool", call.name, result.content)
 
     def _apply_decision(self, call: ToolCall, found: Tool | None) -> ToolCall | ToolResult:
-        """The call as it is to be run, or its result when somebody else has run it or forbids it.
+        """Return the call to run, or its result when a response replaces or rejects it.
 
         Raises:
             Suspended: when nobody has decided yet.
@@ -145,7 +145,7 @@ class ToolRunner:
         return result
 
     def _find_refusal(self, call: ToolCall, found: Tool | None) -> tuple[str, bool] | None:
-        """Why the call is not run, and whether that is an error."""
+        """Return the reason why the call is not run, and whether that is an error; `None` to run it."""
         policy, state = self._policy, self._state
         if call.id in state.admitted:
             return None
@@ -198,7 +198,7 @@ class ToolRunner:
 
 
 def _parse_approval(response: bool | dict[str, object]) -> object:
-    """The decision that a response stands for, also when it was stored as JSON; else the response itself."""
+    """Return the decision in a response, also from stored JSON; else the response itself."""
     if isinstance(response, bool):
         return Approval(response)
     try:
@@ -217,7 +217,7 @@ def _apply_approval(call: ToolCall, decision: Approval) -> ToolCall | ToolResult
 
 
 def _answer_objection(call: ToolCall, objection: Objection) -> ToolResult:
-    """The result for the model, where the guardrail only wants it to do something else.
+    """Return the result for the model when the guardrail wants a retry.
 
     Raises:
         Refused: when the run has to stop.

@@ -1,4 +1,4 @@
-"""The one turn loop: ask the model, run the tools that it calls, ask again, until it answers."""
+"""The turn loop: ask the model, run the tools that it calls, and repeat until it answers."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ _NOT_RUN = "Not run: no tools may be called any more. Answer now, with what you 
 
 
 class TurnLoop(Generic[T]):
-    """One conversation on its way to an answer. Use an instance once.
+    """Conversation that takes turns until an answer. Use an instance once.
 
     Args:
-        tools: what the model may use; a function is asked before each turn, so that tools can change while it runs.
-        ending: what its answer is, when it is not simply its first reply, or what the policy says.
+        tools: the tools of the model; a function is called before each turn, so that tools can change.
+        ending: the rule for the answer; by default the first reply, or that of the policy.
     """
 
     def __init__(
@@ -80,21 +80,21 @@ class TurnLoop(Generic[T]):
         self._state: TurnState
 
     async def run(self, messages: Sequence[Message], conversation: Conversation | None = None) -> RunResult[T]:
-        """Takes turns until the model answers.
+        """Take turns until the model answers.
 
         Args:
-            messages: what is new.
-            conversation: what was said before. It grows with all that is said, and is complete at the end even if the
+            messages: the new messages.
+            conversation: the conversation so far. It gets all new messages, and is complete at the end even if the
                 run fails or is cancelled: input that a guardrail refuses leaves it, and open tool calls are answered.
 
         Raises:
-            TurnLimitError: when it still calls tools after all its turns.
+            TurnLimitError: when the model still calls tools after all its turns.
             OutputError: when no answer is valid within `max_attempts`.
-            GuardrailError: when a guardrail stops it.
+            GuardrailError: when a guardrail stops the run.
             BudgetError: when the budget is used up.
-            HandoffError: when the one who took over did not give what was promised.
+            HandoffError: when the target's answer is not of the declared type.
             ModelError: when the model cannot be called.
-            Suspended: when it has to wait for an approval or for the caller.
+            Suspended: when the run has to wait for an approval or for the caller.
         """
         self._begin(messages, conversation)
         try:
@@ -133,7 +133,7 @@ class TurnLoop(Generic[T]):
             checkpoint.attach(self._state)
 
     def _complete(self, conversation: Conversation | None) -> None:
-        """Answers the calls that are open in the caller's conversation, so that it can be gone on with."""
+        """Answer the open calls in the caller's conversation, so that it can be continued."""
         if conversation is not None and (calls := conversation.open_calls):
             answers = self._state.answers
             conversation.extend(
@@ -151,7 +151,7 @@ class TurnLoop(Generic[T]):
         return result
 
     async def _get_first_message(self, new: Sequence[Message]) -> AssistantMessage:
-        """The model's first answer, if the input is let in: some guardrails are asked before, some meanwhile."""
+        """Return the model's first message, once the input guardrails have passed; some run beside the model call."""
         immediate, concurrent = self._policy.guards.input
         checked = CheckedInput(new, self._state.conversation.to_tuple())
         with self._inside.enter():
@@ -172,7 +172,7 @@ class TurnLoop(Generic[T]):
             await asyncio.gather(asking, return_exceptions=True)
 
     async def _get_next_message(self) -> AssistantMessage:
-        """Ask the model for its next message. When it may not call tools any more, it is told so."""
+        """Ask the model for its next message. When it may not call tools any more, the request says so."""
         policy, context, state = self._policy, self._context, self._state
         state.answer = None
         state.is_last_word = is_last_word = self._is_over()
@@ -199,7 +199,7 @@ class TurnLoop(Generic[T]):
         return message
 
     def _is_over(self) -> bool:
-        """Whether the model may call no more tools."""
+        """Return whether the model may call no more tools."""
         policy, state = self._policy, self._state
         if policy.autonomy is not None:
             limit = policy.autonomy.max_iterations
@@ -241,7 +241,7 @@ class TurnLoop(Generic[T]):
         self._turn_began = clock.monotonic()
 
     async def _handle_message(self, message: AssistantMessage) -> RunResult[T] | None:
-        """The result, if the message is the end of the run."""
+        """Return the result if the message ends the run."""
         if calls := message.tool_calls:
             if self._state.is_last_word:
                 self._refuse(calls)
@@ -264,7 +264,7 @@ class TurnLoop(Generic[T]):
         return await self._create_acceptance().accept_value(answer.value, message.text)
 
     def _refuse(self, calls: Sequence[ToolCall]) -> None:
-        """Call no tools of a model that was told to answer; after some times, end the run."""
+        """Refuse the tool calls of a model that was told to answer; after several times, end the run."""
         self._state.refusals += 1
         self._create_runner().refuse(calls, _NOT_RUN)
         if self._state.refusals >= _MAX_REFUSALS:
@@ -273,7 +273,7 @@ class TurnLoop(Generic[T]):
     async def _find_ending(
         self, message: AssistantMessage, results: Sequence[ToolResult], tools: Toolbox
     ) -> RunResult[T] | None:
-        """The result, if one of the tools that were called ends the run."""
+        """Return the result if one of the called tools ends the run."""
         pairs = zip(message.tool_calls, results, strict=True)
         ends = [(c, r, t) for c, r in pairs if not r.is_error and (t := tools.find(c.name)) and t.traits.ends_run]
         for call, result, tool in sorted(ends, key=_get_precedence):
@@ -289,7 +289,7 @@ class TurnLoop(Generic[T]):
 
     @cached_property
     def _inside(self) -> RunContext:
-        """The context of what is done on behalf of the model: tools, guardrails, summaries."""
+        """The context for work on behalf of the model: tools, guardrails, summaries."""
         return self._context.with_model(self._model, self._options)
 
     def _create_runner(self) -> ToolRunner:
@@ -316,11 +316,11 @@ def _build_system_messages(instructions: str) -> tuple[SystemMessage, ...]:
 
 
 def _describe(message: AssistantMessage) -> str:
-    """Return what a model says and calls, for people."""
+    """Return the text and the calls of a message, for people."""
     return " ".join(filter(None, (message.text, *(f"{call.name}({call.arguments})" for call in message.tool_calls))))
 
 
 def _get_precedence(end: tuple[ToolCall, ToolResult, Tool]) -> int:
-    """Of several tools that end the run: a handoff before the answer of `task_over`, and that before any other."""
+    """Return the rank of a tool that ends the run: a handoff before `task_over`, and that before any other."""
     tool = end[2]
     return 0 if isinstance(tool, Handoff) else 1 if isinstance(tool, TaskOver) else 2

@@ -1,4 +1,4 @@
-"""What models are told: templates of instructions, and where instructions come from."""
+"""Prompts: templates of instructions, and their sources."""
 
 from tactician.prompts.contributors import CurrentDate, Persona, Place, PromptContributor, RoleGoalBackstory
 from tactician.prompts.folder import FolderPrompts

@@ -1,4 +1,4 @@
-"""Prompts in the files of a folder."""
+"""Prompts in files of a folder."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _ENDINGS = ("", ".md", ".txt", ".prompt")
 
 
 class FolderPrompts:
-    """A folder of templates: the prompt `support/greeting` is the file `support/greeting.md`, `.txt` or `.prompt`.
+    """Folder of templates: the prompt `support/greeting` is `support/greeting.md`, `.txt` or `.prompt`.
 
-    `{{name}}` in a template stands for the filter of that name. Files are read when they are asked for.
+    `{{name}}` in a template stands for the filter with that name. Files are read at each request.
 
     Args:
-        folder: where they are. Nothing outside of it is read.
+        folder: the folder. Nothing outside of it is read.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -29,7 +29,7 @@ class FolderPrompts:
         return f"FolderPrompts({str(self.folder)!r})"
 
     async def get_prompt(self, name: str, filters: Mapping[str, str]) -> str:
-        """The text of a file, with the filters in the place of its variables.
+        """Return the text of a file, with filters as values of its variables.
 
         Raises:
             ConfigurationError: when there is no such file in the folder, or it cannot be read.

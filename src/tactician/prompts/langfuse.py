@@ -37,7 +37,7 @@ class _Prompt(BaseModel):
 
     @property
     def text(self) -> str:
-        """What instructions there are: those of the system, or all that is said where it says nothing."""
+        """The instructions: the system messages, or all messages when there are none."""
         if isinstance(self.prompt, str):
             return self.prompt
         said = [one for one in self.prompt if one.content]
@@ -46,17 +46,17 @@ class _Prompt(BaseModel):
 
 
 class LangfusePrompts:
-    """The prompts of a project in Langfuse. What was read is used for a while, longer while Langfuse does not answer.
+    """Prompts of a project in Langfuse, cached, and for longer while Langfuse does not answer.
 
-    The filters `label` and `version` say which version of a prompt is meant: that in production, without them. Other
-    filters stand in the place of its `{{variables}}`.
+    The filters `label` and `version` select a version of a prompt; the default is the one in production. Other filters
+    are the values of its `{{variables}}`.
 
     Args:
         public_key: the project's public key.
         secret_key: its secret key. No `repr` and no error shows it.
-        host: where Langfuse is.
-        seconds: for how long what was read is used without asking again.
-        timeout: seconds for a request.
+        host: the address of Langfuse.
+        seconds: time for which a prompt is cached.
+        timeout: time limit of a request in seconds.
         clock: the time.
 
     Raises:
@@ -84,9 +84,9 @@ class LangfusePrompts:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
-        """The prompts of the project whose keys are `LANGFUSE_PUBLIC_KEY` and `LANGFUSE_SECRET_KEY`.
+        """Return the prompts of the project with `LANGFUSE_PUBLIC_KEY` and `LANGFUSE_SECRET_KEY`.
 
-        `LANGFUSE_HOST`, or `LANGFUSE_BASE_URL`, says where Langfuse is, when it is not in its cloud.
+        `LANGFUSE_HOST`, or `LANGFUSE_BASE_URL`, is its address, unless it is in Langfuse's cloud.
 
         Raises:
             ConfigurationError: when a key is not set, or the host is no address.
@@ -103,7 +103,7 @@ class LangfusePrompts:
         return f"LangfusePrompts({self.host!r})"
 
     async def get_prompt(self, name: str, filters: Mapping[str, str]) -> str:
-        """The text of a prompt, with filters in the place of its variables.
+        """Return the text of a prompt, with filters as values of its variables.
 
         Raises:
             ConfigurationError: when there is no such prompt, or Langfuse does not answer and never did.

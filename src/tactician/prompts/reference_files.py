@@ -1,4 +1,4 @@
-"""References that a YAML file lists."""
+"""References in a YAML file."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _NO_KINDS: Mapping[str, ReferenceKind] = MappingProxyType({})
 
 
 def load_references(file: str | Path, kinds: Mapping[str, ReferenceKind] = _NO_KINDS) -> tuple[LlmReference, ...]:
-    """The references that a YAML file lists, each as a mapping.
+    """Load the references in a YAML file, each of which is a mapping.
 
-    The `kind` of an entry says what else it has: `text`, which is meant where there is none, has a `name`, a
-    `description` and `notes`; `file` has a `path` instead of notes, of a text file in the folder of the YAML file.
+    The `kind` of an entry determines its other fields: `text`, the default, has a `name`, a `description` and `notes`;
+    `file` has a `path` instead of notes, of a text file in the folder of the YAML file.
 
     Args:
         file: the YAML file.

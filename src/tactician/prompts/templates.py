@@ -1,4 +1,4 @@
-"""Prompts made of Jinja templates."""
+"""Prompts from Jinja templates."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _NOT_GIVEN = re.compile(r"'(\w+)' is undefined")
 class Templates:
     """Jinja templates in folders: `stories/brief` is the file `stories/brief.jinja`.
 
-    Files are read when they are needed, and again when they have changed. A template can read the values that it is
-    given and change nothing: it runs in Jinja's sandbox. A value goes into the prompt as it is, nothing is escaped.
+    Files are read when they are needed, and again when they have changed. Templates run in Jinja's sandbox: they read
+    the values and change nothing. Values are inserted without escaping.
 
     Args:
-        folders: where they are; the first folder that has a template counts. Nothing outside of them is read.
+        folders: the folders; the first one that has a template counts. Nothing outside of them is read.
     """
 
     def __init__(self, *folders: str | Path) -> None:
@@ -41,7 +41,7 @@ class Templates:
         return f"Templates({', '.join(repr(str(folder)) for folder in self.folders)})"
 
     async def render(self, name: str, values: Mapping[str, object]) -> str:
-        """The text of a template, with values for its variables, and without blanks around it.
+        """Return the text of a template with values for its variables, stripped.
 
         Raises:
             MissingTemplateVariables: when the template needs values that are not there; it names them all.
@@ -94,7 +94,7 @@ class Templates:
 
 
 async def render_template(template: str | Path, values: object) -> str:
-    """The text of a template of the program, or of the file that a path names.
+    """Render a template of the program, or the file of a path.
 
     Raises:
         ConfigurationError: when there are no values by name, or no prompt can be made of the template.
@@ -111,9 +111,9 @@ async def render_template(template: str | Path, values: object) -> str:
 
 @cache
 def load_default_templates() -> Templates:
-    """The templates of this program: in the folder that `tactician.toml` names under `[templates]`.
+    """Return the templates of this program, in the folder that `tactician.toml` names under `[templates]`.
 
-    Where it names none, in the folder `prompts` beside the program, and in that of the working directory.
+    The default folders are `prompts` beside the program, and in the working directory.
     """
     if (folder := load_settings().templates.folder) is not None:
         return Templates(folder)
@@ -135,7 +135,7 @@ def _read_modification_time(file: Path) -> int | None:
 
 
 def _find_missing_variables(template: Template, values: Mapping[str, object]) -> tuple[str, ...]:
-    """The variables that a template needs on its way through these values: each is left empty once it is found."""
+    """Return the variables that a rendering needs and that have no value; each is empty once it is found."""
     from jinja2 import ChainableUndefined
 
     missing: dict[str, object] = {}

@@ -1,4 +1,4 @@
-"""What models can use: typed functions and objects as tools."""
+"""Tools for models: typed functions and methods of objects."""
 
 from tactician.tools.arguments import repair_arguments
 from tactician.tools.declared_tool import DeclaredTool, ToolExecutor

@@ -1,4 +1,4 @@
-"""Arguments that a model did not write as JSON, although it is clear what it meant."""
+"""Repair of tool arguments that are not valid JSON although their meaning is clear."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ _FENCE = re.compile(r"^\s*```[\w-]*\s*\n(.*?)\n?\s*```\s*$", re.DOTALL)
 
 
 def repair_arguments(arguments: str) -> str | None:
-    """The arguments as valid JSON, or `None` when there is nothing to repair.
+    """Return the arguments as valid JSON, or `None` when they cannot be repaired.
 
-    Code fences go, what is JSON inside a string is taken out of it, and mistakes such as a trailing comma, single
-    quotes or a missing brace are mended. Arguments that break off in the middle of a value are not: nobody knows
-    how they would have gone on.
+    Code fences are removed, JSON inside a string is unpacked, and mistakes such as a trailing comma, single quotes or a
+    missing brace are repaired. Arguments that break off inside a value are not, since their end is unknown.
     """
     text = fenced[1] if (fenced := _FENCE.match(arguments)) is not None else arguments
     try:
@@ -39,7 +38,7 @@ def _repair_text(text: str) -> JsonValue:
 
 
 def _unpack(value: JsonValue) -> JsonValue:
-    """An object or a list that was written into a string."""
+    """Return an object or a list that was written as a string."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
             unpacked: JsonValue = from_json(value)

@@ -1,4 +1,4 @@
-"""A tool that is only declared: a schema, and perhaps somebody who executes it."""
+"""Tool made of a schema, with an optional executor."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _ANYTHING: JsonSchema = {"type": "object", "properties": {}}
 
 
 class DeclaredTool(Tool):
-    """A tool made of a name, a description and the JSON schema of its arguments.
+    """Tool made of a name, a description and the JSON schema of its arguments.
 
     Args:
-        execute: runs it. Without one, and unless its traits say `client_side`, a call is an error for the model.
+        execute: the executor. Without one, and unless the traits say `client_side`, a call is an error for the model.
     """
 
     def __init__(
@@ -43,15 +43,15 @@ class DeclaredTool(Tool):
         return self._spec
 
     def with_executor(self, execute: ToolExecutor) -> DeclaredTool:
-        """The same tool, executed by this."""
+        """Return the tool with an executor."""
         spec, traits = self._spec, replace(self.traits, client_side=False)
         return DeclaredTool(spec.name, spec.description, spec.parameters, execute=execute, traits=traits)
 
     async def call(self, arguments: str, context: RunContext) -> str:
-        """Has the tool executed.
+        """Execute the tool.
 
         Raises:
-            ToolError: when nobody executes it, or whoever does fails.
+            ToolError: when there is no executor, or the executor fails.
         """
         if self._execute is None:
             raise ToolError(f"Nobody executes the tool {self.name!r}")

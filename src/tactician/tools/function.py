@@ -1,4 +1,4 @@
-"""A plain typed function is a tool."""
+"""Typed functions as tools."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class _Compiled:
-    """What is read from a function once: its schema, its validator, and which parameters belong to the run."""
+    """Compiled function: its schema, its validator, and the parameters that the run fills."""
 
     def __init__(
         self, function: Callable[..., object], name: str, description: str | None, hints: dict[str, object]
@@ -87,7 +87,7 @@ def _remove_titles(schema: dict[str, object]) -> dict[str, object]:
 
 
 class FunctionTool(Tool, Generic[P, R]):
-    """A function as a tool. It can still be called as the function that it is; in a class it is a method.
+    """Function as a tool. It can still be called as a function; in a class it is a method.
 
     A plain function runs on the event loop: one that waits (files, databases, HTTP) should be `async`, or be
     declared `blocking`, which runs it in a thread.
@@ -114,7 +114,7 @@ class FunctionTool(Tool, Generic[P, R]):
         return self._compiled.spec
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Calls the function itself."""
+        """Call the function itself."""
         return self.__wrapped__(*args, **kwargs)
 
     def __get__(self, instance: object, owner: type | None = None) -> FunctionTool[..., R]:
@@ -127,7 +127,7 @@ class FunctionTool(Tool, Generic[P, R]):
         return f"FunctionTool({self.name!r})"
 
     async def call(self, arguments: str, context: RunContext) -> str:
-        """Validates the arguments, runs the function, and gives its result as text.
+        """Validate the arguments, run the function, and return its result as text.
 
         Raises:
             InvalidArgumentsError: when the arguments do not fit the function's types.
@@ -145,12 +145,12 @@ class FunctionTool(Tool, Generic[P, R]):
 
 
 def create_arguments_error(error: ValidationError) -> InvalidArgumentsError:
-    """What a model is told whose arguments do not fit."""
+    """Return the error for arguments that do not fit, with a message for the model."""
     return InvalidArgumentsError(f"The arguments are not valid: {describe_validation_error(error)}")
 
 
 def describe_validation_error(error: ValidationError) -> str:
-    """What is wrong with a value, in words that a model can act on."""
+    """Return the problems of a value, in words that a model can act on."""
     return "; ".join(
         f"{'.'.join(map(str, problem['loc'])) or 'it'}: {problem['msg']}"
         for problem in error.errors(include_url=False, include_context=False, include_input=False)
@@ -192,7 +192,7 @@ def tool(
     group: str | None = None,
     timeout: float | None = None,
 ) -> FunctionTool[P, R] | Callable[[Callable[P, R]], FunctionTool[P, R]]:
-    """Makes a tool of a typed function or method: `@tool` or `@tool(name=..., ...)`.
+    """Create a tool of a typed function or method: `@tool` or `@tool(name=..., ...)`.
 
     The name, the types and defaults of the parameters, and the docstring give the schema. A parameter of type
     `RunContext`, `Ai`, `OperationContext`, `AgentProcess`, `Blackboard` or another `RunParameter` gets what belongs to
@@ -201,13 +201,13 @@ def tool(
     Args:
         function: the function, when used without parentheses.
         name: the name for the model; the function's own by default.
-        description: what it is for; the docstring by default.
+        description: the purpose; the docstring by default.
         blocking: run the function in a thread, because it waits without `await`.
-        needs_approval: whether a run waits until a call is approved; a function decides by the arguments.
-        client_side: whether the caller of the run calls the tool; the function itself is never called.
-        ends_turn: whether a call ends the run, with the model's text or else the tool's result as the answer.
-        return_direct: whether a call ends the run, with the tool's result as the answer.
-        repeatable: whether repeating the same call makes sense, as in polling.
+        needs_approval: wait until a call is approved; a function decides by the arguments.
+        client_side: let the caller of the run call the tool; the function itself is never called.
+        ends_turn: end the run with a call, with the model's text or else the tool's result as the answer.
+        return_direct: end the run with a call, with the tool's result as the answer.
+        repeatable: allow repeated calls with the same arguments, as in polling.
         group: the group that has to be enabled for a model to see it.
         timeout: seconds that a call may take.
 

@@ -1,4 +1,4 @@
-"""The tool groups of a platform: those registered, and those that `tactician.toml` makes of their tools."""
+"""Tool groups of a platform: registered groups, and selections in `tactician.toml`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tactician.tools.tool import Tool
 
 
 class ToolGroups(Mapping[str, ToolGroup]):
-    """Tool groups by name. `tactician.toml` is read when one is looked for the first time."""
+    """Tool groups by name. `tactician.toml` is read at the first look-up."""
 
     def __init__(self, groups: Iterable[ToolGroup] = ()) -> None:
         self._registered: dict[str, ToolGroup] = {}
@@ -32,11 +32,11 @@ class ToolGroups(Mapping[str, ToolGroup]):
 
     @property
     def registered(self) -> tuple[ToolGroup, ...]:
-        """Those that were registered."""
+        """The registered groups."""
         return tuple(self._registered.values())
 
     def add(self, groups: Iterable[ToolGroup]) -> None:
-        """Registers groups, all or none.
+        """Register groups, all or none.
 
         Raises:
             DeclarationError: when a name is taken.
@@ -44,7 +44,7 @@ class ToolGroups(Mapping[str, ToolGroup]):
         self._registered = self._with(groups)
 
     def check(self, groups: Iterable[ToolGroup]) -> None:
-        """Nothing, when these can be registered.
+        """Check that the groups can be registered.
 
         Raises:
             DeclarationError: when a name is taken.
@@ -80,7 +80,7 @@ class ToolGroups(Mapping[str, ToolGroup]):
         )
 
     async def _select_tools(self, name: str, wanted: Iterable[str]) -> tuple[Tool, ...]:
-        """The tools that are wanted, such as `search`, `brave_*`, or `docker:fetch` for that of one group."""
+        """Return the tools that match patterns such as `search`, `brave_*`, or `docker:fetch` of one group."""
         chosen: list[Tool] = []
         missing: list[str] = []
         for one in wanted:
@@ -101,7 +101,7 @@ class ToolGroups(Mapping[str, ToolGroup]):
 
 
 async def load_group_tools(groups: Iterable[str | ToolGroup], context: RunContext) -> tuple[Tool, ...]:
-    """The tools of groups, given themselves or by the names that they have in the context.
+    """Return the tools of groups, which may be names in the context.
 
     Of two groups of one name, the last counts. A tool that several groups have is there once.
 

@@ -1,4 +1,4 @@
-"""Tool groups: who needs tools names what they are for, and the platform says which tools these are."""
+"""Tool groups: named sets of tools, which the platform provides."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ function that gives these when they are needed, plain or `async`."""
 
 
 class ToolGroupPermission(StrEnum):
-    """What the tools of a group reach outside of the program."""
+    """Resource outside the program that the tools of a group use."""
 
     INTERNET_ACCESS = "internet_access"
     HOST_ACCESS = "host_access"
 
 
 class ToolGroup:
-    """Tools for one purpose: `ToolGroup("web", [search, fetch])`. Each of them carries the name of the group.
+    """Tools for one purpose: `ToolGroup("web", [search, fetch])`. Each tool carries the name of the group.
 
     Args:
-        name: what the tools are for; who needs them asks for it by this name.
+        name: the purpose of the tools, by which agents ask for them.
         tools: they, an object whose methods they are, or a function without parameters that gives them. The function
             is asked whenever somebody needs the tools, so that a server can be behind it.
-        description: what they can do, for people.
-        provider: who offers them.
-        version: of the group.
-        permissions: what they reach outside of the program. It is told, and nothing is kept from them.
+        description: the abilities of the tools, for people.
+        provider: the provider of the tools.
+        version: the version of the group.
+        permissions: resources outside the program that they use. Permissions are informational only.
 
     Raises:
         DeclarationError: when a tool is not declared correctly, or the function that gives them has parameters.
@@ -65,7 +65,7 @@ class ToolGroup:
         return f"ToolGroup({self.name!r})"
 
     async def load_tools(self) -> tuple[Tool, ...]:
-        """The tools.
+        """Return the tools; a function that supplies them is called each time.
 
         Raises:
             Exception: what the function raises that gives them, with the name of the group as a note.
@@ -86,7 +86,7 @@ class ToolGroup:
 
 
 def merge_tools(tools: Iterable[Tool]) -> tuple[Tool, ...]:
-    """The tools, each once.
+    """Return the tools without duplicates.
 
     Raises:
         ConfigurationError: when different ones have the same name.
@@ -102,7 +102,7 @@ def merge_tools(tools: Iterable[Tool]) -> tuple[Tool, ...]:
 
 
 def describe_unknown_groups(names: Iterable[str], known: Mapping[str, ToolGroup]) -> str:
-    """What is wrong, and what to do, where groups of these names are needed."""
+    """Return the message for unknown tool groups, with the remedy."""
     wanted = tuple(dict.fromkeys(names))
     hint = did_you_mean(wanted[0], known)
     listed = " or ".join(map(repr, wanted))
@@ -123,7 +123,7 @@ def _check_supplier(group: str, function: Callable[..., object]) -> Callable[[],
 
 
 def _has_tools(value: object) -> bool:
-    """Whether it is a tool, or an object whose methods are."""
+    """Return whether the value is a tool, or an object with methods that are tools."""
     return isinstance(value, Tool) or any(
         isinstance(v, FunctionTool) for k in type(value).__mro__ for v in vars(k).values()
     )

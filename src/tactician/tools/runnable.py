@@ -1,4 +1,4 @@
-"""A Runnable as a tool."""
+"""Runnables as tools."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tactician.tools.tool import Tool, as_text, snake_case
 
 
 class RunnableTool(Tool):
-    """A Runnable that a model can call."""
+    """Runnable that a model can call."""
 
     def __init__(self, runnable: Runnable, name: str | None = None, description: str | None = None) -> None:
         self._runnable = runnable
@@ -30,11 +30,11 @@ class RunnableTool(Tool):
 
     @property
     def runnable(self) -> Runnable:
-        """What is run."""
+        """The Runnable."""
         return self._runnable
 
     async def call(self, arguments: str, context: RunContext) -> str:
-        """Runs the Runnable, as a child of the run that calls it.
+        """Run the Runnable, as a child of the calling run.
 
         Raises:
             InvalidArgumentsError: when `request` is missing.

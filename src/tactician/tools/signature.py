@@ -1,4 +1,4 @@
-"""Reads what a Python function says about itself: types, defaults and docstring."""
+"""Signatures of Python functions: types, defaults and docstrings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tactician.errors import DeclarationError
 
 
 def find_caller_namespace(depth: int) -> dict[str, object]:
-    """The local names of the function `depth` frames above the caller; empty at module level.
+    """Return the local names of the function `depth` frames above the caller; empty at module level.
 
     Types that are declared inside a function can only be found there.
     """
@@ -22,7 +22,7 @@ def find_caller_namespace(depth: int) -> dict[str, object]:
 
 
 def resolve_hints(function: Callable[..., object], namespace: Mapping[str, object]) -> dict[str, object]:
-    """The annotations of a function, with strings resolved.
+    """Return the annotations of a function, with strings resolved.
 
     Raises:
         DeclarationError: when an annotation names something that does not exist, or this is not a function.
@@ -41,7 +41,7 @@ def resolve_hints(function: Callable[..., object], namespace: Mapping[str, objec
 
 @dataclass(frozen=True, slots=True)
 class ParsedDocstring:
-    """A docstring: the text before the arguments, and what it says of each argument."""
+    """Docstring: the text before the arguments, and the text of each argument."""
 
     summary: str
     parameters: Mapping[str, str]
@@ -53,7 +53,7 @@ _SPHINX = re.compile(r"^:param\s+(?:[^:]*\s)?(\w+):\s*(.*)$")
 
 
 def parse_docstring(function: Callable[..., object]) -> ParsedDocstring:
-    """The docstring in Google's or Sphinx's style, in parts."""
+    """Parse the docstring of a function, in Google's or Sphinx's style."""
     lines = (inspect.getdoc(function) or "").splitlines()
     end = next((i for i, line in enumerate(lines) if _SECTION.match(line) or line.startswith(":")), len(lines))
     return ParsedDocstring(
@@ -78,7 +78,7 @@ def _parse_sphinx_parameters(lines: list[str]) -> dict[str, str]:
 
 
 def _parse_descriptions(lines: list[str], pattern: re.Pattern[str]) -> dict[str, str]:
-    """The text of each parameter; lines that are indented go on with the one before."""
+    """Return the text of each parameter; indented lines continue the one before."""
     described: dict[str, str] = {}
     current: str | None = None
     for line in lines:

@@ -1,4 +1,4 @@
-"""The tools of one run: found by name, run, and their failures turned into answers."""
+"""Tools of a run: look-up, calls, and failures as results for the model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _logger = logging.getLogger(__name__)
 
 
 def as_tool(value: ToolLike) -> Tool:
-    """The tool itself, or a tool made of a plain function.
+    """Return the value as a tool, also a plain function.
 
     Raises:
         DeclarationError: when the value is neither.
@@ -32,13 +32,13 @@ def as_tool(value: ToolLike) -> Tool:
 
 
 def find_declared_tools(owner: object) -> tuple[Tool, ...]:
-    """The tools among the methods of an object: those declared with `@tool`, if there are any."""
+    """Return the methods of an object that are declared with `@tool`, if there are any."""
     names = (n for kind in reversed(type(owner).__mro__) for n, v in vars(kind).items() if isinstance(v, FunctionTool))
     return tuple(getattr(owner, name) for name in dict.fromkeys(names))
 
 
 def require_declared_tools(owner: object) -> tuple[Tool, ...]:
-    """The tools among the methods of an object: those declared with `@tool`.
+    """Return the methods of an object that are declared with `@tool`.
 
     Raises:
         DeclarationError: when there is none.
@@ -69,17 +69,17 @@ class Toolbox:
         return iter(self._tools.values())
 
     def find(self, name: str) -> Tool | None:
-        """The tool of that name."""
+        """Return the tool with a name."""
         return self._tools.get(name)
 
     def with_visible(self, is_shown: Callable[[Tool], bool], *more: Tool) -> Toolbox:
-        """The same tools and some more, of which a model sees only some; it may call all."""
+        """Return a toolbox with more tools, of which the model sees only some; it may call all."""
         box = Toolbox((*self._tools.values(), *more))
         box.specs = tuple(one.spec for one in box if is_shown(one))
         return box
 
     async def answer(self, call: ToolCall, context: RunContext) -> ToolResult:
-        """Run the tool that a model called. Every failure becomes a result that the model can read.
+        """Run a called tool. Every failure becomes a result for the model.
 
         Raises:
             ConfigurationError: when the program is set up wrongly, which no model can mend.
@@ -102,7 +102,7 @@ class Toolbox:
 
 
 async def _call_with_repair(found: Tool, arguments: str, context: RunContext) -> str:
-    """Calls the tool. Arguments that are not valid are repaired, where it is clear what the model meant."""
+    """Call the tool, with repaired arguments if they are invalid and their meaning is clear."""
     try:
         return await found.call(arguments, context)
     except InvalidArgumentsError:

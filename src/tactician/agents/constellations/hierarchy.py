@@ -20,11 +20,11 @@ T_co = TypeVar("T_co", covariant=True, default=str)
 
 @dataclass(frozen=True, slots=True)
 class Department:
-    """A manager, and those who work for them.
+    """Manager with workers.
 
     Attributes:
-        manager: who leads; keeps their own model, instructions, tools, guardrails and options.
-        workers: who does the work; the manager knows them by their descriptions.
+        manager: the supervisor, with its own model, instructions, tools, guardrails and options.
+        workers: the workers, which the manager knows by their descriptions.
     """
 
     manager: Agent[object]
@@ -32,14 +32,14 @@ class Department:
 
 
 class HierarchicalAgents(BaseRunnable[T_co]):
-    """An executive lets managers work, and managers let their workers work.
+    """Executive that delegates to managers, who delegate to their workers.
 
     Args:
-        executive: who answers; keeps their own model, instructions, tools, guardrails and options.
-        departments: by their names.
-        max_turns: of the executive and of each manager, instead of their own.
-        name: how others call it; `<executive>_Hierarchy` by default.
-        description: what it is for; the executive's by default.
+        executive: the top supervisor, with its own model, instructions, tools, guardrails and options.
+        departments: the departments by name.
+        max_turns: the limit of the executive and of each manager, instead of their own.
+        name: the name; `<executive>_Hierarchy` by default.
+        description: the purpose; the executive's by default.
 
     Raises:
         DeclarationError: when there is no department, one has no workers, or two managers have the same name.
@@ -81,7 +81,7 @@ class HierarchicalAgents(BaseRunnable[T_co]):
         return as_own_result(await self._root.run(input, context=context), context)
 
     def find_manager(self, name: str) -> Agent[object]:
-        """Return the manager of a department, who leads its workers.
+        """Return the manager of a department, with its workers.
 
         Raises:
             AgentNotFoundError: when there is no such department.
@@ -96,9 +96,9 @@ class HierarchicalAgents(BaseRunnable[T_co]):
     async def send_to_department(
         self, name: str, input: Input, *, context: RunContext | None = None, budget: Budget | None = None
     ) -> RunResult[object]:
-        """Let one department work, without the executive.
+        """Run one department, without the executive.
 
-        A run that waits goes on with `department(name).resume(...)`.
+        Continue a waiting run with `department(name).resume(...)`.
 
         Raises:
             AgentNotFoundError: when there is no such department.

@@ -29,18 +29,18 @@ DEFAULT_MAX_ROUNDS = 2
 
 
 class AgentNetwork(BaseRunnable[object]):
-    """Peers speak in turn, and each hears what was said before: as `[Peer]: text`, after the input.
+    """Discussion between peers, who speak in turn and see the earlier contributions as `[Peer]: text`.
 
     Without a synthesizer the last contribution is the answer. All contributions, in their order, are `related`; one
     that failed is among them, with the status `FAILED`, and nobody hears it.
 
     Args:
-        name: how others call it.
-        peers: who speaks, in this order.
-        synthesizer: who is given the input and all contributions, and answers.
-        max_rounds: how often each speaks.
-        concurrent: whether the peers of a round speak at once, and hear the rounds before only.
-        description: what they are for; their names by default.
+        name: the name.
+        peers: the peers, in the order in which they speak.
+        synthesizer: the Runnable that gets the input and all contributions, and answers.
+        max_rounds: number of contributions of each peer.
+        concurrent: let the peers of a round speak at once, with the earlier rounds only.
+        description: the purpose; the names of the members by default.
 
     Raises:
         DeclarationError: when there are not two peers, or no rounds.
@@ -88,15 +88,15 @@ class AgentNetwork(BaseRunnable[object]):
         return as_own_result(answer, context, discussion.contributions)
 
     def as_broadcast(self) -> Broadcast:
-        """Return the same peers as a Runnable that asks each of them once, for themselves."""
+        """Return a Runnable that asks each peer once, independently of the others."""
         return Broadcast(self)
 
     async def broadcast(
         self, input: Input, *, context: RunContext | None = None, budget: Budget | None = None
     ) -> RunResult[object]:
-        """Ask each peer, all at once and without hearing the others; their results are `related`.
+        """Ask all peers at once, independently of each other; their results are `related`.
 
-        A run that waits goes on with `everyone().resume(...)`.
+        Continue a waiting run with `everyone().resume(...)`.
 
         Raises:
             RunError: when all fail.
@@ -105,7 +105,7 @@ class AgentNetwork(BaseRunnable[object]):
 
 
 class Discussion:
-    """A discussion that goes on.
+    """Discussion in progress.
 
     Attributes:
         texts: the contributions as the others heard them.
@@ -121,7 +121,7 @@ class Discussion:
         self._shared: list[Message] = list(repair_history(messages_of(input)))
 
     async def run_round(self, number: int) -> None:
-        """Let everybody speak once."""
+        """Let each peer speak once."""
         peers = list(enumerate(self._network.peers, start=1))
         groups = [peers] if self._network.concurrent else [[peer] for peer in peers]
         for group in groups:
@@ -149,7 +149,7 @@ class Discussion:
             self._shared.append(AssistantMessage((Text(self.texts[-1]),)))
 
     def _build_view(self, peer: Runnable, number: int) -> tuple[Message, ...]:
-        """Return the discussion as a peer hears it.
+        """Return the discussion as a peer sees it.
 
         The discussion ends with the user's words: not every model continues its own.
         """
@@ -160,12 +160,12 @@ class Discussion:
 
 
 class Broadcast(BaseRunnable[object]):
-    """The peers of a network, each asked once, at once and for themselves. Made by `AgentNetwork.everyone`.
+    """Peers of a network, each asked once and independently; see `AgentNetwork.as_broadcast`.
 
     Its answer is what they said; their results are `related`.
 
     Args:
-        network: whose peers are asked.
+        network: the network of the peers.
     """
 
     def __init__(self, network: AgentNetwork) -> None:

@@ -14,14 +14,16 @@ from tactician.runs import Budget, Input, InputTypes, RunContext, Runnable, RunR
 
 
 class ParallelAgents(BaseRunnable[object]):
-    """All members work on the input at once. The first member's answer is the answer, the others' are `related`.
+    """Members that work on the same input at once.
 
-    When one raises, the others are cancelled, and the run fails.
+    The answer of the first member in the list is the answer; those of the others are `related`.
+
+    When a member raises an exception, the others are cancelled, and the run fails.
 
     Args:
-        name: how others call it.
-        members: who works.
-        description: what they are for; their names by default.
+        name: the name.
+        members: the members.
+        description: the purpose; the names of the members by default.
 
     Raises:
         DeclarationError: when there is no member.
@@ -48,19 +50,19 @@ class ParallelAgents(BaseRunnable[object]):
         return as_own_result(primary, context, others)
 
     def as_first_of(self) -> FirstOf:
-        """Return the same members as a Runnable of which the first to succeed gives the answer."""
+        """Return a Runnable of the same members in which the first to succeed gives the answer."""
         return FirstOf(self)
 
     def as_synthesis(self, synthesizer: Runnable) -> Synthesis:
-        """Return the same members as a Runnable with one who makes one answer of theirs."""
+        """Return a Runnable of the same members whose answers the synthesizer combines."""
         return Synthesis(self, synthesizer)
 
     async def run_first(
         self, input: Input, *, context: RunContext | None = None, budget: Budget | None = None
     ) -> RunResult[object]:
-        """Return the result of the first to succeed; the others are cancelled.
+        """Return the result of the first member to succeed, and cancel the others.
 
-        A run that waits goes on with `first().resume(...)`.
+        Continue a waiting run with `first().resume(...)`.
 
         Raises:
             RunError: when all fail; its message says why each did.
@@ -70,9 +72,9 @@ class ParallelAgents(BaseRunnable[object]):
     async def run_and_synthesize(
         self, input: Input, *, synthesizer: Runnable, context: RunContext | None = None, budget: Budget | None = None
     ) -> RunResult[object]:
-        """Run all members, and return the answer that the synthesizer makes of theirs, which are `related`.
+        """Run all members, and return the synthesizer's answer; the results of the members are `related`.
 
-        A run that waits goes on with `as_synthesis(synthesizer).resume(...)`.
+        Continue a waiting run with `as_synthesis(synthesizer).resume(...)`.
 
         Raises:
             RunError: when the synthesizer fails.
@@ -81,10 +83,10 @@ class ParallelAgents(BaseRunnable[object]):
 
 
 class FirstOf(BaseRunnable[object]):
-    """All members of a group work at once, and the first to succeed gives the answer. Made by `ParallelAgents.first`.
+    """Members of a group that work at once, where the first to succeed answers; see `ParallelAgents.as_first_of`.
 
     Args:
-        group: whose members work.
+        group: the group of the members.
     """
 
     def __init__(self, group: ParallelAgents) -> None:
@@ -118,11 +120,11 @@ class FirstOf(BaseRunnable[object]):
 
 
 class Synthesis(BaseRunnable[object]):
-    """All members of a group work at once, and somebody makes one answer of theirs. Made by `as_synthesis`.
+    """Members of a group that work at once, with a synthesizer; see `ParallelAgents.as_synthesis`.
 
     Args:
-        group: whose members work.
-        synthesizer: who is given the input and what all have said, and answers.
+        group: the group of the members.
+        synthesizer: the Runnable that gets the input and all answers, and combines them.
     """
 
     def __init__(self, group: ParallelAgents, synthesizer: Runnable) -> None:
@@ -147,5 +149,5 @@ class Synthesis(BaseRunnable[object]):
 
 
 def _number_members(members: Sequence[Runnable]) -> Iterable[tuple[str, Runnable]]:
-    """Members by their places: names need not be unique."""
+    """Return the members with their positions, since names need not be unique."""
     return ((f"{number}", member) for number, member in enumerate(members, start=1))

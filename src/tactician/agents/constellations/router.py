@@ -1,4 +1,4 @@
-"""`RouterAgent`: sends its input to the one who can deal with it."""
+"""`RouterAgent`: routes its input to one of several Runnables."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ Answer with the number only."""
 
 
 class RouterAgent(BaseRunnable[object]):
-    """Asks a model once who should deal with the input, and gives it to them as it is.
+    """Router that asks a model once which Runnable should handle the input, and passes the input on unchanged.
 
     Args:
-        name: how others call it.
-        model: who is asked; a small and fast model will do.
-        routes: by what they deal with, those among whom is chosen.
-        fallback: who gets what is for none of them.
-        description: what it is for; what its routes deal with by default.
-        instructions: what the model has to know besides the routes.
+        name: the name.
+        model: the model that chooses; a small and fast one is sufficient.
+        routes: the targets, by the descriptions of their work.
+        fallback: the target when no route fits.
+        description: the purpose; the descriptions of the routes by default.
+        instructions: further instructions for the model.
 
     Raises:
         DeclarationError: when there is no route.
@@ -86,7 +86,7 @@ class RouterAgent(BaseRunnable[object]):
         return replace(as_own_result(result, context), delegation_path=path)
 
     async def _parse_route_number(self, input: Input, context: RunContext) -> int:
-        """Return the number of the route that the model chose; 0 for none, also when the answer is no such number."""
+        """Return the number of the chosen route; 0 for none or an invalid answer."""
         prompt = _PROMPT.format(routes=self._format_routes(), message=self._build_message(input, context))
         try:
             return (await self.classifier.run(prompt, context=context)).output

@@ -1,4 +1,4 @@
-"""Ready-made flows: steps in a pattern. Each is a Runnable, and so can be a step of any other."""
+"""Ready-made flows. Each is a Runnable, and can be a step of another flow."""
 
 from tactician.agents.flows.repeat_until import (
     DEFAULT_MAX_ITERATIONS,

@@ -1,4 +1,4 @@
-"""`repeat_until` and `repeat_until_acceptable`: a step is repeated until its result is as it should be."""
+"""`repeat_until` and `repeat_until_acceptable`: a step that is repeated until its result is good enough."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEFAULT_MAX_ITERATIONS = 5
 
 
 class RepeatUntil(BaseRunnable[T], Generic[T]):
-    """A step that is repeated until a condition holds. Made by `repeat_until`. All attempts are `related`."""
+    """Step that is repeated until a condition holds; see `repeat_until`. All attempts are `related`."""
 
     def __init__(
         self,
@@ -78,18 +78,18 @@ def repeat_until(
     name: str | None = None,
     description: str | None = None,
 ) -> RepeatUntil[T]:
-    """Repeat a step until a condition holds for what it gives.
+    """Repeat a step until a condition holds for its result.
 
     When the condition never holds, the run fails with a `RepeatLimitError`, whose `result.related` are all attempts.
 
     Args:
-        returning: what it gives.
+        returning: the type of the result.
         step: a function of the input, the last attempt (`None` at first) and the list of all attempts, of which it may
             leave out the last ones; or any Runnable, which reads the input and the last attempt.
         until: a function of the attempt and the input, or any Runnable, which reads the attempt.
-        max_iterations: how often the step may be run.
-        name: how others call it; that of the type by default.
-        description: what it is for.
+        max_iterations: number of runs of the step at most.
+        name: the name; that of the type by default.
+        description: the purpose.
 
     Raises:
         DeclarationError: when a function needs more than that.
@@ -103,7 +103,7 @@ def repeat_until(
 
 
 def describe_attempt(input: Input, last: object | None, objections: Sequence[str] = ()) -> Input:
-    """Return the input for another attempt, in words; the input itself for the first."""
+    """Return the input of another attempt as text; the input itself for the first attempt."""
     if last is None:
         return input
     parts = [f"This was asked:\n{text_of(messages_of(input))}", f"The last attempt:\n{as_text(last)}", *objections]
@@ -111,7 +111,7 @@ def describe_attempt(input: Input, last: object | None, objections: Sequence[str
 
 
 def check_iterations(max_iterations: int, name: str) -> int:
-    """Return the number, which has to be one that makes sense.
+    """Return the number if it is a valid number of iterations.
 
     Raises:
         DeclarationError: when it is not.
@@ -125,7 +125,7 @@ DEFAULT_THRESHOLD = 0.9
 
 
 class Feedback(BaseModel):
-    """Opinion of an evaluator on an attempt. Subclasses may have more fields."""
+    """Evaluation of an attempt. Subclasses may have more fields."""
 
     model_config = ConfigDict(frozen=True)
     score: Annotated[float, Field(ge=0, le=1, description="from 0 to 1; 1 is perfect")]
@@ -134,11 +134,11 @@ class Feedback(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Scored(Generic[T]):
-    """An attempt and what was thought of it.
+    """Attempt with its evaluation.
 
     Attributes:
-        value: the attempt.
-        feedback: what the evaluator said.
+        value: the output of the attempt.
+        feedback: the feedback of the evaluator.
         acceptable: whether its score reaches the threshold. Where it does not, this is the best there was.
     """
 
@@ -148,7 +148,7 @@ class Scored(Generic[T]):
 
     @property
     def score(self) -> float:
-        """From 0 to 1."""
+        """The score, from 0 to 1."""
         return self.feedback.score
 
     def __str__(self) -> str:
@@ -156,7 +156,7 @@ class Scored(Generic[T]):
 
 
 class RepeatUntilAcceptable(BaseRunnable[Scored[T]], Generic[T]):
-    """A generator and an evaluator. All attempts are `related`. Made by `repeat_until_acceptable`."""
+    """Generator with an evaluator; see `repeat_until_acceptable`. All attempts are `related`."""
 
     def __init__(
         self,
@@ -220,20 +220,20 @@ def repeat_until_acceptable(
     name: str | None = None,
     description: str | None = None,
 ) -> RepeatUntilAcceptable[T]:
-    """Repeat a step until an evaluator finds its result good enough; it hears what was said of the last attempt.
+    """Repeat a step until an evaluator accepts its result; each attempt gets the feedback on the last one.
 
     The result is a `Scored`: the first attempt that is acceptable, else the best of all, which says so.
 
     Args:
-        returning: what the generator gives.
+        returning: the type of the generator's results.
         generator: a function of the input, the last attempt and the feedback to it (both `None` at first), of which it
             may leave out the last ones; or any Runnable, which reads all of that.
         evaluator: a function of the attempt and the input, or any Runnable, which reads both.
-        max_iterations: how often the generator may be run.
+        max_iterations: number of runs of the generator at most.
         threshold: from which score on an attempt is acceptable.
         feedback: what the evaluator gives, when it is more than a `Feedback`.
-        name: how others call it; that of the type by default.
-        description: what it is for.
+        name: the name; that of the type by default.
+        description: the purpose.
 
     Raises:
         DeclarationError: when a function needs more than that, or a number makes no sense.

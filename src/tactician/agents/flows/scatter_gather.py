@@ -1,4 +1,4 @@
-"""`scatter_gather` and `consensus`: several steps at once, and one result of theirs."""
+"""`scatter_gather` and `consensus`: concurrent steps whose results are combined."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class ScatterGather(BaseRunnable[T], Generic[T]):
-    """Steps that work at once on the same input, and one that makes the result. Made by `scatter_gather`.
+    """Concurrent steps on the same input, and a step that consolidates their results; see `scatter_gather`.
 
     The results of all are `related`, in their order; one that was allowed to fail has the status `FAILED`.
     """
@@ -107,21 +107,21 @@ def scatter_gather(
     name: str | None = None,
     description: str | None = None,
 ) -> ScatterGather[T]:
-    """Let several steps work at once on the same input, and makes one result of what they give.
+    """Run several steps concurrently on the same input, and consolidate their results into one.
 
     When one fails, all fail, and those that still work are cancelled: a result that lacks something should not come by
     accident. With `tolerate` some may fail, and `consolidate` gets what the others gave.
 
     Args:
-        returning: what it gives in the end.
-        generators: functions of the input, which they may leave out, or any Runnables; each gives an element.
+        returning: the type of the result.
+        generators: functions of the input, which is optional, or any Runnables; each returns an element.
         consolidate: a function of the list of elements, in the order of the generators, and of the input; or a
             Runnable, which reads what was asked and what everybody gave.
         elements: the type of the elements; as the functions say, or `consolidate` does, by default.
-        max_concurrency: how many work at once; all, when `None`.
-        tolerate: how many may fail.
-        name: how others call it; that of the type by default.
-        description: what it is for.
+        max_concurrency: number of concurrent steps; no limit, when `None`.
+        tolerate: number of generators that may fail.
+        name: the name; that of the type by default.
+        description: the purpose.
 
     Raises:
         DeclarationError: when there is no generator, or a number makes no sense.
@@ -137,7 +137,7 @@ def scatter_gather(
 
 
 def find_element_type(consolidate: object, namespace: Mapping[str, object]) -> object | None:
-    """Return the type of the elements, by the first parameter of the function that takes a list of them."""
+    """Return the element type, from the first parameter of the function that takes a list of elements."""
     if isinstance(consolidate, Runnable) or not callable(consolidate):
         return None
     try:
@@ -161,21 +161,21 @@ def consensus(
     name: str | None = None,
     description: str | None = None,
 ) -> ScatterGather[T]:
-    """Ask several sources at once, and gives what they agree on: `scatter_gather` that consolidates by agreement.
+    """Ask several sources concurrently, and return the answer that they agree on.
 
     The answer is the one that at least `quorum` sources give; of equal ones the first. When no answer has so many, or
     two have equally many, the run fails and says who said what: a tie is no consensus.
 
     Args:
-        returning: what each source gives, and the result is.
-        sources: functions of the input, which they may leave out, or any Runnables.
-        agree: makes the result of the list of answers, instead of counting them.
-        quorum: how many have to agree; more than half of all sources by default.
-        key: what has to be the same for two answers to be the same; all of them by default.
-        max_concurrency: how many work at once; all, when `None`.
-        tolerate: how many may fail. They count as sources that do not agree.
-        name: how others call it; that of the type by default.
-        description: what it is for.
+        returning: the type of each answer, and of the result.
+        sources: functions of the input, which is optional, or any Runnables.
+        agree: function that combines the list of answers, instead of counting them.
+        quorum: number of sources that have to agree; more than half of all by default.
+        key: function of an answer that returns the value to compare; the whole answer by default.
+        max_concurrency: number of concurrent steps; no limit, when `None`.
+        tolerate: number of sources that may fail. They count as sources that do not agree.
+        name: the name; that of the type by default.
+        description: the purpose.
 
     Raises:
         DeclarationError: when there is no source, or a number makes no sense.
@@ -202,7 +202,7 @@ def consensus(
 
 
 def _find_winner(keys: Sequence[Hashable], needed: int) -> int | None:
-    """Return the first of the answers that won; `None` when none has."""
+    """Return the index of the first of the winning answers; `None` when there is no winner."""
     (winner, votes), *others = Counter(keys).most_common()
     is_tie = any(other == votes for _, other in others)
     return None if is_tie or votes < needed else keys.index(winner)

@@ -1,4 +1,4 @@
-"""`simple_agent`: one step as an agent."""
+"""`simple_agent`: a single step as an agent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class SimpleAgent(BaseRunnable[T], Generic[T]):
-    """One step as an agent. Made by `simple_agent`."""
+    """Single step as an agent; see `simple_agent`."""
 
     def __init__(self, step: Step[T], returning: type[T], name: str, description: str) -> None:
         self.output_type = returning
@@ -40,13 +40,13 @@ class SimpleAgent(BaseRunnable[T], Generic[T]):
 def simple_agent(
     returning: type[T], step: StepLike[T], *, name: str | None = None, description: str | None = None
 ) -> SimpleAgent[T]:
-    """Return the simplest agent: one step, from its input to an object of a type.
+    """Return an agent with a single step, from its input to an object of a type.
 
     Args:
-        returning: what it gives.
+        returning: the type of the result.
         step: a function of the input, which it may leave out, or any Runnable; see `StepLike`.
-        name: how others call it; that of the type by default.
-        description: what it is for.
+        name: the name; that of the type by default.
+        description: the purpose.
 
     Raises:
         DeclarationError: when the function needs more than the input.

@@ -1,4 +1,4 @@
-"""Steps of flows: functions and Runnables, all as Runnables that are given values, also over a pause."""
+"""Steps of flows: functions and Runnables behind one interface."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _RAW: Final = (str, int, float, dict)
 
 
 def fit_argument(value: object, hint: object) -> object:
-    """Return a value for a parameter: text and JSON, as after a suspension or from a model, become the declared type.
+    """Return a value for a parameter, with text and JSON converted to the declared type.
 
     Raises:
         InvalidOutput: when they cannot.
@@ -52,7 +52,7 @@ def _is_raw(value: object) -> bool:
 
 
 def simplify_input(input: Input) -> Input:
-    """Return the input; the text of a single message of a user, as a service makes one of text."""
+    """Return the input; for a single user message, its text."""
     messages = input if is_conversation(input) else [input]
     only = messages[0] if len(messages) == 1 else None
     is_text = isinstance(only, UserMessage) and all(isinstance(part, Text) for part in only.parts)
@@ -74,23 +74,23 @@ class StepInput:
     """Input of a step.
 
     Attributes:
-        values: what a function gets.
-        told: what any other Runnable gets.
+        values: the arguments for a function.
+        runnable_input: the input for any other Runnable.
     """
 
     values: tuple[object, ...]
-    told: Input
+    runnable_input: Input
 
 
 class FunctionStep(BaseRunnable[T], Generic[T]):
-    """A function as a step. What it returned is kept: as the type that it declares, or as JSON.
+    """Function as a step. Its result is saved as the declared type, or as JSON.
 
     Args:
-        function: it.
-        wanted: what it returns; as it says itself, when `None`.
+        function: the function.
+        wanted: the type of the result; that of the annotation, when `None`.
         name: of the step.
         namespace: the names of types that are declared inside a function.
-        most: how many values it can get.
+        most: maximum number of arguments.
 
     Raises:
         DeclarationError: when it needs more than that.
@@ -113,7 +113,7 @@ class FunctionStep(BaseRunnable[T], Generic[T]):
         self._parameters = tuple(_parameters(function, hints, name, most))
 
     def find_types(self, number: int) -> InputTypes:
-        """Return the declared types of the value with a number, which the function may leave out."""
+        """Return the declared types of the value with this number."""
         hints = [one.hint for one in self._parameters if one.service is None and one.number == number]
         return InputTypes(tuple(hint for hint in hints if hint is not None), reads_messages=not hints)
 
@@ -144,7 +144,7 @@ class FunctionStep(BaseRunnable[T], Generic[T]):
 
 
 class Step(Protocol[T_co]):
-    """A Runnable that takes a `StepInput`, and whose output is of a known type."""
+    """Runnable that takes a `StepInput` and has a known output type."""
 
     @property
     def name(self) -> str:
@@ -157,7 +157,7 @@ class Step(Protocol[T_co]):
         ...
 
     def find_types(self, number: int) -> InputTypes:
-        """Return the declared types of the value with a number: that of the input of the flow, perhaps."""
+        """Return the declared types of the value with this number."""
         ...
 
     async def run(self, input: Input, *, context: RunContext | None = None) -> RunResult[T_co]:
@@ -168,7 +168,7 @@ class Step(Protocol[T_co]):
 def as_step(
     step: StepLike[T], wanted: type[T] | None, label: str, namespace: Mapping[str, object], *, most: int
 ) -> Step[T]:
-    """Return a function, or any Runnable, as a Runnable that takes a `StepInput`."""
+    """Return a function or a Runnable as a step."""
     if isinstance(step, Runnable):
         return _RunnableStep[T](step if wanted is None else TypedRunnable(step, wanted))
     name = getattr(step, "__name__", "<lambda>")
@@ -176,12 +176,12 @@ def as_step(
 
 
 def choose_label(name: str | None, returning: object) -> str:
-    """Return the name of a flow: its own, or that of the type that it gives."""
+    """Return the given name of a flow, or else the name of its output type."""
     return name or str(getattr(returning, "__name__", returning))
 
 
 class _RunnableStep(Generic[T]):
-    """A Runnable that is told in words, or with an object, what a function would be given as values."""
+    """Runnable as a step, which gets text or an object where a function gets values."""
 
     def __init__(self, inner: Runnable) -> None:
         self.name = inner.name
@@ -189,19 +189,19 @@ class _RunnableStep(Generic[T]):
         self._inner = inner
 
     def find_types(self, number: int) -> InputTypes:
-        """Return the declared types of the first value; the others are told in words."""
+        """Return the declared types of the first value; the others become text."""
         return READS_MESSAGES if number else find_input_types(self._inner)
 
     async def run(self, input: Input, *, context: RunContext | None = None) -> RunResult[T]:
         """Run it."""
         assert isinstance(input, StepInput)
-        result = await self._inner.run(input.told, context=context)
+        result = await self._inner.run(input.runnable_input, context=context)
         return cast("RunResult[T]", result)  # `TypedRunnable` has validated it
 
 
 @dataclass(frozen=True, slots=True)
 class _Parameter:
-    """One parameter, and what fills it: a service, or the value with this number."""
+    """Parameter with its source: a service, or the value with this number."""
 
     name: str
     hint: object
@@ -252,7 +252,7 @@ def _signature(function: Callable[..., object]) -> Iterator[inspect.Parameter]:
 
 
 def _find_annotated(function: Callable[..., object]) -> Callable[..., object]:
-    """Return the function that has the annotations: that behind a partial, or the method of a callable object."""
+    """Return the function that has the annotations, behind a partial or a callable object."""
     plain = getattr(function, "func", function)
     if inspect.isroutine(plain) or isinstance(plain, type):
         return cast("Callable[..., object]", plain)

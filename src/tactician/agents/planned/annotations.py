@@ -1,4 +1,4 @@
-"""Annotations as the planner understands them: classes whose objects can be told from others."""
+"""Type annotations for the planner: classes whose instances can be recognized at run time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ UNDEFINED: Final = "import it (not only under TYPE_CHECKING), or define it befor
 
 
 def is_class(hint: object) -> TypeGuard[type]:
-    """Return whether it can be told which objects are of it: not so for `list[Story]`, `Any`, a `TypedDict` ..."""
+    """Return whether instances of the type can be recognized; not so for `list[Story]`, `Any` or a `TypedDict`."""
     if not isinstance(hint, type) or get_origin(hint) is not None:
         return False
     try:
@@ -42,12 +42,12 @@ def is_class(hint: object) -> TypeGuard[type]:
 
 
 def list_members(hint: object) -> tuple[object, ...]:
-    """Return the members of a union; the type itself when it is none. What `Annotated` adds is left out."""
+    """Return the members of a union, without `Annotated`; the type itself when it is not a union."""
     return tuple(map(_strip_arguments, _list_members(hint)))
 
 
 def find_generics(hint: object) -> tuple[object, ...]:
-    """Return the members of a union that say what a generic class of a user is of, as in `Box[Story]`."""
+    """Return the members of a union that are parametrized generic classes of a user, such as `Box[Story]`."""
     return tuple(member for member in _list_members(hint) if _strip_arguments(member) is not member)
 
 
@@ -61,7 +61,7 @@ def _list_members(hint: object) -> tuple[object, ...]:
 
 
 def _strip_arguments(hint: object) -> object:
-    """`Box` for `Box[Story]`: which objects are of it can be told, if not what is in them."""
+    """Return `Box` for `Box[Story]`, since only instances of `Box` can be recognized."""
     origin = get_origin(hint)
     is_open = getattr(hint, "__parameters__", ())
     return origin if isinstance(origin, type) and Generic in origin.__mro__ and not is_open else hint
@@ -77,7 +77,7 @@ def list_metadata(hint: object) -> tuple[object, ...]:
 
 
 def describe_remedy(hint: object) -> str:
-    """Return the advice for a type that is not a class."""
+    """Return advice for a type that is not a class."""
     if len([member for member in list_members(hint) if member is not NoneType]) > 1:
         return _ONE_EACH
     is_open = isinstance(hint, TypeVar) or bool(getattr(hint, "__parameters__", ()))
@@ -85,13 +85,13 @@ def describe_remedy(hint: object) -> str:
 
 
 def format_hint(hint: object) -> str:
-    """As a person writes it: without the modules."""
+    """Return a type as source code, without module names."""
     name = hint.__name__ if isinstance(hint, type | TypeVar) and get_origin(hint) is None else str(hint)
     return re.sub(r"(?:[\w<>]+\.)+", "", name)
 
 
 def list_classes(hint: object, label: str, problems: list[str]) -> tuple[type, ...]:
-    """Return the classes of a union, without `None`. Other members add a sentence, after the label, to `problems`."""
+    """Return the classes in a union, without `None`. Other members add a sentence to `problems`."""
     kinds = [member for member in list_members(hint) if member is not NoneType]
     classes = tuple(kind for kind in kinds if is_class(kind))
     others = (kind for kind in kinds if kind not in classes)
@@ -116,7 +116,7 @@ def list_part_classes(kind: type, namespace: Mapping[str, object], problems: lis
 
 
 def find_subclasses(kind: type) -> tuple[type, ...]:
-    """Return the class and all loaded classes that derive from it; only itself, when it is not a user's class.
+    """Return the class and all loaded subclasses; only the class itself when it is not a user's class.
 
     A class that was defined again, as in a notebook, replaces the older one. `dataclass(slots=True)` does so too.
     """
@@ -132,7 +132,7 @@ _Known: TypeAlias = Mapping[object, object]
 
 
 def specialize_hints(hints: Mapping[str, object], owner: type, attribute: str) -> dict[str, object]:
-    """Return the annotations of a method as they are in a class: `T` is `Story` in a `Writer(Generates[Story])`."""
+    """Return the annotations of a method as seen from a class: `T` is `Story` in a `Writer(Generates[Story])`."""
     home = next(kind for kind in owner.__mro__ if attribute in vars(kind))
     known = _bind_type_variables(owner, home, {})
     return {name: _fill_type_variables(hint, known) for name, hint in hints.items()} if known else dict(hints)

@@ -1,4 +1,4 @@
-"""Turns classes with declared actions into what the planner understands: the flow of types becomes conditions.
+"""Compiler from classes with declared actions to planner actions: the flow of types becomes conditions.
 
 A type is a condition, true when an object of it is on the blackboard. An action needs those of its parameters
 and gives those of its return type. The rules are those of the Embabel guide, chapters 3.2, 3.6 and 3.17.
@@ -47,7 +47,9 @@ from tactician.process import (
 def compile_classes(
     sources: Sequence[Source], name: str, description: str, planner: Planner | str, *, needs_goal: bool
 ) -> PlannedAgentSpec:
-    """Read the actions, goals and conditions of classes; `PlannedAgentSpec.of` adds the instance of those without one.
+    """Compile the actions, goals and conditions of classes.
+
+    `PlannedAgentSpec.of` adds the instance of sources without one.
 
     Raises:
         DeclarationError: with every mistake that was found.
@@ -69,7 +71,7 @@ def compile_classes(
 
 
 class _Compiler:
-    """Makes the specs of what was declared without a mistake."""
+    """Builder of the specs of valid declarations."""
 
     def __init__(self, declared: Declarations, words: ConditionNames) -> None:
         self._declared = declared
@@ -135,7 +137,7 @@ class _Compiler:
         )
 
     def _is_observable(self, condition: str) -> bool:
-        """Return whether something else tells if it holds: a method, or what is on the blackboard."""
+        """Return whether a method or the blackboard determines the condition."""
         return condition in self._declared.conditions or condition in self._words.things
 
     def _compile_goal(self, action: ActionMethod) -> GoalSpec:
@@ -157,7 +159,7 @@ def _build_amount(fixed: float, method: str | None) -> Amount:
 
 
 def _collect_types(declared: Declarations, words: ConditionNames) -> dict[str, type]:
-    """Return all types that may be on the blackboard, by their full names, and those that they had before."""
+    """Return all types that may be on the blackboard by full name, and those that they had before."""
     known = (kind for one in (UserInput, *words.kinds, *declared.states) for kind in find_subclasses(one))
     names = [(name, kind) for kind in known for name in stored_names(kind)]
     former = {name: kind for name, kind in names if name != type_name(kind)}
@@ -165,7 +167,7 @@ def _collect_types(declared: Declarations, words: ConditionNames) -> dict[str, t
 
 
 def _build_stuck_handler(sources: Iterable[Source]) -> StuckHandler | None:
-    """Ask those with a `handle_stuck`, one after the other; `None` when nobody has one."""
+    """Return a handler that asks each `handle_stuck` in turn; `None` when there is none."""
     able = [source for source in sources if hasattr(source.kind, "handle_stuck")]
     return partial(_handle_stuck, able) if able else None
 

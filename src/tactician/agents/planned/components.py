@@ -37,11 +37,11 @@ def component(*, resolvers: Mapping[type, Provide]) -> Callable[[C], C]: ...
 
 
 def component(owner: C | None = None, /, *, resolvers: Mapping[type, Provide] | None = None) -> C | Callable[[C], C]:
-    """Declare a class whose actions, goals and conditions are there for all that a platform plans.
+    """Declare a class whose actions, goals and conditions are available to everything that a platform plans.
 
     Args:
         owner: the class, when used without parentheses.
-        resolvers: what fills parameters of these types, instead of the blackboard.
+        resolvers: functions that fill parameters of these types, instead of the blackboard.
     """
     declared = _Component(find_caller_namespace(1), resolvers or {})
 
@@ -64,7 +64,7 @@ def combine_specs(
     description: str = "Does whatever is worth most",
     planner: Planner = Planner.UTILITY,
 ) -> PlannedAgentSpec:
-    """One agent with all actions, goals and conditions of components, and of planned agents.
+    """Return one agent with all actions, goals and conditions of components and planned agents.
 
     An action's name begins with that of its class, as in `IssueActions.label`; with its full name, where two classes
     have the same.
@@ -77,7 +77,7 @@ def combine_specs(
 
 
 def build_component_agent(instance: object) -> PlannedAgent:
-    """Return a component as an agent by itself, named like its class: it does whatever is worth most.
+    """Return a component as an agent of its own, named like its class, which runs the most valuable action.
 
     Raises:
         DeclarationError: with every mistake that was found.

@@ -1,4 +1,4 @@
-"""Names of conditions: one for each type that an object may be of, and one for each thing that happened."""
+"""Names of conditions: one for each type of object, and one for each event."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tactician.process import DEFAULT_BINDING
 
 
 class ConditionNames:
-    """Names of the types of an agent: full names where two have the same."""
+    """Names of the types of an agent: full names where two types have the same short name."""
 
     def __init__(self, declared: Declarations) -> None:
         methods = declared.methods
@@ -32,7 +32,7 @@ class ConditionNames:
 
     @cached_property
     def things(self) -> dict[str, Parameter]:
-        """All that there can be on the blackboard, by the names of the conditions."""
+        """All objects that can be on the blackboard, by the names of their conditions."""
         return {self.name_object(thing): thing for thing in self._things()}
 
     def _things(self) -> Iterator[Parameter]:
@@ -59,11 +59,11 @@ class ConditionNames:
         return Parameter("", kind, binding=action.declared.output_binding)
 
     def list_bindings(self, action: ActionMethod) -> tuple[Parameter, ...]:
-        """Return the outputs of an action, and those that its `post` says it binds itself, as in `"user: User"`."""
+        """Return the outputs of an action, and the objects that its `post` declares, as in `"user: User"`."""
         return (*(self.as_parameter(kind, action) for kind in action.outputs), *self.get_promises(action))
 
     def get_promises(self, action: ActionMethod) -> tuple[Parameter, ...]:
-        """Return the objects that an action binds itself, as its `post` says."""
+        """Return the objects that the action binds itself, as its `post` declares."""
         return self._promised[action.name]
 
     def _find_promises(self, action: ActionMethod) -> Iterator[Parameter]:
@@ -74,20 +74,20 @@ class ConditionNames:
                     yield Parameter("", kind, binding=binding)
 
     def can_produce(self, action: ActionMethod, thing: Parameter) -> bool:
-        """Return whether it may turn out that the action gave it, or bound it itself."""
+        """Return whether the action may return the object or bind it itself."""
         bound = (one.type for one in self.get_promises(action) if thing.binding in (DEFAULT_BINDING, one.binding))
         return can_produce(action, thing) or any(_may_be(kind, thing) for kind in bound)
 
     def name_output(self, kind: type, action: ActionMethod) -> str:
-        """Return the condition that there is what an action gives, when it is of that type."""
+        """Return the condition that there is an output of the action of that type."""
         return self.name_object(self.as_parameter(kind, action))
 
     def name_any_output(self, action: ActionMethod) -> str:
-        """Return the condition that there is what an action gives."""
+        """Return the condition that there is an output of the action."""
         return " or ".join(self.name_output(kind, action) for kind in action.outputs)
 
     def name_existing(self, thing: Parameter) -> str:
-        """Return the condition that keeps an action from running for what is there.
+        """Return the condition that prevents an action from running again for an existing object.
 
         It is not the type's own condition where that one is hoped for: a `Document` may turn out to be a
         `SignedDocument`, and yet an action that signs has to be part of the plan.
@@ -107,12 +107,12 @@ class ConditionNames:
         )
 
     def name_newest(self, kind: type) -> str:
-        """Return the condition that what was added last is of the type."""
+        """Return the condition that the newest object is of the type."""
         return f"{self.name_type(kind)} is newest"
 
 
 def can_produce(action: ActionMethod, thing: Parameter) -> bool:
-    """Return whether the action may give it: an object of a declared type may be of any of its subclasses."""
+    """Return whether the action may produce the object: an object of a declared type may be of any subclass."""
     given = action.gives if thing.binding == DEFAULT_BINDING else action.outputs if _is_bound(action, thing) else ()
     return any(_may_be(one, thing) for one in given)
 
@@ -122,7 +122,7 @@ def _may_be(given: type, thing: Parameter) -> bool:
 
 
 def is_sure_to_produce(action: ActionMethod, thing: Parameter) -> bool:
-    """Return whether the action gives it, if it gives anything: an object is of all superclasses of its type."""
+    """Return whether the action produces the object whenever it returns one: an object is of all its superclasses."""
     if not action.outputs or thing.exact or not (thing.binding == DEFAULT_BINDING or _is_bound(action, thing)):
         return False
     return all(issubclass(one, thing.type) for one in action.outputs)

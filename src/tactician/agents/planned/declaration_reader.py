@@ -45,7 +45,7 @@ _MARKS: Final = (ACTION, GOAL, CONDITION, COST)
 
 
 def read_declarations(sources: Iterable[Source], problems: list[str]) -> Declarations:
-    """Read the classes, and the states that their actions may return. Mistakes are added to `problems`."""
+    """Read classes, and the states that their actions may return. Mistakes are added to `problems`."""
     waiting, found = _disambiguate_prefixes(sources), _Reader(problems)
     known = {source.kind for source in waiting}
     prefixes = {source.prefix for source in waiting}
@@ -69,7 +69,7 @@ def read_declarations(sources: Iterable[Source], problems: list[str]) -> Declara
 
 
 def _disambiguate_prefixes(sources: Iterable[Source]) -> list[Source]:
-    """Return the same, those of one prefix with the full names of their classes instead."""
+    """Return the sources, with full class names as prefixes where prefixes are equal."""
     several = list(sources)
     prefixes = Counter(source.prefix for source in several)
     return [
@@ -93,7 +93,7 @@ def _list_states(kinds: Iterable[type]) -> Iterator[type]:
 
 @dataclass(slots=True)
 class _Reader:
-    """Declarations that were read so far."""
+    """Reader with the declarations so far."""
 
     problems: list[str]
     actions: list[ActionMethod] = field(default_factory=list)
@@ -102,7 +102,7 @@ class _Reader:
     generics: dict[type, object] = field(default_factory=dict)
 
     def read_source(self, source: Source) -> Sequence[ActionMethod]:
-        """Read a class; its actions."""
+        """Read a class, and return its actions."""
         if source.is_state and "<locals>" in source.kind.__qualname__:
             _logger.warning(
                 "The state %s is defined inside a function: a process that waits in it can go on only in this program. "
@@ -138,7 +138,7 @@ class _Reader:
         return Method(label, attribute, source, signature, (parse_docstring(function).summary.splitlines() or [""])[0])
 
     def _remember_generics(self, hints: Iterable[object], label: str) -> None:
-        """Remember the arguments of generic classes: each can have one only, since its objects do not show it."""
+        """Remember the arguments of generic classes: each can have one only, as its objects do not show them."""
         for generic in (one for hint in hints for one in find_generics(hint)):
             known = self.generics.setdefault(cast("type", get_origin(generic)), generic)
             if known != generic:
@@ -149,7 +149,7 @@ class _Reader:
                 )
 
     def _record_method(self, method: Method, function: Callable[..., object]) -> ActionMethod | None:
-        """Remember a method as what it is; the action, if it is one."""
+        """Record a method by its kind, and return it if it is an action."""
         marks = [mark for mark in (ACTION, CONDITION, COST) if hasattr(function, mark)]
         if not marks:
             self.problems.append(f"{method.name}: @achieves_goal is for an action; add @action below it")
@@ -188,7 +188,7 @@ class _Reader:
         )
 
     def _resolve_names(self, action: ActionMethod) -> ActionMethod:
-        """Return the same action with the full names of conditions and costs: first of its own class, then of all."""
+        """Return the action with the full names of its conditions and costs: of its own class first."""
 
         def full(name: str, methods: Mapping[str, Method]) -> str:
             own = f"{action.source.prefix}{name}"
@@ -215,12 +215,12 @@ class _Reader:
 
 
 def _select_texts(names: Iterable[object]) -> tuple[str, ...]:
-    """Return those that can be names; what is wrong with the others is told later."""
+    """Return the names that are texts; the others are reported later."""
     return tuple(name for name in names if isinstance(name, str))
 
 
 def _list_declared_methods(owner: type) -> Iterator[tuple[str, Callable[..., object]]]:
-    """Return the declared methods, inherited ones first, in the order of the source; an override counts as it is."""
+    """Return the declared methods in source order, inherited ones first; an override counts as declared."""
     for name in dict.fromkeys(name for kind in reversed(owner.__mro__) for name in vars(kind)):
         found = inspect.getattr_static(owner, name)
         function = found.__func__ if isinstance(found, staticmethod | classmethod) else found

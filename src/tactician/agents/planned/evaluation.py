@@ -64,7 +64,7 @@ _CODE = (
 
 
 def evaluate_expression(expression: Expression, context: OperationContext) -> bool:
-    """Return whether the expression is true now: not so while an object that it names is missing, or when it fails."""
+    """Return whether the expression is true now; false while an object is missing or when the evaluation fails."""
     try:
         scope = _find_objects(expression.names, context.blackboard)
         return scope is not None and bool(_evaluate(expression.tree, scope))
@@ -74,13 +74,13 @@ def evaluate_expression(expression: Expression, context: OperationContext) -> bo
 
 
 def list_names(kind: type) -> frozenset[str]:
-    """Return the names of an object of the class in expressions: `paid_bill` and `bill` for a `PaidBill(Bill)`."""
+    """Return the names of an instance in expressions: `paid_bill` and `bill` for a `PaidBill(Bill)`."""
     return frozenset(snake_case(base.__name__) for base in kind.__mro__[:-1])
 
 
 @lru_cache(1024)
 def snake_case(name: str) -> str:
-    """`paid_bill` for `PaidBill`."""
+    """Return a class name in snake case: `paid_bill` for `PaidBill`."""
     return _WORD.sub("_", name).lower()
 
 
@@ -168,7 +168,7 @@ def _evaluate_call(node: ast.expr, scope: _Scope) -> object:
 
 
 def _is_instance(value: object, classes: ast.expr) -> bool:
-    """By the names of the value's classes: those that an expression may name need not be imported anywhere."""
+    """Compare by the names of the value's classes, so that the classes need not be imported."""
     own = {base.__name__ for base in type(value).__mro__}
     kinds = classes.elts if isinstance(classes, ast.Tuple) else [classes]
     return any(isinstance(kind, ast.Name) and kind.id in own for kind in kinds)

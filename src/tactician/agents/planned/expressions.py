@@ -1,4 +1,4 @@
-"""Expressions in `pre`: a small and safe part of Python, over what is on the blackboard.
+"""Expressions in `pre`: a small, safe subset of Python over the blackboard.
 
 There are names, attributes and items, constants, comparisons, `and`, `or` and `not`, arithmetic, tuples and lists, and
 calls of `len`, `any`, `all` and `isinstance`. No other call, no attribute with an underscore in front, no assignment.
@@ -25,12 +25,12 @@ _PLAIN = (
 
 
 class ExpressionError(ValueError):
-    """A text is no expression, or has something in it that expressions may not have."""
+    """Error for a text that is not a valid expression."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """An expression that was found to be safe.
+    """Expression that was checked to be safe.
 
     Attributes:
         text: as it was written.
@@ -44,12 +44,12 @@ class Expression:
 
 
 def is_expression(condition: str) -> bool:
-    """Return whether a condition is an expression, and not a name."""
+    """Return whether a condition is an expression instead of a name."""
     return condition.startswith(PREFIX)
 
 
 def parse_expression(text: str) -> Expression:
-    """Return the expression of a text, with or without `expr:` in front.
+    """Parse an expression, with or without the prefix `expr:`.
 
     Raises:
         ExpressionError: when it is none, or not safe.
@@ -78,7 +78,7 @@ def _parse(source: str) -> ast.Expression:
 
 
 def _collect_names(node: ast.AST, local: frozenset[str], depth: int) -> Iterator[str]:
-    """Return the names that are used, without those of loops.
+    """Return the names that are used, except loop variables.
 
     Raises:
         ExpressionError: at the first thing that is not safe.

@@ -1,4 +1,4 @@
-"""Refresh of agents whose types have got new subclasses: states above all, which bring actions of their own."""
+"""Refresh of agents whose types have new subclasses, above all states with actions of their own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tactician.process import ActionSpec, GoalSpec, PlannedAgentSpec
 
 @dataclass(frozen=True, slots=True)
 class LateClasses:
-    """Reads an agent again when classes have been loaded since.
+    """Loader that reads an agent again when classes have been loaded since.
 
     Attributes:
         read: reads it.
@@ -27,13 +27,13 @@ class LateClasses:
 
     @classmethod
     def attach(cls, spec: PlannedAgentSpec, read: Callable[[], PlannedAgentSpec]) -> PlannedAgentSpec:
-        """Return the agent that was read, which can be renewed from now on."""
+        """Return the agent with this object as its refresh function."""
         kinds = frozenset(spec.types.values())
         roots = tuple(kind for kind in kinds if kinds.isdisjoint(kind.__bases__))
         return replace(spec, refresher=cls(read, roots, _find_loaded(roots), spec))
 
     def __call__(self, spec: PlannedAgentSpec) -> PlannedAgentSpec:
-        """Return the agent with what is new; the same one, when nothing is."""
+        """Return the refreshed agent; the same one when there is nothing new."""
         if _find_loaded(self.roots) <= self.known:
             return spec
         fresh, before = self.read(), self.original

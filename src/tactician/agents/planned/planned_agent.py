@@ -1,4 +1,4 @@
-"""`@planned_agent`: a class whose typed actions plan themselves."""
+"""`@planned_agent`: a class whose typed actions are planned."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ def planned_agent(
     a member of that name. `PlannedAgent(instance)` is the same with static types.
 
     Args:
-        description: what the agent is for; people and models choose agents by it.
+        description: the purpose of the agent, by which people and models choose agents.
         name: the class's name by default.
-        planner: how it chooses its actions: a `Planner`, or its value, as in `"utility"`.
-        resolvers: what fills parameters of these types, instead of the blackboard.
+        planner: the planning algorithm: a `Planner`, or its value, as in `"utility"`.
+        resolvers: functions that fill parameters of these types, instead of the blackboard.
     """
     namespace = find_caller_namespace(1)
 
@@ -94,14 +94,14 @@ def planned_agent(
 
 
 def _is_users(owner: type, member: str) -> bool:
-    """Return whether the user wrote the member, and not `@planned_agent`, here or on a base class."""
+    """Return whether the user wrote the member, here or on a base class, instead of `@planned_agent`."""
     home = next((kind for kind in owner.__mro__ if member in vars(kind)), None)
     declared = vars(home).get(DECLARED) if home is not None else None
     return home is not None and not (isinstance(declared, _AgentDeclaration) and member in declared.added)
 
 
 class PlannedAgent(BaseRunnable[object]):
-    """An instance of a `@planned_agent` class as a Runnable.
+    """Instance of a `@planned_agent` class as a Runnable.
 
     Raises:
         DeclarationError: when the class is not declared, or not declared correctly.
@@ -118,7 +118,7 @@ class PlannedAgent(BaseRunnable[object]):
 
     @classmethod
     def of(cls, spec: PlannedAgentSpec) -> PlannedAgent:
-        """Return the agent of a spec that was put together in another way."""
+        """Return the agent of an existing spec."""
         made = cls.__new__(cls)
         made.instance, made._spec = spec.instance, spec
         made.name, made.description = spec.name, spec.description
@@ -126,13 +126,13 @@ class PlannedAgent(BaseRunnable[object]):
 
     @property
     def spec(self) -> PlannedAgentSpec:
-        """All that a process needs to know of it, with the subclasses of its types that have been loaded by now."""
+        """The spec for processes, with all subclasses of its types that are loaded now."""
         self._spec = self._spec.refresh()
         return self._spec
 
     @property
     def planned_spec(self) -> PlannedAgentSpec:
-        """The same as `spec`: this is how other Runnables are asked whether they are planned."""
+        """The spec, under the name that all Runnables share."""
         return self.spec
 
     def __repr__(self) -> str:
@@ -144,7 +144,7 @@ class PlannedAgent(BaseRunnable[object]):
         return InputTypes(tuple(self._spec.generics.get(kind, kind) for kind in self._spec.types.values()))
 
     def towards(self, wanted: type) -> PlannedAgent | None:
-        """Return the same agent with only those goals that give an object of the type; `None` when there is none."""
+        """Return the agent with only the goals that produce the type; `None` when there is none."""
         if (spec := self.spec.towards(wanted)) is None:
             return None
         aimed = copy(self)
@@ -161,7 +161,7 @@ class PlannedAgent(BaseRunnable[object]):
         context: RunContext | None = None,
         options: ProcessOptions | None = None,
     ) -> AgentProcess:
-        """Return a process that has not started, with the objects on its blackboard.
+        """Return a new process with the objects on its blackboard.
 
         Text becomes a `UserInput`, and so do messages, unless the agent takes messages: then text becomes one, if it
         takes no `UserInput`. Those in `named` go there as they are, under their names.
@@ -178,7 +178,9 @@ class PlannedAgent(BaseRunnable[object]):
         budget: Budget | None = None,
         options: ProcessOptions | None = None,
     ) -> RunResult[object]:
-        """Run a process with the input, where a tuple is several objects, and with named objects; what its goal gave.
+        """Run a process with the input, and return the output of its goal.
+
+        A tuple as input stands for several objects; named objects are bound by their names.
 
         The result's status is `WAITING` when an action asks somebody: see `resume`.
 
@@ -186,7 +188,6 @@ class PlannedAgent(BaseRunnable[object]):
             ProcessStuckError: when no plan reaches a goal.
             ProcessFailedError: when an action raises.
         """
-
         made: list[AgentProcess] = []
 
         def prepare(child: RunContext) -> None:
@@ -205,14 +206,14 @@ class PlannedAgent(BaseRunnable[object]):
         return await _finish(self._restore(context, None))
 
     def _restore(self, context: RunContext, options: ProcessOptions | None) -> AgentProcess:
-        """Return the process that the checkpoint of a run has."""
+        """Restore the process from the checkpoint of a run."""
         assert context.checkpoint is not None
         same = replace(context, run_id=read_origin(context.checkpoint.data).id)
         return AgentProcess.restore(self.spec, same, options)
 
 
 async def _finish(process: AgentProcess) -> RunResult[object]:
-    """Run a process as far as it can go, and return what its goal gave.
+    """Run a process as far as possible, and return the output of its goal.
 
     Raises:
         Suspended: when it has to wait.
@@ -226,7 +227,7 @@ async def _finish(process: AgentProcess) -> RunResult[object]:
 
 
 def list_input_objects(input: Input) -> tuple[object, ...]:
-    """Return the objects of an input: a tuple is several, if it is no conversation."""
+    """Return the objects of an input: a tuple is several objects, unless it is a conversation."""
     several = type(input) is tuple and not is_conversation(input)  # a NamedTuple is one object
     return cast("tuple[object, ...]", input) if several else (input,)
 
@@ -237,12 +238,12 @@ def is_planned(value: object) -> bool:
 
 
 def is_planned_class(value: object) -> bool:
-    """Return whether the value is a `@planned_agent` class itself."""
+    """Return whether the value is a `@planned_agent` class."""
     return isinstance(value, type) and DECLARED in vars(value)
 
 
 def find_declared_source(instance: object) -> Source | None:
-    """Return the class of a planned agent, as one of several that a planner combines; `None` for another object."""
+    """Return the class of a planned agent as a source to combine with others; `None` for another object."""
     declared = getattr(type(instance), DECLARED, None)
     if not isinstance(declared, _AgentDeclaration):
         return None
@@ -250,7 +251,7 @@ def find_declared_source(instance: object) -> Source | None:
 
 
 def raise_unless_completed(process: AgentProcess) -> None:
-    """Nothing, for a process that reached its goal.
+    """Raise the error of a process that has not reached its goal.
 
     Raises:
         ProcessWaitingError: when it waits for somebody.
@@ -275,7 +276,7 @@ def _describe_pending(process: AgentProcess) -> str:
 
 
 def _delegate_to_planned_agent(method: Callable[..., object]) -> Callable[..., object]:
-    """Return the same method for an instance of the user's class."""
+    """Return the method for instances of the user's class."""
 
     @wraps(method)
     def call(self: object, /, *args: object, **kwargs: object) -> object:

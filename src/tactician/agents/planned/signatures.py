@@ -1,4 +1,4 @@
-"""Signatures of declared methods: what they need from the blackboard, and what they return."""
+"""Signatures of declared methods: inputs from the blackboard, and outputs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Provide: TypeAlias = Callable[[OperationContext], object]
 
 @dataclass(frozen=True, slots=True)
 class RunValueProvider:
-    """Function that fills a parameter with what belongs to the run of the method."""
+    """Function that fills a parameter from the run of the method."""
 
     kind: RunParameter[object]
 
@@ -36,7 +36,7 @@ class RunValueProvider:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter that the blackboard fills. One with a default keeps it when there is no object for it.
+    """Parameter that the blackboard fills, or its default.
 
     An exact one takes only objects of the type itself: a state, whose method is called, is not one of a base class.
     """
@@ -74,12 +74,12 @@ class Signature:
 
     @property
     def needs(self) -> tuple[Parameter, ...]:
-        """All that comes from the blackboard."""
+        """All parameters that the blackboard fills."""
         return self.parameters if self.receiver is None else (self.receiver, *self.parameters)
 
     @property
     def required(self) -> tuple[Parameter, ...]:
-        """The parameters for which there must be an object."""
+        """The parameters that must have an object."""
         return tuple(parameter for parameter in self.needs if parameter.required)
 
     def collect_arguments(self, context: OperationContext) -> dict[str, object] | None:
@@ -103,7 +103,7 @@ def read_signature(
     problems: list[str],
     label: str,
 ) -> Signature:
-    """Return the signature of a method, without what it returns. What is wrong with it is added to `problems`.
+    """Return the parameters of a method. Mistakes are added to `problems`.
 
     Args:
         function: the method, as a plain function with `self`.
@@ -134,7 +134,7 @@ def read_signature(
 
 
 def read_outputs(hints: Mapping[str, object], problems: list[str], label: str) -> tuple[type, ...]:
-    """Return the classes that an action may return. What is wrong with them is added to `problems`."""
+    """Return the classes that an action may return. Mistakes are added to `problems`."""
     if "return" not in hints:
         problems.append(f"{label}: it does not say what it returns; annotate it, as in `-> Story` or `-> None`")
         return ()
@@ -178,7 +178,7 @@ def _find_ambiguities(label: str, parameters: Sequence[Parameter]) -> Iterator[s
 
 
 def is_generator(function: Callable[..., object]) -> bool:
-    """Return whether it yields, and so gives no object that could be waited for."""
+    """Return whether the function yields, so that there is no result to await."""
     return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
 
 

@@ -1,4 +1,4 @@
-"""Any object as a Runnable, and any Runnable of a known output type as a planned agent, which has processes."""
+"""Any object as a Runnable, and any Runnable with a known output type as a planned agent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tactician.runs import Input, Runnable
 
 
 def as_runnable(value: object) -> Runnable | None:
-    """Return the value as a Runnable, which an object of a `@planned_agent` class becomes; `None` for anything else."""
+    """Return the value as a Runnable, also an instance of a `@planned_agent` class; `None` for another value."""
     if isinstance(value, type):
         return None
     if is_planned(value):
@@ -37,13 +37,15 @@ def planned_spec(runnable: Runnable) -> PlannedAgentSpec | None:
 
 
 def find_planned_specs(runnables: Iterable[Runnable]) -> list[PlannedAgentSpec]:
-    """Return the actions and goals of those that are planned agents."""
+    """Return the specs of the planned agents among these Runnables."""
     return [spec for one in runnables if (spec := planned_spec(one)) is not None]
 
 
 def find_process_spec(runnable: Runnable) -> PlannedAgentSpec | None:
-    """Return the spec of the processes of a Runnable: that of a planned agent, or of one action that runs another
-    Runnable whose output type is known; `None` when it is not known."""
+    """Return the spec for processes of a Runnable; `None` when its output type is unknown.
+
+    A Runnable that is not planned gets one action, which runs it.
+    """
     if (spec := planned_spec(runnable)) is not None:
         return spec
     wanted = runnable.output_type if isinstance(runnable, BaseRunnable) else None

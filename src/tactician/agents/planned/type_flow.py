@@ -1,4 +1,4 @@
-"""The flow of types as conditions: what actions need and cause, and how a process observes it."""
+"""Flow of types as conditions: preconditions and effects of actions, and their observation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tactician.process import Blackboard, Look, Observe, OperationContext, Price
 
 
 class TypeFlow:
-    """The preconditions and effects of actions, and the conditions of goals."""
+    """Preconditions and effects of actions, and conditions of goals."""
 
     def __init__(self, declared: Declarations, words: ConditionNames) -> None:
         self._declared = declared
@@ -43,7 +43,7 @@ class TypeFlow:
         return conditions
 
     def find_effects(self, action: ActionMethod) -> dict[str, bool]:
-        """Return the conditions that may hold once an action has run: the best case, as the outcome is seen later."""
+        """Return the conditions that may hold after an action: the best case, as the outcome is observed later."""
         effects = dict.fromkeys(self._find_lost_conditions(action), False)
         effects.update({action.ran: not action.runs_again, **dict.fromkeys(action.post, True)})
         effects.update(self._require_objects(action))
@@ -56,7 +56,7 @@ class TypeFlow:
         return effects
 
     def find_uncertain_effects(self, action: ActionMethod, effects: Mapping[str, bool]) -> Iterator[str]:
-        """Return those of its effects that an action may turn out not to have, though it gives something."""
+        """Yield the effects that an action may turn out not to have although it returns an object."""
         words = self._words
         things = {**words.things, **{words.name_newest(kind): Parameter("", kind) for kind in words.triggers}}
         yield from (
@@ -72,7 +72,7 @@ class TypeFlow:
                 yield self._words.name_existing(thing), True
 
     def _find_uncertain_conditions(self, action: ActionMethod, effects: dict[str, bool]) -> Iterator[str]:
-        """Return the conditions about an object that may hold once there is a new one."""
+        """Yield the conditions about an object that may hold once there is a new one."""
         for name, condition in self._declared.conditions.items():
             if any(effects.get(self._words.name_object(parameter)) for parameter in condition.signature.needs):
                 yield name
@@ -84,7 +84,7 @@ class TypeFlow:
                     yield text
 
     def _find_lost_conditions(self, action: ActionMethod) -> Iterator[str]:
-        """Yield the conditions that end with objects leaving the blackboard, unless the action gives these anew."""
+        """Yield the conditions that end when objects leave the blackboard, unless the action produces them again."""
         if not (action.clears or action.enters_state):
             return
         words, declared = self._words, self._declared
@@ -108,7 +108,7 @@ class TypeFlow:
 
 
 def build_observations(declared: Declarations, words: ConditionNames, needed: Iterable[str]) -> dict[str, Look]:
-    """Return those of the needed conditions that cost nothing to see."""
+    """Return the needed conditions that the blackboard shows without cost."""
     seen: dict[str, Look] = {}
     for label, thing in words.things.items():
         seen[label] = seen[words.name_existing(thing)] = partial(_has_object, thing)
@@ -123,7 +123,7 @@ def build_observations(declared: Declarations, words: ConditionNames, needed: It
 
 
 def build_conditions(declared: Declarations, needed: Iterable[str]) -> dict[str, Observe]:
-    """Return those of the needed conditions that are found out by methods and expressions."""
+    """Return the needed conditions that methods and expressions evaluate."""
     found: dict[str, Observe] = {}
     for name in needed:
         if (method := declared.conditions.get(name)) is not None:
@@ -134,7 +134,7 @@ def build_conditions(declared: Declarations, needed: Iterable[str]) -> dict[str,
 
 
 def build_costs(declared: Declarations) -> dict[str, Price]:
-    """Return the costs and values that actions ask for."""
+    """Return the costs and values that actions name."""
     used = (name for action in declared.actions for name in (action.cost_method, action.value_method))
     return {name: partial(_evaluate_cost, declared.costs[name]) for name in used if name is not None}
 

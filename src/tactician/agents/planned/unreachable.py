@@ -1,4 +1,4 @@
-"""Conditions that can never become true: those that need themselves, and names that nothing has."""
+"""Unreachable conditions: cycles, and names that nothing provides."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _HOOKS = frozenset(("__getattr__", "__getattribute__"))
 
 
 def list_fields(kind: type) -> frozenset[str]:
-    """Return the names that a class and its bases have annotations for."""
+    """Return the names that a class and its bases annotate."""
     return frozenset(name for base in kind.__mro__ for name in inspect.get_annotations(base))
 
 
 def lacks_attribute(kind: type, name: str) -> bool:
-    """Return whether no object of the class has the attribute: only data classes and models say what they have."""
+    """Return whether no instance has the attribute, which only dataclasses and models can tell."""
     if hasattr(kind, name) or name in list_fields(kind):
         return False
     own = {member for base in kind.__mro__ if base not in (object, BaseModel) for member in vars(base)}
@@ -37,7 +37,7 @@ def lacks_attribute(kind: type, name: str) -> bool:
 
 
 def find_unreachable(declared: Declarations, words: ConditionNames) -> Iterator[str]:
-    """Return a sentence for each: where it is, why it is never so, and what to do."""
+    """Yield a sentence for each mistake, with its place, the reason and the remedy."""
     yield from _find_cycles(declared)
     yield from _find_unbound_names(declared, words)
     if declared.expressions and object not in words.kinds:  # else anything may be there
@@ -50,13 +50,13 @@ def find_unreachable(declared: Declarations, words: ConditionNames) -> Iterator[
 
 
 def suggest_similar(name: str, known: Collection[str]) -> str | None:
-    """Return the name that was meant, as a question."""
+    """Return a similar known name, as a question."""
     found = find_closest(name, known)
     return None if found is None else f"did you mean {found!r}?"
 
 
 def _find_cycles(declared: Declarations) -> Iterator[str]:
-    """Conditions that only such actions make true as need them first."""
+    """Yield the conditions that are set only by actions that need them first."""
     left, held = list(declared.actions), set(declared.conditions)
     posted = {name for action in declared.actions for name in action.post}
 
@@ -77,7 +77,7 @@ def _find_cycles(declared: Declarations) -> Iterator[str]:
 
 
 def _find_unbound_names(declared: Declarations, words: ConditionNames) -> Iterator[str]:
-    """Names that nothing is bound to, and that were meant for others: what is left may come from outside."""
+    """Yield the names that nothing is bound to and that resemble others; the rest may come from outside."""
     given = {str(thing.binding) for action in declared.actions for thing in words.list_bindings(action)}
     wanted = {(method.name, one.binding) for method in declared.methods for one in method.signature.needs}
     taken = {name for expression in declared.expressions.values() for name in expression.names}
@@ -101,14 +101,14 @@ def _map_names_to_types(words: ConditionNames) -> dict[str, list[type]]:
 
 
 def _find_visible_classes(source: Source) -> dict[str, list[type]]:
-    """Return the classes where the expression is written: somebody may start a process with an object of one."""
+    """Return the classes in scope of the expression, since a process may start with an object of one."""
     module = getattr(sys.modules.get(source.kind.__module__), "__dict__", {})
     seen = {**module, **source.namespace}.values()
     return {snake_case(kind.__name__): list(find_subclasses(kind)) for kind in seen if is_class(kind)}
 
 
 def _find_unknown_names(expression: Expression, named: Mapping[str, Collection[type]]) -> Iterator[str]:
-    """Objects that there never are, and fields that they do not have."""
+    """Yield the objects that never exist, and fields that they do not have."""
     for name in sorted(expression.names - named.keys()):
         hint = (
             suggest_similar(name, named)

@@ -1,4 +1,4 @@
-"""Mistakes in declarations that can be read: wrong settings, unknown names, and what is impossible."""
+"""Validation of declarations: wrong settings, unknown names and impossible requirements."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _is_number(value: object) -> bool:
 
 
 def validate_declarations(declared: Declarations, words: ConditionNames, *, needs_goal: bool) -> Iterator[str]:
-    """Return a sentence for each: where it is, what it is, and what to do."""
+    """Yield a sentence for each mistake, with its place and the remedy."""
     if not declared.actions:
         yield "it has no action; declare at least one method with @action"
     elif needs_goal and not any(action.goal for action in declared.actions):

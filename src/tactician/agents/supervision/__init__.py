@@ -1,4 +1,4 @@
-"""A model that leads the actions of a planned agent, instead of a planner."""
+"""Supervision: a model that chooses the actions of a planned agent, instead of a planner."""
 
 from tactician.agents.supervision.supervised_agent import DEFAULT_SUPERVISOR_ROUNDS, LEADER, supervise
 

@@ -1,4 +1,4 @@
-"""Actions as tools of a supervisor: an object on the blackboard is no argument any more."""
+"""Actions as tools of a supervisor, without the arguments that are on the blackboard already."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BINDING = "made by the supervisor"
 
 @dataclass(frozen=True, slots=True)
 class RequiredInput:
-    """An object that an action must have.
+    """Object that an action requires.
 
     Attributes:
         label: the condition that it is there.
@@ -35,29 +35,29 @@ class RequiredInput:
 
     @property
     def argument(self) -> str:
-        """The name as an argument of a tool."""
+        """The name of the tool argument."""
         binding, _, written = self.label.rpartition(": ")
         return snake_case(binding or written.rpartition(".")[2])
 
     @property
     def binding(self) -> str:
-        """The name under which the model's own goes onto the blackboard: it tells it from what was there before."""
+        """The name under which an object from the model is bound, apart from earlier objects."""
         binding, _, _ = self.label.rpartition(": ")
         return binding or BINDING
 
     def is_there(self, agent: PlannedAgentSpec, context: OperationContext) -> bool:
-        """Return whether it is on the blackboard."""
+        """Return whether the object is on the blackboard."""
         return agent.observations[self.label](context.blackboard)
 
     def can_be_created(self, agent: PlannedAgentSpec, context: OperationContext) -> bool:
-        """Return whether the model may make it: nothing else gives it, and nothing but the model's own is there."""
+        """Return whether the model may create the object: no action does, and no other object is there."""
         if self.producers:
             return False
         return not self.is_there(agent, context) or context.blackboard.named(self.binding, self.type) is not None
 
 
 def list_required_inputs(action: ActionSpec, agent: PlannedAgentSpec) -> tuple[RequiredInput, ...]:
-    """Return the objects that an action must have."""
+    """Return the objects that an action requires."""
     labels = (label for label in action.needs if not label.endswith("?"))
     return tuple(
         RequiredInput(label, kind, tuple(one.name for one in agent.actions if one.plan.effects.get(label)))
@@ -66,7 +66,7 @@ def list_required_inputs(action: ActionSpec, agent: PlannedAgentSpec) -> tuple[R
 
 
 async def find_unmet_conditions(action: ActionSpec, agent: PlannedAgentSpec, context: OperationContext) -> list[str]:
-    """Return the conditions, other than that there are objects, that keep an action from running now."""
+    """Return the conditions, apart from objects, that prevent an action from running now."""
     objects = {wanted.label for wanted in list_required_inputs(action, agent)}
     wanted = (name for name, value in action.plan.pre.items() if value and name not in objects)
     return [name for name in wanted if not await _is_true(name, agent, context)]
@@ -81,7 +81,7 @@ async def _is_true(name: str, agent: PlannedAgentSpec, context: OperationContext
 
 @dataclass(slots=True)
 class SupervisionState:
-    """Where a supervisor stands.
+    """State of a supervised process.
 
     Attributes:
         agent: whose actions there are.
@@ -98,12 +98,12 @@ class SupervisionState:
     running: set[str] = field(default_factory=set)
 
     def can_run(self, action: ActionSpec) -> bool:
-        """Return whether the action has not been run yet, or may run again."""
+        """Return whether the action has not run yet, or may run again."""
         has_run = action.name in self.running or self.context.process.has_run(action.name)
         return not has_run or action.plan.pre.get(action.condition_ran) is not False
 
     async def run_action(self, action: ActionSpec, context: RunContext) -> tuple[ActionRun, object]:
-        """Run an action; how it ended, and what it gave."""
+        """Run an action, and return its outcome and its outputs."""
         self.running.add(action.name)
         try:
             return await self.context.process.act(action.name, context)
@@ -115,7 +115,7 @@ class SupervisionState:
 
 
 class CurriedAction(Tool):
-    """An action as a tool, as it is now: with those arguments only that are not on the blackboard.
+    """Action as a tool whose arguments are the objects that are not on the blackboard.
 
     What another action gives has to be there before the tool can be called. What no action gives, the model makes: it
     is an argument, and goes onto the blackboard.
@@ -145,7 +145,7 @@ class CurriedAction(Tool):
         return self._spec
 
     async def call(self, arguments: str, context: RunContext) -> str:
-        """Run the action; what it gives goes onto the blackboard.
+        """Run the action, and put its outputs on the blackboard.
 
         Raises:
             InvalidArgumentsError: when the arguments do not fit.
@@ -171,7 +171,7 @@ class CurriedAction(Tool):
 
     @property
     def obstacle(self) -> str | None:
-        """The objects that have to be there first, in words; `None` when there are none."""
+        """A description of the missing objects; `None` when none is missing."""
         return " and ".join(_wait_for(one, self._situation.names) for one in self.blocked) or None
 
     def _check(self) -> None:
@@ -194,7 +194,7 @@ class CurriedAction(Tool):
 
 
 def describe_type(kind: type) -> str:
-    """Return a type as a model reads it: its name and its fields."""
+    """Return the name and the fields of a type, for a model."""
     try:
         schema = TypeAdapter(kind).json_schema()
     except PydanticUserError:
@@ -211,7 +211,7 @@ def _wait_for(wanted: RequiredInput, names: Mapping[str, str]) -> str:
 
 @lru_cache(maxsize=256)
 def _has_form(kind: type) -> bool:
-    """Return whether a model can write one."""
+    """Return whether a model can write an object of the type."""
     try:
         TypeAdapter(kind).json_schema()
     except PydanticUserError:
@@ -221,7 +221,7 @@ def _has_form(kind: type) -> bool:
 
 @lru_cache(maxsize=256)
 def _create_arguments_model(name: str, fields: tuple[tuple[str, type, bool], ...]) -> type[BaseModel]:
-    """Return the arguments of a tool. Those that need not be given replace what is there."""
+    """Return the arguments model of a tool. Optional arguments replace existing objects."""
     described = "leave it out to use the last one"
     declared = {
         key: (kind, ...) if required else (Annotated[kind | None, Field(description=described)], None)

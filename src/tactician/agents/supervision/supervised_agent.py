@@ -1,4 +1,4 @@
-"""Planned agents that a model leads: one action, which lets the model call all others as tools."""
+"""Planned agents that a model supervises: one action, in which the model calls the others as tools."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _MOST_NUDGES: Final = 2
 
 
 class PersistentEnding:
-    """A reply is the answer, unless something is left to do: then the model gets it back, twice in a row at most.
+    """Ending that returns the reply to the model while work remains, at most twice in a row.
 
     Args:
-        left: says what is left to do; `None` when nothing is, or nothing can be done.
-        done: how much has been done.
+        left: function that describes the remaining work; `None` when nothing remains or can be done.
+        done: function that counts the finished work.
     """
 
     instructions = ""
@@ -54,7 +54,7 @@ class PersistentEnding:
         return own
 
     def answer(self, message: AssistantMessage) -> Answer[str] | None:
-        """Return the answer in a reply; `None` when the model is to go on."""
+        """Return the answer in a reply; `None` when the model has to continue."""
         if (done := self._done()) != self._done_then:
             self._nudges, self._done_then = 0, done
         if self._nudges >= _MOST_NUDGES or (left := self._describe_remaining_work()) is None:
@@ -79,7 +79,7 @@ def supervise(
     max_rounds: int = DEFAULT_SUPERVISOR_ROUNDS,
     instructions: str = "",
 ) -> PlannedAgentSpec:
-    """Return the same agent, led by a model instead of its planner.
+    """Return the agent with a model as its supervisor instead of a planner.
 
     The model sees the actions as tools, with the types that they take and give, and what is on the blackboard. Its
     tools are made anew before each of its turns: those that are ready come first. Calling the action of a goal ends the
@@ -88,9 +88,9 @@ def supervise(
 
     Args:
         spec: what it can do.
-        model: who leads; the default model of the platform, when `None`.
-        max_rounds: how often the model may call tools.
-        instructions: what it has to know besides.
+        model: the supervising model; the default model of the platform, when `None`.
+        max_rounds: number of turns in which the model may call tools.
+        instructions: further instructions for the model.
     """
     effects = dict.fromkeys((_RAN, *map(_name_reached_condition, spec.goals)), True)
     leading = _create_supervisor_action(_Supervisor(spec, model, max_rounds, instructions), effects)
@@ -126,7 +126,7 @@ def _create_supervisor_action(lead: _Supervisor, effects: Mapping[str, bool]) ->
 
 
 class _Supervisor:
-    """The one action of a supervised agent."""
+    """The single action of a supervised agent."""
 
     def __init__(self, spec: PlannedAgentSpec, model: ModelLike | None, max_rounds: int, instructions: str) -> None:
         self._spec = spec
@@ -136,7 +136,7 @@ class _Supervisor:
         self._names = _list_tool_names(spec.actions)
 
     async def perform(self, context: OperationContext) -> None:
-        """Let the model work until a goal is reached.
+        """Let the model call actions until a goal is reached.
 
         Raises:
             GoalNotReachedError: when none is.
@@ -149,7 +149,7 @@ class _Supervisor:
         context.blackboard.set_condition(_name_reached_condition(goal), True)
 
     async def _run_model(self, situation: SupervisionState) -> str:
-        """Let the model work, and return its last words."""
+        """Run the model, and return its last text."""
         run = situation.context.run
         model, options = run.find_model(self._model)
         loop = TurnLoop(
@@ -170,7 +170,7 @@ class _Supervisor:
             return str(error)
 
     def _build_toolbox(self, situation: SupervisionState) -> Toolbox:
-        """Return the actions as they are now: those that miss least first.
+        """Return the actions as tools, those with the fewest missing objects first.
 
         Raises:
             Exception: what keeps all actions from going on.
@@ -183,7 +183,7 @@ class _Supervisor:
         return Toolbox(tools)
 
     def _describe_remaining_work(self, situation: SupervisionState) -> str | None:
-        """Return the work that is left before the model may stop; `None` when there is none, or none can be done."""
+        """Return the work that remains before the model may stop; `None` when no action can run."""
         process = situation.context.process
         names = {goal.name for goal in process.goals}
         tools = [CurriedAction(action, situation) for action in filter(situation.can_run, self._spec.actions)]
@@ -199,7 +199,7 @@ class _Supervisor:
         return f"The goal is not reached yet: {' '.join(lacking)} Call a tool: {calls}."
 
     async def _finish_goal(self, situation: SupervisionState) -> GoalSpec | None:
-        """Return the goal whose action could be run although the model did not call it."""
+        """Run the action of a goal that the model did not call, and return the goal."""
         for goal in situation.context.process.goals:
             tool = CurriedAction(self._spec.action(goal.name), situation)
             if not tool.missing:
@@ -222,7 +222,7 @@ class _Supervisor:
 
 
 def _find_reached_goal(context: OperationContext) -> GoalSpec | None:
-    """Return the goal whose action has run and given something."""
+    """Return the goal whose action ran and returned an object."""
     ended = [run for run in context.process.history if run.error is None]
     ran, gave = {run.action for run in ended}, {run.action for run in ended if run.outputs}
     return next((goal for goal in context.process.goals if goal.name in (gave if goal.output_types else ran)), None)
@@ -234,7 +234,7 @@ def _name_reached_condition(goal: GoalSpec) -> str:
 
 
 def _describe_task(context: OperationContext) -> str:
-    """Return the goals and the objects on the blackboard, in words."""
+    """Return the goals and the objects on the blackboard as text."""
     goals = (
         f"- {' or '.join(map(describe_type, goal.output_types)) or goal.name}: {goal.description}"
         for goal in context.process.goals
@@ -246,7 +246,7 @@ def _describe_task(context: OperationContext) -> str:
 
 
 def _list_tool_names(actions: Sequence[ActionSpec]) -> dict[str, str]:
-    """Return the names of the tools: those of the methods, with those of their classes where two have the same."""
+    """Return the tool names: method names, with class names where methods have the same name."""
     short = {action.name: snake_case(action.name.rpartition(".")[2]) for action in actions}
     names = list(short.values())
     return {name: one if names.count(one) == 1 else snake_case(name) for name, one in short.items()}
