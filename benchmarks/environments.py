@@ -23,6 +23,8 @@ REQUIREMENTS: dict[str, tuple[str, ...]] = {
     "agent-framework": ("agent-framework-core>=1.23,<2", "agent-framework-openai>=1.17,<2"),
     "langgraph": ("langgraph>=1.2,<2", "langchain>=1.4,<2", "langchain-openai>=1.7,<2"),
     "openai-agents": ("openai-agents>=0.24,<0.25",),
+    "crewai": ("crewai>=1.0,<2",),
+    "google-adk": ("google-adk>=2.0,<3", "litellm>=1.80,<2", "mcp>=1.0"),
     "openai-sdk": ("openai>=3.52,<4",),
     "anthropic-sdk": ("anthropic>=2.11,<3",),
     "planners": ("up-fast-downward>=1.0,<2", "pyperplan>=2.1,<3"),

@@ -1,9 +1,11 @@
 """A help desk: a router over a supervisor over an agent and a network of agents.
 
-Run it with `tactician run examples/constellation.py "Please plan a picnic"`.
+Run it with `tactician run examples/constellation.py "Please plan a picnic"`. The embedded model is too small to
+divide work; with `--scripted`, a script plays a larger one.
 """
 
 from tactician import Agent, AgentNetwork, LlmOptions, RouterAgent, SupervisorAgent
+from tactician.testing import ScriptedModel, ToolCall
 
 
 def speaker(name: str, task: str) -> Agent:
@@ -31,6 +33,20 @@ def planners() -> SupervisorAgent:
         instructions="You plan events.",
         workers={"Writes a plan": speaker("Writer", "You plan events."), "Weighs a plan from two sides": debate()},
         max_turns=2,
+    )
+
+
+def script() -> ScriptedModel:
+    """Return a model that routes, leads and debates."""
+    return ScriptedModel(
+        "1",
+        ToolCall("invoke_writer", request="Plan a picnic."),
+        "Meet at noon in the park, with sandwiches.",
+        ToolCall("invoke_debate", request="A picnic at noon in the park, with sandwiches"),
+        "The park costs nothing.",
+        "It may rain.",
+        "Go, and bring umbrellas.",
+        "Meet at noon in the park, with sandwiches and umbrellas.",
     )
 
 

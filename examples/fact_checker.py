@@ -1,6 +1,7 @@
 """A fact checker: several models check the same claims at once, and one verdict is made of what they say.
 
-Run it with `tactician run examples/fact_checker.py "The Moon is made of cheese. Water boils at 100 degrees."`.
+Run it with `tactician run examples/fact_checker.py "The Moon is made of cheese. Water boils at 100 degrees."`. The
+embedded model knows too little to check facts; with `--scripted`, a script plays a larger one.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -17,6 +18,7 @@ from tactician import (
     planned_agent,
     scatter_gather,
 )
+from tactician.testing import ScriptedModel
 
 CHECKERS = (LlmOptions(temperature=0.3, max_tokens=200), LlmOptions(temperature=0.0, max_tokens=200))
 
@@ -90,6 +92,16 @@ class FactChecker:
         """Lets every model check the claims, and brings together what they say."""
         flow = scatter_gather(FactChecks, [check_by(options) for options in self.checkers], reconcile)
         return (await flow.run(assertions)).output
+
+
+def script() -> ScriptedModel:
+    """Return models that know a little, and do not agree on everything."""
+    moon, water = Verdict(number=1, is_true=False), Verdict(number=2, is_true=True)
+    return ScriptedModel(
+        Assertions(claims=["The Moon is made of cheese", "Water boils at 100 degrees"]),
+        FactCheck(verdicts=[moon, water]),
+        FactCheck(verdicts=[moon, Verdict(number=2, is_true=False)]),
+    )
 
 
 agent = FactChecker()

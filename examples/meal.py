@@ -1,7 +1,8 @@
 """A meal is prepared: a model leads the stages, in the order that it thinks best.
 
-Run it with `tactician run examples/meal.py "Ann would like two omelettes, cooked by Bob, who is 44"` and a model that
-can lead, or with `python examples/meal.py`, where a script says what such a model would.
+Run it with `tactician run examples/meal.py "Ann would like two omelettes, cooked by Bob, who is 44"`. The embedded
+model is too small to lead others; with `--scripted`, a script plays a larger one. `python examples/meal.py` does the
+same without an agent.
 """
 
 import asyncio
@@ -74,7 +75,7 @@ async def prepare(platform: Platform, request: str) -> Meal:
 
 
 def script() -> ScriptedModel:
-    """A model that leads well."""
+    """Return a model that leads well."""
     return ScriptedModel(
         [ToolCall("choose_cook"), ToolCall("take_order")],
         Cook(name="Bob", age=44),

@@ -21,8 +21,9 @@ PUBLIC = {
         Broadcast WindowDefinition DEFAULT_SUPERVISOR_ROUNDS DEFINITIONS Department FirstOf FunctionRunnable
         LEADER HandoffDefinition HierarchicalAgents ParallelAgents PlannedAgent Planner TypedRunnable
         RouterAgent RouteChosen RunnableTool SupervisorAgent Synthesis ModelWithTemperature achieves_goal
-        action as_runnable by_name combine_specs component build_component_agent condition cost is_component is_planned is_planned_class
-        list_input_objects planned_agent planned_spec find_planned_specs find_process_spec
+        action as_runnable by_name combine_specs component build_component_agent condition cost
+        is_component is_planned is_planned_class list_input_objects planned_agent planned_spec
+        find_planned_specs find_process_spec
         raise_unless_completed resolve runnable state supervise
     """,
     "tactician.agents.flows": """
@@ -72,7 +73,7 @@ PUBLIC = {
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.stores": """
         AT_ONCE Body DocumentStore HeldLease LEASE_HEARTBEAT Lease MemoryStore PostgresStore SqliteStore StoredDocument
-        StoredStep SupportsJson open_store store_path escape_invalid translate_json_errors
+        StoredStep SupportsJson list_documents open_store store_path escape_invalid translate_json_errors
     """,
     "tactician.testing": "FakeClock FakeContext ScriptError ScriptedModel Step ToolCall When",
 }

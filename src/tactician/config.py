@@ -57,13 +57,13 @@ class RetryPolicySettings(DocumentModel):
     statuses: frozenset[int] | None = None
 
 
-class RestSettings(DocumentModel):
-    """The `[models.router.rests]` table: see `tactician.llm.RestPolicy`. What is left out is as usual."""
+class CircuitBreakerSettings(DocumentModel):
+    """Settings of the `[models.router.circuit_breaker]` table; see `tactician.llm.CircuitBreakerPolicy`."""
 
-    failures: int | None = Field(default=None, ge=0)
-    seconds: _Above | None = None
-    growth: _Factor | None = None
-    longest: _Above | None = None
+    failure_threshold: int | None = Field(default=None, ge=0)
+    cooldown: _Above | None = None
+    cooldown_factor: _Factor | None = None
+    max_cooldown: _Above | None = None
 
 
 class RouterSettings(DocumentModel):
@@ -77,7 +77,7 @@ class RouterSettings(DocumentModel):
         max_retries: attempts after the first at calls that fail for reasons which pass.
         deadline: seconds for all waiting and all attempts of a call.
         retries: what is tried again, by what went wrong; it comes before `max_retries`.
-        rests: when and how long a failing deployment is left alone.
+        circuit_breaker: when a failing deployment is left alone, and for how long.
     """
 
     policy: RoutingPolicy = "round_robin"
@@ -87,7 +87,7 @@ class RouterSettings(DocumentModel):
     max_retries: int | None = Field(default=None, ge=0)
     deadline: _Above | None = None
     retries: RetryPolicySettings = Field(default_factory=RetryPolicySettings)
-    rests: RestSettings = Field(default_factory=RestSettings)
+    circuit_breaker: CircuitBreakerSettings = Field(default_factory=CircuitBreakerSettings)
 
 
 class ModelSettings(DocumentModel):
@@ -143,6 +143,20 @@ class ProcessSettings(DocumentModel):
     """
 
     store: str | None = None
+
+
+class PlanningTable(DocumentModel):
+    """The `[planning]` table: the limits of one decision of a planner.
+
+    Attributes:
+        time: seconds of planning.
+        expansions: number of states that one search may explore.
+        memory: megabytes that one search may hold, as estimated.
+    """
+
+    time: float = Field(default=1.0, ge=0, allow_inf_nan=False)
+    expansions: int = Field(default=250_000, ge=0)
+    memory: float = Field(default=300.0, ge=0, allow_inf_nan=False)
 
 
 class PlatformSettings(DocumentModel):
@@ -213,6 +227,7 @@ class Settings(DocumentModel):
 
     models: ModelSettings = Field(default_factory=ModelSettings)
     process: ProcessSettings = Field(default_factory=ProcessSettings)
+    planning: PlanningTable = Field(default_factory=PlanningTable)
     platform: PlatformSettings = Field(default_factory=PlatformSettings)
     tool_groups: dict[str, ToolGroupSettings] = Field(default_factory=dict)
     prompts: dict[str, PromptSettings] = Field(default_factory=dict)

@@ -8,7 +8,7 @@ import pytest
 
 from tactician.cli import main
 from tactician.planning import Goal, PlanningBudget, SearchLimitExceeded
-from tests.cli.support import STAR_NEWS, tactician, written
+from tests.cli.support import ROOT, STAR_NEWS, tactician, written
 from tests.support.chat_server import ChatServer, answers, completion
 
 GREETER = """
@@ -309,7 +309,7 @@ def test_a_search_that_is_too_large_is_a_message_too(
     def give_up() -> None:
         raise SearchLimitExceeded(Goal("paid", {"paid": True}), 250_000, (), "expansions", PlanningBudget())
 
-    monkeypatch.setattr("tactician.cli.app.app", give_up)
+    monkeypatch.setattr("tactician.cli.commands.app", give_up)
     with pytest.raises(SystemExit, match="2"):
         main()
     assert "error: " in (told := capsys.readouterr().err)
@@ -340,3 +340,51 @@ def test_plan_needs_a_planned_agent(tmp_path: Path) -> None:
 def test_help_and_version() -> None:
     assert "run" in tactician("--help").out
     assert tactician("--version").out.startswith("tactician ")
+
+
+LARGE = {
+    "market_research": ("The cloud market: Amazon and Microsoft", "Amazon leads with 31 %"),
+    "fact_checker": ("The Moon is made of cheese. Water boils at 100 degrees.", "The Moon is made of cheese"),
+    "meal": ("Ann would like two omelettes, cooked by Bob, who is 44", "omelette"),
+    "constellation": ("Please plan a picnic", "umbrellas"),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_an_example_that_is_too_large_for_the_embedded_model_has_a_script(name: str) -> None:
+    request, expected = LARGE[name]
+    done = tactician("run", str(ROOT / "examples" / f"{name}.py"), request, "--scripted")
+    assert done.code == 0, done.err
+    assert expected in done.out
+    assert "too small" not in done.err
+
+
+def test_a_file_without_a_script_says_how_to_add_one() -> None:
+    done = tactician("run", STAR_NEWS, "Lynda is a Scorpio", "--scripted")
+    assert done.code == 2
+    assert "has no script: define a function `script`" in done.err
+
+
+def test_a_file_with_a_script_says_that_the_embedded_model_is_too_small(tmp_path: Path) -> None:
+    file = written(
+        tmp_path,
+        """
+        from tactician import UserInput, achieves_goal, action, planned_agent
+        from tactician.testing import ScriptedModel
+
+        @planned_agent(description="Echoes")
+        class Echo:
+            @achieves_goal("Echoed")
+            @action
+            def echo(self, text: UserInput) -> str:
+                return text.content
+
+        def script() -> ScriptedModel:
+            return ScriptedModel()
+        """.replace("\n        ", "\n"),
+    )
+    embedded = tactician("run", file, "hello")
+    assert "The embedded model is too small for" in embedded.err
+    assert "Add --scripted" in embedded.err
+    large = tactician("run", file, "hello", env={"OPENAI_API_KEY": "sk-1"})
+    assert "too small" not in large.err

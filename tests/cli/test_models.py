@@ -99,7 +99,7 @@ async def test_a_check_asks_each_instance_once_and_tells_how_it_does() -> None:
     health = {name: cells[2] for name, cells in rows(text).items()}
     assert health["one"].startswith("ok, ")
     assert health["two"] == "failed (server)"
-    assert health["three"] in ("rests 28 s (rate_limit)", "rests 27 s (rate_limit)")
+    assert health["three"] in ("circuit open for 28 s (rate_limit)", "left alone for 27 s (rate_limit)")
     assert "two:m does not answer: HTTP 500: overloaded" in text
     assert "one:m does not answer" not in text
 
@@ -172,8 +172,8 @@ def test_a_default_that_only_has_a_name_is_marked_too() -> None:
 STATUS = DeploymentStatus(instance="one", model="m", requests=1)
 HEALTH = {
     "no answer yet": replace(STATUS, in_flight=1),
-    "is tried again (server)": replace(STATUS, in_flight=1, failure="server", resting_seconds=inf),
-    "rests 3 s": replace(STATUS, resting_seconds=3.2),
+    "is tried again (server)": replace(STATUS, in_flight=1, failure="server", cooldown_seconds=inf),
+    "circuit open for 3 s": replace(STATUS, cooldown_seconds=3.2),
     "ok, 0.50 s": replace(STATUS, answers=1, latency=0.5, average_latency=0.5),
     "ok, 0.50 s, 0.75 s on average": replace(STATUS, answers=2, latency=0.5, average_latency=0.75),
 }

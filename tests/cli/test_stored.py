@@ -120,6 +120,19 @@ def payer(tmp_path: Path) -> Desk:
     return Desk(tmp_path, PAYER)
 
 
+def test_a_long_list_is_cut_and_filtered_by_status(writer: Desk) -> None:
+    first = writer.waiting()
+    writer.waiting("toads")
+    done = writer("ps", "--limit", "1")
+    assert first in done.out
+    assert done.out.count("waiting") == 1
+    assert "There are more than these 1: `--limit` and `--status` choose others." in done.err
+    assert [row["id"] for row in writer.listed("--limit", "1")] == [first]
+    assert writer("ps", "--limit", "2").err == ""
+    assert len(writer.listed("--status", "waiting")) == 2
+    assert writer("ps", "--status", "stuck", "--status", "failed").out == "There is none.\n"
+
+
 def test_what_waits_is_kept_listed_shown_and_answered(writer: Desk) -> None:
     done = tactician("run", writer.file, "frogs", "--store", "runs.db", cwd=writer.folder)
     assert (done.code, done.out) == (3, "")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from tactician import PlannedAgent, Platform, UserInput, achieves_goal, action, condition, planned_agent
-from tactician.process import AgentProcess, ProcessStatus, ask_human, draw_agent
+from tactician.process import AgentProcess, ProcessStatus, ask_human
 from tactician.runs import RunContext
 from tactician.testing import ScriptedModel
 
@@ -58,7 +58,7 @@ def states(chart: str) -> dict[str, str]:
 
 
 def test_it_shows_actions_types_and_conditions() -> None:
-    lines = draw_agent(PlannedAgent(Payer()).spec).splitlines()
+    lines = PlannedAgent(Payer()).to_mermaid().splitlines()
     assert lines[0] == "flowchart LR"
     assert '    action_pay["pay"]' in lines
     assert '    action_file[["file"]]' in lines
@@ -137,7 +137,7 @@ def test_names_are_shown_as_they_are() -> None:
         def end(self, bill: Bill) -> Receipt:
             return Receipt(1)
 
-    chart = draw_agent(PlannedAgent(Comparer()).spec)
+    chart = PlannedAgent(Comparer()).to_mermaid()
     assert "expr: bill.total #gt; 3 and #quot;#lt;#quot; != #quot;#amp;#quot;" in chart
 
 

@@ -19,7 +19,7 @@ import pytest
 
 from tactician.conversation import Conversation, ConversationStore
 from tactician.errors import ConfigurationError, DocumentConflictError, StoredStateError, StoreError
-from tactician.stores import SqliteStore, StoredStep, open_store
+from tactician.stores import SqliteStore, StoredDocument, StoredStep, list_documents, open_store
 from tests.stores.conformance import HOUR, document
 from tests.stores.shared import SharedStoreConformance
 
@@ -286,3 +286,36 @@ def open_files(folder: Path) -> list[str]:
         return []
     links = [os.readlink(one) for one in descriptors.iterdir() if one.is_symlink()]  # noqa: PTH115 - some are gone
     return [link for link in links if str(folder) in link]
+
+
+async def test_a_list_of_the_file_equals_what_the_store_finds(tmp_path: Path) -> None:
+    path = tmp_path / "runs #1 ?.db"
+    async with SqliteStore(path) as store:
+        for number, status in enumerate(("waiting", "running", "done", "waiting")):
+            await store.save(
+                StoredDocument(
+                    collection="runs",
+                    id=str(number),
+                    body="{}",
+                    header=f"h{number}",
+                    status=status,
+                    key=None if number else "k",
+                    due_at=None if number else 5.0,
+                    is_closed=status == "done",
+                )
+            )
+        await store.save(StoredDocument(collection="other", id="0", body="{}"))
+        await store.claim("runs", "me", 60.0, id="1")
+        for statuses in ((), ("waiting",), ("waiting", "done"), ("nothing",)):
+            for limit in (1, 10):
+                found = await store.find("runs", statuses=statuses, limit=limit, with_bodies=False)
+                listed = list_documents(str(path), "runs", statuses=statuses, limit=limit)
+                assert listed == found
+                assert [one.is_leased for one in listed] == [one.is_leased for one in found]
+
+
+def test_a_file_that_is_not_a_store_has_no_list(tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("no database, but quite some text instead of one" * 50)
+    assert list_documents(str(tmp_path / "text.db"), "runs") is None
+    assert list_documents(str(tmp_path / "nowhere.db"), "runs") is None
+    assert not (tmp_path / "nowhere.db").exists()

@@ -10,6 +10,7 @@ from typing import Self, cast
 from typing_extensions import TypeVar, Unpack, override
 
 from tactician.agents.base import BaseRunnable
+from tactician.agents.composition import Member
 from tactician.agents.spec import AgentSettings, AgentSpec
 from tactician.agents.toolboxes import DerivedTools, ToolboxSource, create_worker_tools, describe_workers, with_groups
 from tactician.conversation import Conversation, WindowStrategy
@@ -28,7 +29,7 @@ from tactician.runs import (
     resume_run,
     start_run,
 )
-from tactician.tools import Tool, Toolbox, ToolLike, snake_case
+from tactician.tools import RunnableTool, Tool, Toolbox, ToolLike, snake_case
 
 T_co = TypeVar("T_co", covariant=True, default=str)
 
@@ -160,6 +161,19 @@ class Agent(BaseRunnable[T_co]):
 
     def __repr__(self) -> str:
         return f"Agent({self.name!r})"
+
+    @property
+    @override
+    def composition(self) -> tuple[Member, ...]:
+        found = (tool for tool in self.tools if isinstance(tool, RunnableTool))
+        inside = tuple(Member("worker" if one in self._invocations else "tool", one.runnable) for one in found)
+        return *inside, *(Member("handoff", one.target) for one in self.handoffs)
+
+    @property
+    @override
+    def label(self) -> tuple[str, ...]:
+        names = [tool.name for tool in self.tools if not isinstance(tool, RunnableTool | Handoff)]
+        return (*super().label, f"tools: {', '.join(names)}") if names else super().label
 
     @property
     @override

@@ -10,6 +10,8 @@ from typing import Final, Generic, Protocol, cast
 
 from typing_extensions import TypeVar, override
 
+from tactician.agents.composition import Member, draw_composition
+from tactician.diagrams import Diagram, render_mimebundle, to_mermaid
 from tactician.errors import Problem
 from tactician.events import Event
 from tactician.late_binding import Port
@@ -170,6 +172,28 @@ class BaseRunnable(ABC, Generic[T_co]):
     def as_tool(self, name: str | None = None, description: str | None = None) -> Tool:
         """Return a tool with one argument, `request`, that runs this Runnable."""
         return RunnableTool(self, name, description)
+
+    @property
+    def composition(self) -> tuple[Member, ...]:
+        """Runnables inside this one, with their roles."""
+        return ()
+
+    @property
+    def label(self) -> tuple[str, ...]:
+        """Lines that name the Runnable in a drawing: its name, and its kind."""
+        return self.name, type(self).__name__
+
+    def diagram(self) -> Diagram:
+        """Return a drawing of the Runnable and of all inside it."""
+        return draw_composition(self)
+
+    def to_mermaid(self) -> str:
+        """Return the drawing as a Mermaid flowchart."""
+        return to_mermaid(self.diagram())
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """Return what a notebook shows."""
+        return render_mimebundle(repr(self), self.name, {"": self.description}, self.diagram())
 
     @property
     def input_types(self) -> InputTypes:

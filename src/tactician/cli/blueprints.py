@@ -33,7 +33,7 @@ from tactician.cli.formatting import escape_controls, format_on_one_line, shorte
 from tactician.cli.outcomes import WAITING, Outcome, answer_requests, print_outcome, print_pending, start_run
 from tactician.cli.personalities import find_personality
 from tactician.cli.progress import ProgressView
-from tactician.cli.run_command import create_asker, create_platform
+from tactician.cli.run_command import create_asker, create_platform, open_catalog
 from tactician.errors import BlueprintError, ConfigurationError, Problem
 from tactician.names import allowed_by
 
@@ -201,7 +201,7 @@ def _format_path(file: Path) -> str:
 async def _run(
     view: ProgressView, made: BaseRunnable[object], input: str, asker: Asker | None, model: str | None
 ) -> Outcome:
-    platform = create_platform({made.name: made}, view, None, model)
+    platform = create_platform({made.name: made}, view, None, open_catalog(model))
     return await answer_requests(platform, await start_run(platform, made, input), asker)
 
 

@@ -26,6 +26,7 @@ NoInput = Annotated[bool, typer.Option("--no-input", help="Ask nothing in the te
 ModelName = Annotated[str | None, typer.Option("--model", "-m", help="The default model of this run.")]
 Prompts = Annotated[bool, typer.Option("-p", "--prompts", help="Show what models are sent.")]
 Responses = Annotated[bool, typer.Option("-r", "--responses", help="Show what models answer.")]
+Scripted = Annotated[bool, typer.Option("--scripted", help="Play the script of the file instead of asking a model.")]
 ProcessId = Annotated[str, typer.Argument(metavar="ID", help="The id of a run: see `tactician ps`.")]
 StoreUrl = Annotated[
     str | None,

@@ -86,7 +86,8 @@ def _choose_first(tree: Tree, plans: Sequence[Plan]) -> None:
 def build_plan_tree(spec: PlannedAgentSpec, plan: Plan) -> Tree:
     """Return a plan step by step, with inputs and outputs."""
     tree = Tree(
-        f"[bold]plan[/bold] for {escape(plan.goal.name)}  [dim]cost {plan.cost:g}, value {plan.net_value:g}[/dim]"
+        f"[bold]plan[/bold] for {escape(plan.goal.name)}  "
+        f"[dim]cost {plan.cost:g}, value {plan.net_value:g}{'' if plan.optimal else f', {plan.quality}'}[/dim]"
     )
     for number, (step, cost) in enumerate(zip(plan.actions, plan.costs, strict=True), start=1):
         action, spent = spec.action(step.name), f"  [dim]cost {cost:g}[/dim]" if cost else ""

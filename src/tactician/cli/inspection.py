@@ -1,51 +1,26 @@
-"""`tactician ps` and `tactician show`: the contents of a store."""
+"""`tactician show`: a run in a store."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
 from pydantic_core import to_json
-from rich.markup import escape
-from rich.table import Column, Table
 
-from tactician.cli.console import Debug, ProcessId, StoreUrl, out
-from tactician.cli.formatting import format_time, format_usage, shorten
+from tactician.cli.console import Debug, ProcessId, StoreUrl
 from tactician.cli.loading import load_agents
-from tactician.cli.run_tables import format_status, print_comparison, print_run, print_steps
+from tactician.cli.run_tables import print_comparison, print_run, print_steps
 from tactician.cli.stores import require_store
 from tactician.errors import ConfigurationError, StoredStateError
 from tactician.llm import ModelCatalog, messages_to_data
 from tactician.platform import Platform, RunReader, RunView, StepView
-from tactician.process import ActionRun, ProcessStatus
+from tactician.process import ActionRun
 from tactician.stores import open_store
 
 T = TypeVar("T")
-_OPEN = [status.value for status in ProcessStatus if not status.is_terminal]
-
-
-def ps(
-    store: StoreUrl = None,
-    everything: Annotated[bool, typer.Option("--all", help="Those that have ended, too.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    debug: Debug = False,
-) -> None:
-    """List the runs in a store."""
-    listed = _read(store, lambda reader: reader.list(statuses=[] if everything else _OPEN))
-    if as_json:
-        _print_json([_summarize(run) for run in listed])
-        return
-    table = Table(Column("id", no_wrap=True), "agent", Column("status", no_wrap=True), "since", "used", "details")
-    for run in listed:
-        since = "" if run.changed_at is None else format_time(run.changed_at)
-        used = format_usage(run.seconds, run.tally) if run.tally.by_model else ""
-        asked = "; ".join(request.prompt for request in run.pending)
-        details = run.problem or asked or run.failure or run.output
-        table.add_row(run.id, escape(run.name), format_status(run), since, used, escape(shorten(details)))
-    out.print(table if listed else "There is none.")
 
 
 def show(
@@ -117,6 +92,13 @@ async def _draw_flowchart(store: str, id: str, file: Path | None) -> str:
     async with open_store(store) as kept:
         platform = Platform(models=ModelCatalog(), store=kept).register(*load_agents(file).values())
         return (await platform.process(id)).to_mermaid()
+
+
+def print_summaries(store: str, statuses: Collection[str], limit: int) -> bool:
+    """Print the runs in a store as JSON, and return whether there are more."""
+    listed = _read(store, lambda reader: reader.list(statuses=statuses, limit=limit + 1))
+    _print_json([_summarize(run) for run in listed[:limit]])
+    return len(listed) > limit
 
 
 def _print_json(value: object) -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib.util import module_from_spec, spec_from_file_location
 from inspect import Parameter, signature
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import TypeVar
 
 from tactician.agents import as_runnable, is_planned_class
 from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, ConfigurationError, DeclarationError
+from tactician.llm import LanguageModel
 from tactician.platform import GOALS, Platform
 from tactician.runs import Runnable
 from tactician.tools import ToolGroup, ToolGroups
@@ -26,11 +27,13 @@ class Loaded(dict[str, Runnable]):
 
     Attributes:
         tool_groups: the tool groups there, which agents may name.
+        script: the function `script` there, which makes a model that follows a script.
     """
 
-    def __init__(self, tool_groups: tuple[ToolGroup, ...]) -> None:
+    def __init__(self, tool_groups: tuple[ToolGroup, ...], script: Callable[[], LanguageModel] | None) -> None:
         super().__init__()
         self.tool_groups = tool_groups
+        self.script = script
 
 
 def load_agents(path: Path) -> Loaded:
@@ -49,7 +52,7 @@ def load_agents(path: Path) -> Loaded:
     values = list(_find_candidates(module))
     made = {type(value) for value in values}
     values += [value() for value in vars(module).values() if _is_own_class(value, module) and value not in made]
-    agents = Loaded(_find_tool_groups(module))
+    agents = Loaded(_find_tool_groups(module), _find_script(module))
     for value in values:
         if (agent := as_runnable(value)) is not None:
             agents.setdefault(agent.name, agent)
@@ -93,6 +96,11 @@ def _find_tool_groups(module: ModuleType) -> tuple[ToolGroup, ...]:
         groups = known.registered if isinstance(known, ToolGroups) else (known,)
         found.update((id(group), group) for group in groups if isinstance(group, ToolGroup) and group.name != GOALS)
     return tuple(found.values())
+
+
+def _find_script(module: ModuleType) -> Callable[[], LanguageModel] | None:
+    script = vars(module).get("script")
+    return script if isinstance(script, FunctionType) and not signature(script).parameters else None
 
 
 def _is_own_class(value: object, module: ModuleType) -> bool:

@@ -143,9 +143,13 @@ def _describe_health(status: DeploymentStatus | None, check: _Check | None) -> s
     if status is None or not status.requests:
         return _NOT_CALLED if check is None else check.text
     failure = f" ({status.failure})" if status.failure else ""
-    if status.resting_seconds:
-        rest = f"rests {status.resting_seconds:.0f} s" if isfinite(status.resting_seconds) else "is tried again"
-        return f"[yellow]{rest}{failure}[/yellow]"
+    if status.cooldown_seconds:
+        cooldown = (
+            f"circuit open for {status.cooldown_seconds:.0f} s"
+            if isfinite(status.cooldown_seconds)
+            else "is tried again"
+        )
+        return f"[yellow]{cooldown}{failure}[/yellow]"
     if failure:
         return f"[red]failed{failure}[/red]"
     if status.latency is None or status.average_latency is None:

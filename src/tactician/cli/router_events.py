@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tactician.events import Event
-from tactician.llm import InstanceRecovered, InstanceRested, ModelFellBack, RequestDelayed, RequestRetried, full_name
+from tactician.llm import CircuitClosed, CircuitOpened, ModelFellBack, RequestDelayed, RequestRetried, format_full_name
 
 _NOTICEABLE = 0.1
 
@@ -12,15 +12,16 @@ def format_router_event(event: Event) -> str | None:
     """Format the event, or return `None` to skip it, such as a request that succeeded or waited briefly."""
     match event:
         case RequestDelayed() if event.seconds >= _NOTICEABLE:
-            return f"waited {event.seconds:.1f} s for {full_name(event.instance, event.model)} ({event.reason})"
+            return f"waited {event.seconds:.1f} s for {format_full_name(event.instance, event.model)} ({event.reason})"
         case RequestRetried():
             return _format_retry(event)
-        case InstanceRested():
-            return f"{full_name(event.instance, event.model)} rests {event.seconds:.1f} s ({event.error})"
-        case InstanceRecovered():
-            return f"{full_name(event.instance, event.model)} is back"
-        case ModelFellBack(reason="rest"):
-            return f"{event.model} rests, falling back to {event.fallback}"
+        case CircuitOpened():
+            name = format_full_name(event.instance, event.model)
+            return f"circuit of {name} open for {event.seconds:.1f} s ({event.error})"
+        case CircuitClosed():
+            return f"circuit of {format_full_name(event.instance, event.model)} closed again"
+        case ModelFellBack(reason="cooldown"):
+            return f"{event.model} is unavailable, falling back to {event.fallback}"
         case ModelFellBack():
             return f"{event.model} failed ({event.reason}), falling back to {event.fallback}"
         case _:

@@ -18,7 +18,7 @@ from tactician.cli.loading import load_agents
 from tactician.cli.outcomes import Outcome, answer_requests, print_outcome
 from tactician.cli.personalities import find_personality
 from tactician.cli.progress import ProgressView
-from tactician.cli.run_command import create_asker, create_platform, format_arguments
+from tactician.cli.run_command import create_asker, create_platform, format_arguments, open_catalog
 from tactician.cli.stores import require_store
 from tactician.errors import ConfigurationError, ResponseError, RunConflictError
 from tactician.platform import Platform, RunReader, RunView
@@ -130,7 +130,7 @@ async def run_on_platform(
     view = ProgressView(err, voice=find_personality(voice))
     agents = load_agents(file)
     async with open_store(require_store(store)) as documents:
-        platform = create_platform(agents, view, documents, model, agents.tool_groups)
+        platform = create_platform(agents, view, documents, open_catalog(model), agents.tool_groups)
         run = await RunReader(documents).get(id)
         async with say_how_to_resume(documents, run.name, format_arguments(file, store), None if is_new else id):
             return await work(platform, run)

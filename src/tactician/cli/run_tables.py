@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Final
 
@@ -13,31 +13,18 @@ from rich.table import Column, Table
 from tactician.cli.console import out
 from tactician.cli.formatting import format_time, format_usage, shorten
 from tactician.cli.outcomes import print_pending
+from tactician.cli.statuses import format_status
 from tactician.llm import AssistantMessage, Message, text_of
 from tactician.platform import RunComparison, RunView, StepView
 from tactician.process import DEFAULT_BINDING, GAVE_NOTHING
 
-_COLOURS: Final[Mapping[str, str]] = {
-    "completed": "green",
-    "waiting": "yellow",
-    "interrupted": "yellow",
-    "running": "cyan",
-    "failed": "red",
-    "stuck": "red",
-}
 _LONG_TEXT: Final = 300
 _BEGINNINGS: Final = frozenset({"start", "resume", "fork"})
 
 
-def format_status(run: RunView) -> str:
-    """Return the status of a run in its colour, with a note when its worker died or was interrupted."""
-    status = "interrupted" if run.was_interrupted else run.status
-    return f"[{_COLOURS.get(status, 'bold')}]{escape(status)}[/{_COLOURS.get(status, 'bold')}]"
-
-
 def print_run(run: RunView) -> None:
     """Print all details of a run."""
-    heading = f"[bold]{escape(run.name)}[/bold] {format_status(run)}  [dim]{run.kind} {run.id}[/dim]"
+    heading = f"[bold]{escape(run.name)}[/bold] {_format_status(run)}  [dim]{run.kind} {run.id}[/dim]"
     for line in (heading, *_summarize(run)):
         out.print(line, highlight=False, soft_wrap=True)
     if run.history:
@@ -69,6 +56,10 @@ def print_comparison(comparison: RunComparison) -> None:
         for pair in zip_longest(_list_work(comparison.first_steps), _list_work(comparison.second_steps)):
             table.add_row(*(cell for step in pair for cell in _format_step(step)))
         out.print(table)
+
+
+def _format_status(run: RunView) -> str:
+    return format_status(run.status, was_interrupted=run.was_interrupted)
 
 
 def _summarize(run: RunView) -> Iterator[str]:
@@ -133,7 +124,7 @@ def _format_message(message: Message) -> str:
 
 def _tabulate_facts(first: RunView, second: RunView) -> Table:
     table = Table("", *(f"{run.name} {run.id}" for run in (first, second)))
-    table.add_row("status", format_status(first), format_status(second))
+    table.add_row("status", _format_status(first), _format_status(second))
     facts = list(zip(_list_facts(first), _list_facts(second), strict=True))
     for (name, one), (_, other) in facts:
         if one or other:

@@ -19,7 +19,7 @@ from tactician.cli.durations import parse_duration
 from tactician.cli.loading import load_agents
 from tactician.cli.personalities import find_personality
 from tactician.cli.progress import ProgressView
-from tactician.cli.run_command import create_platform
+from tactician.cli.run_command import create_platform, open_catalog
 from tactician.cli.stores import require_store
 from tactician.platform import Platform, Worker
 from tactician.stores import DocumentStore, open_store
@@ -45,7 +45,9 @@ def worker(
     logger.addHandler(_Lines(debug))
     if debug:
         logger.setLevel(logging.DEBUG)
-    make = partial(create_platform, agents, view, model=model, tool_groups=agents.tool_groups, retention=retention)
+    make = partial(
+        create_platform, agents, view, models=open_catalog(model), tool_groups=agents.tool_groups, retention=retention
+    )
     asyncio.run(_work(make, require_store(store), name, parallel))
 
 

@@ -69,22 +69,22 @@ from tactician.llm.remote import Endpoint, RemoteModel
 from tactician.llm.request_adapter import adapt_request
 from tactician.llm.responder import RespondedModel, Responder, RetrySettings
 from tactician.llm.routing import (
+    CircuitBreakerPolicy,
+    CircuitClosed,
+    CircuitOpened,
     Deployment,
     DeploymentStatus,
-    InstanceRecovered,
-    InstanceRested,
     ModelFellBack,
     ModelRetryPolicy,
     ModelRouter,
     RequestDelayed,
     RequestRetried,
     RequestRouted,
-    RestPolicy,
     RetryRule,
     RoutedEmbeddingModel,
     RoutedImageModel,
     RoutedModel,
-    full_name,
+    format_full_name,
 )
 from tactician.llm.schema import closed, is_strict
 from tactician.llm.usage import NO_USAGE, ModelPrice, Usage, UsageTally, cost_of, price_for
@@ -145,12 +145,12 @@ __all__ = [
     "RoutedModel",
     "RoutedEmbeddingModel",
     "RoutedImageModel",
-    "full_name",
+    "format_full_name",
     "Deployment",
     "DeploymentStatus",
     "ModelRetryPolicy",
     "RetryRule",
-    "RestPolicy",
+    "CircuitBreakerPolicy",
     "Responder",
     "RespondedModel",
     "RetrySettings",
@@ -184,7 +184,7 @@ __all__ = [
     "RequestRouted",
     "RequestDelayed",
     "RequestRetried",
-    "InstanceRested",
-    "InstanceRecovered",
+    "CircuitOpened",
+    "CircuitClosed",
     "ModelFellBack",
 ]

@@ -22,8 +22,8 @@ from tactician.llm.routing import (
     RoutedEmbeddingModel,
     RoutedImageModel,
     ServedModel,
-    deployments_of,
-    policies_of,
+    create_deployments,
+    create_router_arguments,
 )
 
 M = TypeVar("M", bound=ServedModel)
@@ -123,7 +123,7 @@ class ModelCatalog:
         self._settings = apply_environment(models, variables)
         self._resolver = EndpointResolver(self._settings, variables)
         self.instances = self._resolver.instances
-        self._router = ModelRouter(deployments_of(self.instances), **policies_of(self._settings.router))
+        self._router = ModelRouter(create_deployments(self.instances), **create_router_arguments(self._settings.router))
         self._chat_models: dict[str, LanguageModel] = {}
         self._embedding_models: dict[str, EmbeddingModel] = {}
         self._image_models: dict[str, ImageModel] = {}
@@ -223,10 +223,10 @@ class ModelCatalog:
         """Make sure that the router serves the model and its fallbacks."""
         fallbacks = self._settings.fallbacks.get(name, ())
         for served in (name, *fallbacks):
-            if not self._router.serves(served, kind.name):
+            if not self._router.has_model(served, kind.name):
                 self._router.add(*self._resolver.deployments(kind, served))
         if fallbacks:
-            self._router.fall_back(name, *fallbacks, kind=kind.name)
+            self._router.set_fallbacks(name, *fallbacks, kind=kind.name)
 
 
 @cache

@@ -38,7 +38,7 @@ from tactician.llm.provider_access import (
 )
 from tactician.llm.providers import PROVIDERS
 from tactician.llm.remote import RemoteModel
-from tactician.llm.routing import Deployment, ServedModel, deployments_of, full_name
+from tactician.llm.routing import Deployment, ServedModel, create_deployments, format_full_name
 from tactician.llm.usage import ModelPrice
 
 MODEL_VARIABLE = "TACTICIAN_MODEL"
@@ -155,7 +155,7 @@ class ModelEntry:
     @property
     def full_name(self) -> str:
         """The name that means exactly this provider or instance."""
-        return self.name if is_local(self.name) else full_name(self.provider, self.name)
+        return self.name if is_local(self.name) else format_full_name(self.provider, self.name)
 
 
 class EndpointResolver:
@@ -195,7 +195,7 @@ class EndpointResolver:
         if kind.build_local is not None and is_local(name):
             return (Deployment(THIS_PROCESS, name, self.build_local(kind, name)),)
         if (listed := self._find_listed(name)) is not None:
-            return deployments_of(self.instances, kind=kind.name, model=listed)
+            return create_deployments(self.instances, kind=kind.name, model=listed)
         access, model = self._find_access(kind, name)
         return (Deployment(access.name, name, kind.build(access, model, self._profiles, self._prices)),)
 
@@ -255,7 +255,7 @@ class EndpointResolver:
     def _find_listed(self, name: str) -> str | None:
         """Return the model that an instance lists under the name, or under the name without the instance's id."""
         listed = ((instance.id, model) for instance in self.instances for model in instance.models)
-        return next((model for identity, model in listed if name in (model, full_name(identity, model))), None)
+        return next((model for identity, model in listed if name in (model, format_full_name(identity, model))), None)
 
     def _find_access(self, kind: ModelKind[M], name: str) -> tuple[ProviderAccess, str]:
         provider, colon, model = name.partition(":")

@@ -15,7 +15,7 @@ from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.options import NO_OPTIONS, LlmOptions, TraceMetadata
 from tactician.llm.provider_access import ApiFormat, ProviderAccess, access_by_name, access_by_url
 from tactician.llm.remote import Endpoint, RemoteModel
-from tactician.llm.routing import Deployment, ModelRetryPolicy, ModelRouter, RetryRule, RoutedModel, full_name
+from tactician.llm.routing import Deployment, ModelRetryPolicy, ModelRouter, RetryRule, RoutedModel, format_full_name
 
 _ONCE_MORE = 2
 
@@ -172,7 +172,7 @@ class RespondedModel:
         self.responder = responder
         self.model = model
         self.options = options
-        self.name = full_name(access.name, model)
+        self.name = format_full_name(access.name, model)
         self._usual = options.within(responder.trace)
         self._access = access
         self._clock = clock

@@ -12,7 +12,7 @@ from tactician.errors import DocumentError
 
 ROUTER_PREFIX = "TACTICIAN_ROUTER_"
 FALLBACKS_VARIABLE = "TACTICIAN_FALLBACKS"
-_TABLES = ("retries", "rests", "fallbacks")
+_TABLES = ("retries", "circuit_breaker", "fallbacks")
 
 
 def apply_environment(settings: ModelSettings, environment: Mapping[str, str]) -> ModelSettings:

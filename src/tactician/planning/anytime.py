@@ -11,7 +11,7 @@ from tactician.planning.greedy import GreedySearch, guess_by_relaxed_plan, guess
 from tactician.planning.masks import Masks
 from tactician.planning.search import STEP_BITS, Search
 
-_PROBE: Final = 6400
+_PROBE: Final = 4000
 """After so many states, times actions, a problem counts as hard."""
 _PROBED: Final = range(8, 65)
 """At least and at most so many states are explored before."""
@@ -73,8 +73,7 @@ class AnytimeSearch:
         search = self._search
         if known is not None:
             search.offer(known)
-        probe = _PROBE // (1 + len(self._weights))
-        yield from self._explore(min(max(probe, _PROBED.start), _PROBED.stop - 1))
+        yield from self._probe()
         if search.best is None and not self._is_done():
             yield from self._find_any()
         if not self._is_done():
@@ -86,6 +85,12 @@ class AnytimeSearch:
 
     def _is_done(self) -> bool:
         return self._limit is not None or self._search.is_cheapest or self._search.is_exhausted
+
+    def _probe(self) -> Generator[None, None, None]:
+        states = _PROBE // (1 + len(self._weights))
+        for _ in range(min(max(states, _PROBED.start), _PROBED.stop - 1)):
+            if not self._meter.is_time_short:
+                yield from self._explore(1)
 
     def _explore(self, states: int, *, hasty: bool = False) -> Generator[None, None, None]:
         """Explore so many states by A*, or hastily until there is a better plan."""

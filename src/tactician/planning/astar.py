@@ -21,7 +21,7 @@ class AStarPlanner(InquiringPlanner):
 
     Costs are compared in billionths. Between actions that serve equally well it prefers the more specific one, with
     more preconditions, then the one declared first; steps that do not depend on each other run in that order too.
-    The same arguments always give the same plan, unless the time of the budget is used up.
+    The same arguments always give the same plan, unless the time of the budget runs short.
 
     Among several goals, the best plan is the one of highest net value, then that of the goal named first.
 

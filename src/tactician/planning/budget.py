@@ -54,7 +54,7 @@ DEFAULT_PLANNING: Final = PlanningBudget()
 class PlanningMeter:
     """Count of what a decision has used of its budget. Time counts between `start` and `stop`."""
 
-    __slots__ = ("_clock", "_most_bytes", "_since", "_spent", "_until", "budget", "expansions")
+    __slots__ = ("_clock", "_is_used_up", "_most_bytes", "_since", "_spent", "_until", "budget", "expansions")
 
     def __init__(self, budget: PlanningBudget, clock: Clock = time.perf_counter) -> None:
         """Start to count."""
@@ -64,6 +64,7 @@ class PlanningMeter:
         self._most_bytes = math.inf if budget.memory is None else budget.memory * _MEGABYTE
         self._since: float | None = clock()
         self._spent = 0.0
+        self._is_used_up = False
         self._until = math.inf if budget.time is None else budget.time
 
     @property
@@ -80,12 +81,22 @@ class PlanningMeter:
         """Count no time from now on."""
         self._spent, self._since = self.seconds, None
 
+    def use_up(self) -> None:
+        """Leave no more time."""
+        self._until = 0.0
+        self._is_used_up = True
+
     def begin_search(self, rivals: int) -> None:
         """Give the search that begins its share of the time, when so many others may follow it."""
         self.expansions = 0
-        if self.budget.time is not None:
+        if self.budget.time is not None and not self._is_used_up:
             spent = self.seconds
             self._until = spent + max(0.0, self.budget.time - spent) / (1 + rivals)
+
+    @property
+    def is_time_short(self) -> bool:
+        """True when a quarter of the time is spent: too much to be still without a plan."""
+        return 4 * self.seconds > self._until
 
     def find_limit(self, held: int) -> Limit | None:
         """Return the limit that the search has reached while it holds so many bytes."""

@@ -52,6 +52,17 @@ class Consultation:
             raise RuntimeError("There is no question to answer: call advance() first")
         self.question, self._answer = None, UNKNOWN if holds is None else holds
 
+    def finish(self) -> None:
+        """End the search now, with the best plan that was found by now; a condition that is still open is not known.
+
+        Raises:
+            SearchLimitExceeded: there is no plan by now
+        """
+        self._session.meter.use_up()
+        while not self.is_done:
+            if self.advance() is not None:
+                self.answer(None)
+
     def advance(self, seconds: float | None = None) -> str | None:
         """Go on to the next question or the end, for so many seconds at most, and return the question.
 

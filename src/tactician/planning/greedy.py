@@ -7,9 +7,8 @@ of their own, which comes first for a while after each progress.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from heapq import heappop, heappush
-from itertools import count
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush, heapreplace
 from typing import Final, NamedTuple, TypeAlias
 
 from tactician.planning.masks import Masks
@@ -21,16 +20,6 @@ _BYTES_A_STATE: Final = 300
 _BYTES_AN_ENTRY: Final = 120
 
 
-class SearchPlace(NamedTuple):
-    """A state that was reached, and how; `reached` are the facts that were true on the way."""
-
-    state: int
-    reached: int
-    step: int
-    before: SearchPlace | None
-    weight: int
-
-
 class Guess(NamedTuple):
     """How far a state seems to be from the goal, and the actions that seem to lead there."""
 
@@ -38,9 +27,13 @@ class Guess(NamedTuple):
     preferred: Sequence[int]
 
 
-Guesser: TypeAlias = Callable[[SearchPlace, Sequence[int]], Guess | None]
-"""Looks at a place and the actions that can run there; `None` if the goal is certainly out of reach."""
-_Entry: TypeAlias = tuple[float, int, SearchPlace, int]
+Guesser: TypeAlias = Callable[[int, int, Sequence[int]], Guess | None]
+"""Looks at a state, at the facts that were true on the way, and at the actions that can run there.
+
+`None` if the goal is certainly out of reach.
+"""
+_Entry: TypeAlias = tuple[float, int, int, tuple[int, ...]]
+"""The key, a place, which action to try next, and all that are to be tried there."""
 
 
 class GreedySearch:
@@ -72,11 +65,11 @@ class GreedySearch:
         self._guessers = guessers
         self._haste = haste
         self._lightest = {start: 0}
-        self._found = count()
         self._queues: list[list[_Entry]] = [[] for _ in range(2 * len(guessers))]
         self._priority = [0] * len(self._queues)
         self._least = [float("inf")] * len(guessers)
-        self._explore(SearchPlace(start, start, -1, None, 0))
+        self._places: list[tuple[int, int, int, int, int]] = []  # state, facts on the way, weight, step, place before
+        self._explore((start, start, 0, -1, -1))
 
     @property
     def is_exhausted(self) -> bool:
@@ -91,16 +84,26 @@ class GreedySearch:
     def explore_next(self, below: int | None = None) -> list[int] | None:
         """Explore the most promising state, and return the steps of a plan if one is found that weighs less."""
         while any(self._queues):
-            _, _, before, step = heappop(self._choose())
-            state, weight = self._masks.after(before.state, step), before.weight + self._weights[step]
+            before, step = self._take(self._choose())
+            state, reached, weight, *_ = self._places[before]
+            state, weight = self._masks.after(state, step), weight + self._weights[step]
             if (below is None or weight < below) and self._is_new(state, weight):
                 self._lightest[state] = weight
-                place = SearchPlace(state, before.reached | state, step, before, weight)
                 if not self._masks.goal & ~state:
-                    return _path_to(place)
-                self._explore(place)
+                    return [*self._path_to(before), step]
+                self._explore((state, reached | state, weight, step, before))
                 break
         return None
+
+    @staticmethod
+    def _take(queue: list[_Entry]) -> tuple[int, int]:
+        """Take a step from the first place of a queue."""
+        key, place, position, steps = queue[0]
+        if position + 1 < len(steps):
+            heapreplace(queue, (key, place, position + 1, steps))
+        else:
+            heappop(queue)
+        return place, steps[position]
 
     def _is_new(self, state: int, weight: int) -> bool:
         """Return whether the state is new, or reached by a lighter way where that counts."""
@@ -113,35 +116,41 @@ class GreedySearch:
         self._priority[chosen] += 1
         return self._queues[chosen]
 
-    def _explore(self, place: SearchPlace) -> None:
-        missing, adds = ~place.state, self._masks.adds
+    def _explore(self, place: tuple[int, int, int, int, int]) -> None:
+        state, reached, weight, *_ = place
+        missing, adds = ~state, self._masks.adds
         runnable = [step for step, need in enumerate(self._masks.needs) if not need & missing and adds[step] & missing]
         guesses = list[Guess]()
         for guesser in self._guessers:
-            if (guess := guesser(place, runnable)) is None:
+            if (guess := guesser(state, reached, runnable)) is None:
                 return
             guesses.append(guess)
-        preferred = dict.fromkeys(step for guess in guesses for step in guess.preferred)
+        self._places.append(place)
+        preferred = tuple(dict.fromkeys(step for guess in guesses for step in guess.preferred))
         for number, guess in enumerate(guesses):
             if guess.distance < self._least[number]:
                 self._least[number] = guess.distance
-                for queue in range(1, len(self._queues), 2):
-                    self._priority[queue] -= _BOOST
-            key = guess.distance if self._haste is None else place.weight + self._haste * guess.distance
-            self._add(self._queues[2 * number], key, place, runnable)
-            self._add(self._queues[2 * number + 1], key, place, preferred)
+                for preferring in range(1, len(self._queues), 2):
+                    self._priority[preferring] -= _BOOST
+            key = guess.distance if self._haste is None else weight + self._haste * guess.distance
+            for queue, steps in zip(self._queues[2 * number :], (tuple(runnable), preferred), strict=False):
+                if steps:
+                    heappush(queue, (key, len(self._places) - 1, 0, steps))
 
-    def _add(self, queue: list[_Entry], key: float, place: SearchPlace, steps: Iterable[int]) -> None:
-        for step in steps:
-            heappush(queue, (key, next(self._found), place, step))
+    def _path_to(self, place: int) -> list[int]:
+        steps: list[int] = []
+        while (before := self._places[place][4]) >= 0:
+            steps.append(self._places[place][3])
+            place = before
+        return steps[::-1]
 
 
 def guess_by_relaxed_plan(masks: Masks, costs: Sequence[float]) -> Guesser:
     """Return a guesser that knows much of each state, and takes its time."""
     planner = RelaxedPlanner(masks, costs)
 
-    def guess(place: SearchPlace, runnable: Sequence[int]) -> Guess | None:
-        relaxed = planner.find(place.state)
+    def guess(state: int, reached: int, runnable: Sequence[int]) -> Guess | None:
+        relaxed = planner.find(state)
         return None if relaxed is None else Guess(relaxed.cost, relaxed.preferred)
 
     return guess
@@ -152,16 +161,8 @@ def guess_by_subgoals(masks: Masks, start: int) -> Guesser:
     counter = SubgoalCounter(masks, start)
     adds = masks.adds
 
-    def guess(place: SearchPlace, runnable: Sequence[int]) -> Guess:
-        left = counter.subgoals & ~place.reached
-        return Guess(counter.count(place.state, place.reached), [step for step in runnable if adds[step] & left])
+    def guess(state: int, reached: int, runnable: Sequence[int]) -> Guess:
+        left = counter.subgoals & ~reached
+        return Guess(counter.count(state, reached), [step for step in runnable if adds[step] & left])
 
     return guess
-
-
-def _path_to(place: SearchPlace) -> list[int]:
-    steps: list[int] = []
-    while place.before is not None:
-        steps.append(place.step)
-        place = place.before
-    return steps[::-1]

@@ -10,53 +10,69 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, TypeAlias
 
 from tactician.planning.masks import Masks, bits_of
 
 _BYTES_A_LANDMARK: Final = 400
 
 
-class Landmark(NamedTuple):
-    """Actions of which one must be run, and the part of their weights that it accounts for."""
+Landmark: TypeAlias = tuple[int, tuple[int, ...]]
+"""The part of their weights that it accounts for, and actions of which one must be run.
 
-    weight: int
-    members: tuple[int, ...]
+A plain tuple of numbers is nothing that the garbage collector has to look at again and again.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A lower bound, the landmarks it comes from, and what is left of each action's weight."""
+    """A lower bound, the numbers of the landmarks it comes from, and what is left of each action's weight."""
 
     bound: int
-    landmarks: tuple[Landmark, ...]
+    landmarks: tuple[int, ...]
     residual: Sequence[int]
 
 
 class LandmarkFinder:
-    """Estimates states of one problem."""
+    """Estimates states of one problem.
+
+    States share their landmarks, which have numbers.
+    """
 
     def __init__(self, masks: Masks, weights: Sequence[int]) -> None:
         """Prepare for any number of states."""
         self._masks = masks
         self._weights = weights
-        self._known: dict[Landmark, Landmark] = {}  # states share what they have in common
+        self._table: list[Landmark] = []
+        self._numbers: dict[Landmark, int] = {}
 
     @property
     def held(self) -> int:
         """Bytes that the landmarks take, as estimated."""
-        return len(self._known) * _BYTES_A_LANDMARK
+        return len(self._table) * _BYTES_A_LANDMARK
 
-    def carry_over(self, landmarks: tuple[Landmark, ...]) -> Estimate:
+    def look_up(self, numbers: Iterable[int]) -> list[Landmark]:
+        """Return the landmarks of these numbers."""
+        table = self._table
+        return [table[number] for number in numbers]
+
+    def leave_standing(self, numbers: tuple[int, ...], step: int) -> tuple[int, ...]:
+        """Return the numbers of the landmarks that are still to be paid for after a step."""
+        table = self._table
+        return tuple([number for number in numbers if step not in table[number][1]])
+
+    def carry_over(self, numbers: tuple[int, ...]) -> Estimate:
         """The estimate that follows from these landmarks alone."""
-        return Estimate(sum(landmark.weight for landmark in landmarks), landmarks, self._residual(landmarks))
+        landmarks = self.look_up(numbers)
+        return Estimate(sum([weight for weight, _ in landmarks]), numbers, self._residual(landmarks))
 
-    def estimate(self, state: int, inherited: Iterable[Landmark]) -> Estimate | None:
+    def estimate(self, state: int, inherited: tuple[int, ...]) -> Estimate | None:
         """A lower bound for the weight of a plan from the state, or None if there is certainly no plan.
 
         The landmarks in hand are completed with others until they account for all that can be seen to be needed.
         """
-        cuts = _Cuts(self._masks, state, list(inherited), self._residual(inherited))
+        landmarks = self.look_up(inherited)
+        cuts = _Cuts(self._masks, state, landmarks, self._residual(landmarks))
         goal = self._masks.goal
         while missing := goal & ~cuts.reached:
             zones = [_Zone(fact) for fact in bits_of(missing)]
@@ -65,9 +81,14 @@ class LandmarkFinder:
                     if not zone.facts & cuts.reached and not cuts.find_next(zone):
                         return None
                 zones = [zone for zone in zones if not zone.facts & cuts.reached]
-        shared = self._known.setdefault
-        landmarks = tuple([shared(landmark, landmark) for landmark in cuts.landmarks])
-        return Estimate(sum([landmark.weight for landmark in landmarks]), landmarks, cuts.residual)
+        numbers = inherited + tuple([self._number(landmark) for landmark in landmarks[len(inherited) :]])
+        return Estimate(sum([weight for weight, _ in landmarks]), numbers, cuts.residual)
+
+    def _number(self, landmark: Landmark) -> int:
+        if (number := self._numbers.get(landmark)) is None:
+            number = self._numbers[landmark] = len(self._table)
+            self._table.append(landmark)
+        return number
 
     def _residual(self, landmarks: Iterable[Landmark]) -> list[int]:
         residual = list(self._weights)
@@ -116,7 +137,7 @@ class _Cuts:
         if not zone.border:
             return False
         weight = min([residual[number] for number in zone.border])
-        self.landmarks.append(Landmark(weight, tuple(zone.border)))
+        self.landmarks.append((weight, tuple(zone.border)))
         freed = []
         for number in zone.border:
             residual[number] -= weight

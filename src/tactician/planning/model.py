@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
+from tactician.diagrams import Diagram, DiagramEdge, DiagramNode, render_mimebundle
 from tactician.planning.world import WorldState
 
 Amount: TypeAlias = float | Callable[[WorldState], float]
@@ -157,6 +159,19 @@ class Plan:
         if self.optimal:
             return "optimal"
         return "not known how good" if self.gap is None else f"within {_percent(self.gap)}"
+
+    def diagram(self) -> Diagram:
+        """Return a drawing of the plan: its steps, and its goal."""
+        steps = zip(self.actions, self.costs, strict=True)
+        nodes = [DiagramNode(f"step_{n}", (step.name, f"cost {cost:g}")) for n, (step, cost) in enumerate(steps)]
+        nodes.append(DiagramNode("goal", (self.goal.name,), "double"))
+        edges = (DiagramEdge(one.id, following.id) for one, following in pairwise(nodes))
+        return Diagram(tuple(nodes), tuple(edges))
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """Return what a notebook shows."""
+        facts = {"cost": f"{self.cost:g}", "net value": f"{self.net_value:g}", "quality": self.quality}
+        return render_mimebundle(repr(self), f"Plan for {self.goal.name}", facts, self.diagram())
 
     def __str__(self) -> str:
         return " -> ".join(action.name for action in self.actions) or "nothing to do"

@@ -13,6 +13,7 @@ from tactician.planning.explanation import Explanation
 from tactician.planning.index import IndexCache
 from tactician.planning.inquiry import Determine, Inquiry, settle
 from tactician.planning.model import Action, Goal, Plan, rounded
+from tactician.planning.search_trace import SearchTrace
 from tactician.planning.session import Session
 from tactician.planning.verdict import Verdict
 from tactician.planning.world import WorldState
@@ -35,6 +36,7 @@ class PlanningAlgorithm(Protocol):
         *,
         budget: PlanningBudget | None = None,
         known: Plan | None = None,
+        asks: bool = True,
     ) -> Consultation:
         """The way to the best plan, halted wherever it depends on a condition that is unknown, or takes long."""
 
@@ -54,6 +56,11 @@ class PlanningAlgorithm(Protocol):
         others: Iterable[Goal] = (),
     ) -> Explanation:
         """Why there is this plan for the goal, or none; what the others come to, and why an action is in it or not."""
+
+    def trace(
+        self, world: WorldState, actions: Iterable[Action], goal: Goal, *, budget: PlanningBudget | None = None
+    ) -> SearchTrace:
+        """The best plan for the goal, and how the search went that found it."""
 
 
 class InquiringPlanner(ABC):
@@ -81,6 +88,7 @@ class InquiringPlanner(ABC):
         *,
         budget: PlanningBudget | None = None,
         known: Plan | None = None,
+        asks: bool = True,
     ) -> Consultation:
         """The way to the best plan, halted wherever it depends on a condition that is unknown, or takes long.
 
@@ -93,8 +101,9 @@ class InquiringPlanner(ABC):
             goals: what is worth reaching
             budget: the limits; those of the planner by default
             known: a plan that may still work, or a part of it: what is found is not dearer
+            asks: whether there are questions; else an unknown condition satisfies nothing
         """
-        session = self._session(world, actions, asks=True, budget=budget, known=known)
+        session = self._session(world, actions, asks=asks, budget=budget, known=known)
         return Consultation(session, self._best(session, tuple(goals)))
 
     def plans(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> list[Plan]:
@@ -137,13 +146,25 @@ class InquiringPlanner(ABC):
         world: WorldState,
         actions: Iterable[Action],
         *,
-        asks: bool = False,
+        asks: bool | None = None,
         budget: PlanningBudget | None = None,
         known: Plan | None = None,
     ) -> Session:
         meter = PlanningMeter(budget or self.budget)
-        index = self._indexes.index(actions)
-        return Session(world, index, asks=asks or self._determine is not None, meter=meter, known=known)
+        asks = self._determine is not None if asks is None else asks
+        return Session(world, self._indexes.index(actions), asks=asks, meter=meter, known=known)
+
+    def trace(
+        self, world: WorldState, actions: Iterable[Action], goal: Goal, *, budget: PlanningBudget | None = None
+    ) -> SearchTrace:
+        """The best plan for the goal, and how the search went that found it.
+
+        Raises:
+            SearchLimitExceeded: a limit of the budget was reached before there was a plan
+        """
+        session = self._session(world, actions, budget=budget)
+        plan = settle(self._plan(session, goal), self._determine)
+        return SearchTrace(plan, session.milestones)
 
     @abstractmethod
     def _plan(self, session: Session, goal: Goal) -> Inquiry[Plan | None]: ...

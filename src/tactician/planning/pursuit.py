@@ -114,7 +114,9 @@ class Pursuit:
         return self._session.index.problem(self.goal)
 
     def _assume_the_best(self) -> Inquiry[None]:
+        yield None  # to compile an action sequence takes a while
         session, problem = self._session, self._problem
+        yield None
         self._assumed = session.unknown_facts(problem)
         start = problem.facts_in(session.world) | self._assumed
         if self._steps is None or not problem.runs(self._steps, start):

@@ -25,19 +25,16 @@ class RelaxedPlanner:
 
     def __init__(self, masks: Masks, costs: Sequence[float]) -> None:
         """Prepare for any number of states."""
-        position = {
-            bit: number for number, bit in enumerate(sorted({*masks.achievers, *masks.needers, *bits_of(masks.goal)}))
-        }
+        facts = sorted({*masks.achievers, *masks.needers, *bits_of(masks.goal)})
+        position = {bit: number for number, bit in enumerate(facts)}
         self._masks = masks
         self._costs = costs
         self._position = position
-        self._needs = [[position[bit] for bit in bits_of(need)] for need in masks.needs]
-        self._adds = [[position[bit] for bit in bits_of(add)] for add in masks.adds]
+        # Tuples of numbers are nothing that the garbage collector has to look at again and again.
+        self._needs = [tuple([position[bit] for bit in bits_of(need)]) for need in masks.needs]
+        self._adds = [tuple([position[bit] for bit in bits_of(add)]) for add in masks.adds]
         self._counts = [len(needs) for needs in self._needs]
-        self._needers: list[list[int]] = [[] for _ in position]
-        for action, needs in enumerate(self._needs):
-            for fact in needs:
-                self._needers[fact].append(action)
+        self._needers = [masks.needers.get(bit, ()) for bit in facts]
         self._free = [action for action, count in enumerate(self._counts) if not count]
         self._goal = [position[bit] for bit in bits_of(masks.goal)]
         self._facts = sum(position)

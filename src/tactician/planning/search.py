@@ -4,54 +4,62 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import count
 from typing import Final, TypeAlias
 
-from tactician.planning.landmarks import Estimate, Landmark, LandmarkFinder
+from tactician.planning.landmarks import Estimate, LandmarkFinder
 from tactician.planning.masks import Masks
 from tactician.planning.stubborn import StubbornSets
 
 STEP_BITS: Final = 20
 """A weight is a cost in its higher bits, and a step: plans of a million steps are out of reach."""
-_BYTES_A_NODE: Final = 420
+_BYTES_A_NODE: Final = 330
 _BYTES_A_LANDMARK: Final = 8
 
 
-@dataclass(slots=True, eq=False)
-class _Node:
-    """A state and how it was found.
+_FORCED: Final = 1
+_ESTIMATED: Final = 2
+_EXPANDED: Final = 4
+_Entry: TypeAlias = tuple[int, int, int]
 
-    `bound` is what a plan from here weighs at least. Until the node is estimated, `landmarks` are those of its parent.
-    `forced` if its parent has no other child.
+
+class _Nodes:
+    """States and how they were found, in columns: so many objects would keep the garbage collector busy.
+
+    `bounds` are what a plan from a node weighs at least. Until a node is estimated, its landmarks are those of its
+    parent. Flags are `_FORCED` if its parent has no other child, `_ESTIMATED` and `_EXPANDED`.
     """
 
-    state: int
-    weight: int
-    bound: int
-    step: int
-    parent: _Node | None
-    landmarks: tuple[Landmark, ...]
-    forced: bool = False
-    estimated: bool = False
-    expanded: bool = False
+    __slots__ = ("bounds", "flags", "landmarks", "parents", "states", "steps", "weights")
 
-    def inherited(self) -> tuple[Landmark, ...]:
-        """The landmarks that are known of the state: before it is estimated, those that the step has left standing."""
-        if self.estimated:
-            return self.landmarks
-        return tuple(landmark for landmark in self.landmarks if self.step not in landmark.members)
+    def __init__(self) -> None:
+        self.states: list[int] = []
+        self.weights: list[int] = []
+        self.bounds: list[int] = []
+        self.steps: list[int] = []
+        self.parents: list[int] = []
+        self.landmarks: list[tuple[int, ...]] = []
+        self.flags = bytearray()
 
-    def path(self) -> list[int]:
-        """The steps from the start to this node."""
-        steps, node = [], self
-        while node.parent is not None:
-            steps.append(node.step)
-            node = node.parent
+    def add(
+        self, state: int, weight: int, bound: int, step: int, parent: int, landmarks: tuple[int, ...], flags: int
+    ) -> int:
+        """Add a node, and return its number."""
+        self.states.append(state)
+        self.weights.append(weight)
+        self.bounds.append(bound)
+        self.steps.append(step)
+        self.parents.append(parent)
+        self.landmarks.append(landmarks)
+        self.flags.append(flags)
+        return len(self.flags) - 1
+
+    def path(self, node: int) -> list[int]:
+        """The steps from the start to a node."""
+        steps = []
+        while self.parents[node] >= 0:
+            steps.append(self.steps[node])
+            node = self.parents[node]
         return steps[::-1]
-
-
-_Entry: TypeAlias = tuple[int, int, int, _Node]
 
 
 class Search:
@@ -85,13 +93,13 @@ class Search:
         self._queue: list[_Entry] = []
         self._hasty: list[_Entry] = []
         self._haste: tuple[int, int] | None = None
-        self._found = count()
-        self._nodes = self._landmarks = 0
-        self._recent: tuple[_Node, Estimate] | None = None
-        self._lightest: dict[int, int] = {}
+        self._nodes = _Nodes()
+        self._landmarks = 0
+        self._recent: tuple[int, Estimate] | None = None
+        self._lightest = {start: 0}
         self._least = 0
-        self._root = self._nearest = _Node(start, 0, 0, -1, None, ())
-        self._push(self._root)
+        self._nearest = self._nodes.add(start, 0, 0, -1, -1, (), 0)
+        self._push(self._nearest)
 
     @property
     def bound(self) -> int:
@@ -117,12 +125,12 @@ class Search:
     @property
     def held(self) -> int:
         """Bytes that the search holds, as estimated."""
-        return self._nodes * _BYTES_A_NODE + self._landmarks * _BYTES_A_LANDMARK + self._finder.held
+        return len(self._nodes.flags) * _BYTES_A_NODE + self._landmarks * _BYTES_A_LANDMARK + self._finder.held
 
     @property
     def nearest(self) -> list[int]:
         """The steps to the state that looked nearest to the goal."""
-        return self._nearest.path()
+        return self._nodes.path(self._nearest)
 
     def offer(self, steps: list[int]) -> bool:
         """Take a plan that works for the best one, if it is lighter."""
@@ -140,99 +148,112 @@ class Search:
     def hasten(self, numerator: int, denominator: int) -> None:
         """From now on, let the hasty queue count the way to go by this factor."""
         self._haste = numerator, denominator
-        nodes = {id(node): node for *_, node in self._queue if not node.expanded}
-        self._hasty = list(map(self._to_hasty, nodes.values()))
+        flags = self._nodes.flags
+        nodes = dict.fromkeys([node for *_, node in self._queue if not flags[node] & _EXPANDED])
+        self._hasty = list(map(self._to_hasty, nodes))
         heapq.heapify(self._hasty)
 
     def explore_next(self, *, hasty: bool = False) -> None:
         """Explore one state: that of the least bound, or the first one of the hasty queue."""
         queue = self._hasty if hasty else self._queue
+        nodes = self._nodes
         while queue:
-            _, bound, _, node = heapq.heappop(queue)
+            _, bound, node = heapq.heappop(queue)
             if self._is_stale(node):
                 continue
-            if bound == node.bound and self._estimate(node):
+            if bound == nodes.bounds[node] and self._estimate(node):
                 self._expand(node)
                 return
-            if not node.expanded:  # its bound has been raised, here or by way of the other queue
+            if not nodes.flags[node] & _EXPANDED:  # its bound has been raised, here or by way of the other queue
                 heapq.heappush(queue, self._to_hasty(node) if hasty else self._to_entry(node))
 
-    def _is_stale(self, node: _Node) -> bool:
-        if node.expanded or node.weight > self._lightest[node.state]:
+    def _is_stale(self, node: int) -> bool:
+        nodes = self._nodes
+        weight = nodes.weights[node]
+        if nodes.flags[node] & _EXPANDED or weight > self._lightest[nodes.states[node]]:
             return True
-        return self.weight is not None and node.weight + node.bound >= self.weight
+        return self.weight is not None and weight + nodes.bounds[node] >= self.weight
 
     def _drop_stale(self) -> None:
-        queue = self._queue
-        while queue and (self._is_stale(node := queue[0][3]) or queue[0][1] < node.bound):
+        queue, bounds = self._queue, self._nodes.bounds
+        while queue and (self._is_stale(node := queue[0][2]) or queue[0][1] < bounds[node]):
             heapq.heappop(queue)
             if not self._is_stale(node):
                 heapq.heappush(queue, self._to_entry(node))
 
-    def _estimate(self, node: _Node) -> bool:
+    def _estimate(self, node: int) -> bool:
         """Estimate the node, and return whether it comes next: else it leads nowhere, or others now look lighter."""
-        if node.estimated:
+        nodes = self._nodes
+        flags = nodes.flags[node]
+        if flags & _ESTIMATED:
             return True
-        inherited = node.inherited()
-        if node.forced and inherited:
+        inherited = self._inherited(node)
+        if flags & _FORCED and inherited:
             return True
-        found = self._finder.estimate(node.state, inherited)
+        found = self._finder.estimate(nodes.states[node], inherited)
         if found is None:
-            node.expanded = True
+            nodes.flags[node] |= _EXPANDED
             return False
-        node.landmarks, node.estimated = found.landmarks, True
+        nodes.landmarks[node] = found.landmarks
+        nodes.flags[node] |= _ESTIMATED
         self._landmarks += len(found.landmarks)
         self._recent = node, found
-        if found.bound > node.bound:
-            node.bound = found.bound
+        if found.bound > nodes.bounds[node]:
+            nodes.bounds[node] = found.bound
             return False
         return True
 
-    def _expand(self, node: _Node) -> None:
-        node.expanded = True
-        masks, weights = self._masks, self._weights
-        if node.bound < self._nearest.bound or self._nearest is self._root:
-            self._nearest = node
+    def _inherited(self, node: int) -> tuple[int, ...]:
+        """The landmarks that are known of a node: before it is estimated, those that the step has left standing."""
+        nodes = self._nodes
+        if nodes.flags[node] & _ESTIMATED:
+            return nodes.landmarks[node]
+        return self._finder.leave_standing(nodes.landmarks[node], nodes.steps[node])
+
+    def _expand(self, node: int) -> None:
+        masks, weights, nodes, lightest = self._masks, self._weights, self._nodes, self._lightest
+        state, so_far, bound = nodes.states[node], nodes.weights[node], nodes.bounds[node]
         estimate = self._recall(node)
-        steps = [
-            step for step in self._stubborn.successors(node.state, estimate.landmarks) if masks.adds[step] & ~node.state
-        ]
-        node.landmarks = ()
+        nodes.flags[node] |= _EXPANDED
+        nodes.landmarks[node] = ()
+        if bound < nodes.bounds[self._nearest] or not self._nearest:
+            self._nearest = node
+        runnable = self._stubborn.successors(state, self._finder.look_up(estimate.landmarks))
+        steps = [step for step in runnable if masks.adds[step] & ~state]
         for step in steps:
-            weight = node.weight + weights[step]
-            state = masks.after(node.state, step)
-            if weight < self._lightest.get(state, weight + 1):
+            weight, after = so_far + weights[step], masks.after(state, step)
+            if weight < lightest.get(after, weight + 1):
                 # The child no longer owes what landmarks had accounted for of the step's weight.
                 unpaid = estimate.residual[step]
-                left = max(estimate.bound + unpaid, node.bound) - weights[step] if masks.goal & ~state else 0
+                left = max(estimate.bound + unpaid, bound) - weights[step] if masks.goal & ~after else 0
                 if self.weight is None or weight + left < self.weight:
-                    forced = len(steps) == 1 and not unpaid
-                    self._add(_Node(state, weight, max(0, left), step, node, estimate.landmarks, forced))
+                    flags = _FORCED if len(steps) == 1 and not unpaid else 0
+                    self._add(nodes.add(after, weight, max(0, left), step, node, estimate.landmarks, flags))
 
-    def _recall(self, node: _Node) -> Estimate:
+    def _recall(self, node: int) -> Estimate:
         """Return the estimate of a node, computed again from its landmarks if need be: to keep it would take memory."""
-        if self._recent is not None and self._recent[0] is node:
+        if self._recent is not None and self._recent[0] == node:
             return self._recent[1]
-        return self._finder.carry_over(node.inherited())
+        return self._finder.carry_over(self._inherited(node))
 
-    def _add(self, node: _Node) -> None:
-        self._lightest[node.state] = node.weight
-        if self._masks.goal & ~node.state:
+    def _add(self, node: int) -> None:
+        nodes = self._nodes
+        self._lightest[nodes.states[node]] = nodes.weights[node]
+        if self._masks.goal & ~nodes.states[node]:
             self._push(node)
-        elif self.weight is None or node.weight < self.weight:
-            self.best, self.weight = node.path(), node.weight
+        elif self.weight is None or nodes.weights[node] < self.weight:
+            self.best, self.weight = nodes.path(node), nodes.weights[node]
 
-    def _push(self, node: _Node) -> None:
-        self._nodes += 1
-        self._lightest[node.state] = node.weight
+    def _push(self, node: int) -> None:
         heapq.heappush(self._queue, self._to_entry(node))
         if self._haste is not None:
             heapq.heappush(self._hasty, self._to_hasty(node))
 
-    def _to_entry(self, node: _Node) -> _Entry:
-        return node.weight + node.bound >> STEP_BITS, node.bound, next(self._found), node
+    def _to_entry(self, node: int) -> _Entry:
+        bound = self._nodes.bounds[node]
+        return self._nodes.weights[node] + bound >> STEP_BITS, bound, node
 
-    def _to_hasty(self, node: _Node) -> _Entry:
+    def _to_hasty(self, node: int) -> _Entry:
         numerator, denominator = self._haste or (1, 1)
-        key = node.weight * denominator + node.bound * numerator >> STEP_BITS
-        return key, node.bound, next(self._found), node
+        bound = self._nodes.bounds[node]
+        return self._nodes.weights[node] * denominator + bound * numerator >> STEP_BITS, bound, node

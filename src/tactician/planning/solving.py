@@ -67,9 +67,11 @@ def _search(
     meter: PlanningMeter,
     known: list[int] | None,
 ) -> Generator[None, None, Solution]:
+    yield
     numbers = _candidates(masks, weights, usable, start)
     if numbers is None:
         return Solution(None)
+    yield
     unit, scaled = _scale([weights[number] for number in numbers])
     positions = {number: position for position, number in enumerate(numbers)}
     begun = [positions[step] for step in known] if known and all(step in positions for step in known) else None

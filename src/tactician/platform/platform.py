@@ -16,6 +16,7 @@ from tactician.conversation import ConversationStore
 from tactician.errors import ConfigurationError
 from tactician.events import EventBus, EventListener
 from tactician.llm import LanguageModel, ModelSource, default_models, source_of
+from tactician.planning import PlanningBudget
 from tactician.platform.choosing import find_able, raise_if_none_can
 from tactician.platform.control import RunControl
 from tactician.platform.forking import Forker
@@ -26,6 +27,7 @@ from tactician.platform.running import EnqueueOptions, Runner
 from tactician.process import (
     AgentProcess,
     Named,
+    PlanningSettings,
     ProcessFailedError,
     ProcessOptions,
     with_named,
@@ -53,6 +55,7 @@ class Platform(RunControl):
         store: store of runs, processes and memories, which are saved after each step; this program only, by default.
         tool_groups: groups of tools that agents and actions may name.
         retention: age at which workers delete runs that have ended; they stay for ever by default.
+        planning: limits of each decision of a planner; by default, those in `tactician.toml`.
 
     Attributes:
         retention: the same.
@@ -68,12 +71,14 @@ class Platform(RunControl):
         store: DocumentStore | None = None,
         tool_groups: Iterable[ToolGroup] = (),
         retention: timedelta | None = None,
+        planning: PlanningBudget | None = None,
     ) -> None:
         services = Services(
             default_models() if models is None else source_of(models),
             MemoryStore() if store is None else store,
             SYSTEM_CLOCK,
             EventBus(on_event),
+            *(() if planning is None else (PlanningSettings(planning),)),
         )
         services.is_durable = store is not None
         self._set_up(services, tool_groups, retention)

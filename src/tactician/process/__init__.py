@@ -18,6 +18,7 @@ from tactician.process.blackboard import (
     with_named,
 )
 from tactician.process.decision import find_rejection, lookup_price
+from tactician.process.deliberation import PlanningSettings
 from tactician.process.diagram import draw_agent
 from tactician.process.errors import ProcessError, ProcessFailedError, ProcessStuckError, ProcessWaitingError
 from tactician.process.events import (
@@ -133,6 +134,7 @@ __all__ = [
     "format_response",
     "ProcessStarted",
     "PlanMade",
+    "PlanningSettings",
     "ActionStarted",
     "ActionCompleted",
     "MessageSent",

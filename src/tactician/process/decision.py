@@ -8,10 +8,22 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Final, NamedTuple
 
+from typing_extensions import override
+
 from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, Rejected
-from tactician.planning import NIRVANA, Action, ConditionValue, Explanation, Goal, Plan, WorldState
+from tactician.planning import (
+    NIRVANA,
+    Action,
+    ConditionValue,
+    Explanation,
+    Goal,
+    Plan,
+    PlanningBudget,
+    WorldState,
+)
 from tactician.process.blackboard import DEFAULT_BINDING, Blackboard, Rejection, get_state_declaration
+from tactician.process.deliberation import PlanningTurns
 from tactician.process.goals import GoalSpec
 from tactician.process.handle import ProcessHandle
 from tactician.process.operation import OperationContext
@@ -30,44 +42,55 @@ class Decision(NamedTuple):
     declined: Action | None = None
 
 
-async def decide(agent: PlannedAgentSpec, state: ProcessState, context: OperationContext) -> Decision:
+class PlanningTask(NamedTuple):
+    """The agent to plan for, the limits, and a plan that may still work."""
+
+    agent: PlannedAgentSpec
+    budget: PlanningBudget
+    known: Plan | None = None
+
+
+async def decide(task: PlanningTask, state: ProcessState, context: OperationContext) -> Decision:
     """Choose the plan to follow from here, and change nothing: a look ahead and a tick decide alike.
 
     Where all depends on the action that asked to plan without it, that action is planned with again.
     """
     if state.replans >= _MOST_REPLANS + state.unstickings:
-        return Decision(None, await observe(agent, context), state.declined)
-    decision = await _best_without(state.declined, agent, context)
+        return Decision(None, await observe(task.agent, context), state.declined)
+    decision = await _best_without(state.declined, task, context)
     if decision.plan is None and state.replans and state.declined is not None:
-        decision = await _best_without(None, agent, context)
+        decision = await _best_without(None, task, context)
     plan = decision.plan
     return decision if plan is None else decision._replace(plan=state.order.arrange(plan, decision.world))
 
 
-async def _best_without(declined: Action | None, agent: PlannedAgentSpec, context: OperationContext) -> Decision:
+async def _best_without(declined: Action | None, task: PlanningTask, context: OperationContext) -> Decision:
     """Find the best plan that does without one action.
 
     Conditions that can simply be seen are looked at. Others, which may ask a model, are found out only where the plan
     depends on them, each once.
     """
+    agent, plan = task.agent, None
     world = await _add_prices(WorldState(_look(agent, context)), agent, context)
-    plan = None
     for actions in iterate_scopes(agent, context.blackboard, agent.plannable_without(declined)):
-        plan, world = await _best(agent, world, actions, context)
+        plan, world = await _best(task, world, actions, context)
         if plan is not None:
             break
     return Decision(plan, world, declined)
 
 
 async def _best(
-    agent: PlannedAgentSpec, world: WorldState, actions: tuple[Action, ...], context: OperationContext
+    task: PlanningTask, world: WorldState, actions: tuple[Action, ...], context: OperationContext
 ) -> tuple[Plan | None, WorldState]:
     """Find the best plan of these actions, and the world with what was found out for it."""
+    agent, turns = task.agent, PlanningTurns.current()
     goals = tuple(goal.plan for goal in agent.goals)
-    if not agent.conditions:
-        return agent.planner.best(world, actions, goals), world
-    consultation = agent.planner.consult(world, actions, goals)
-    while (question := consultation.advance()) is not None:
+    consultation = await turns.run(
+        lambda: agent.planner.consult(
+            world, actions, goals, budget=task.budget, known=task.known, asks=bool(agent.conditions)
+        )
+    )
+    while (question := await turns.advance(consultation)) is not None:
         observe = agent.conditions.get(question)
         consultation.answer(None if observe is None else await _evaluate(question, observe, context))
     return consultation.plan, consultation.world
@@ -139,6 +162,10 @@ class PricedWorld(WorldState):
     def __init__(self, conditions: Mapping[str, ConditionValue], prices: Mapping[str, float]) -> None:
         super().__init__(conditions)
         self.prices = prices
+
+    @override
+    def with_(self, conditions: Mapping[str, ConditionValue] | None = None, /, **named: ConditionValue) -> PricedWorld:
+        return PricedWorld(super().with_(conditions, **named), self.prices)
 
 
 def lookup_price(name: str, otherwise: float) -> Callable[[WorldState], float]:

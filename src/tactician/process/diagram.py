@@ -1,67 +1,62 @@
-"""Mermaid flowcharts of an agent, and of a process of it."""
+"""Diagrams of an agent, and of a process of it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
 
+from tactician.diagrams import Diagram, DiagramEdge, DiagramNode, NodeShape, NodeStatus
 from tactician.process.blackboard import Blackboard
 from tactician.process.spec import PlannedAgentSpec
 from tactician.process.state import ChildRun, ProcessState, ProcessStatus
 
-_STYLES: Final = {
-    "done": "fill:#d3f9d8,stroke:#2b8a3e",
-    "next": "fill:#fff3bf,stroke:#e67700,stroke-width:3px",
-    "planned": "fill:#fff9db,stroke:#e67700,stroke-dasharray:4",
-    "failed": "fill:#ffe3e3,stroke:#c92a2a",
-}
 
-
-def draw_agent(agent: PlannedAgentSpec) -> str:
+def draw_agent(agent: PlannedAgentSpec) -> Diagram:
     """Draw the flow of types and conditions through the actions of an agent; goals have a double border."""
-    return "\n".join(_draw_flow(agent, {}))
+    return Diagram(tuple(_draw_nodes(agent, {}, {})), tuple(_draw_flow(agent)))
 
 
-def draw_process(agent: PlannedAgentSpec, state: ProcessState) -> str:
+def draw_process(agent: PlannedAgentSpec, state: ProcessState) -> Diagram:
     """Draw the agent, with what has run and in which order, what is there, what failed, and what is planned.
 
     Processes that ran inside actions are drawn beside these, as slanted boxes.
     """
     steps, children = _find_planned(state), _find_children(state)
-    lines = [*_draw_flow(agent, _write_notes(state, steps)), *_draw_children(children)]
-    styles = {
-        **_style_actions(agent, state, steps),
-        **_style_things(agent, state.blackboard),
-        **_style_children(children),
-    }
-    lines += [f"    class {node} {name}" for node, name in styles.items()]
-    lines += [f"    classDef {name} {style}" for name, style in _STYLES.items() if name in styles.values()]
-    return "\n".join(lines)
+    statuses = {**_find_action_statuses(agent, state, steps), **_find_thing_statuses(agent, state.blackboard)}
+    nodes = *_draw_nodes(agent, _write_notes(state, steps), statuses), *_draw_children(children)
+    inside = (DiagramEdge(_node("action", action), node, style="plain") for node, (action, _) in children.items())
+    return Diagram(nodes, (*_draw_flow(agent), *inside))
 
 
-def _draw_flow(agent: PlannedAgentSpec, notes: Mapping[str, str]) -> Iterator[str]:
-    """Yield the lines of the chart, with notes below the names of actions."""
-    goals, things = {goal.name for goal in agent.goals}, _find_things(agent)
-    yield "flowchart LR"
+def _draw_nodes(
+    agent: PlannedAgentSpec, notes: Mapping[str, str], statuses: Mapping[str, NodeStatus]
+) -> Iterator[DiagramNode]:
+    """Yield the actions, with notes below their names, and the types and conditions between them."""
+    goals = {goal.name for goal in agent.goals}
     for action in agent.actions:
-        label = f'"{_escape(action.name)}{notes.get(action.name, "")}"'
-        yield f"    {_node('action', action.name)}" + (f"[[{label}]]" if action.name in goals else f"[{label}]")
-    for thing, node in things.items():
-        label = f'"{_escape(thing)}"'
-        yield f"    {node}" + (f"{{{{{label}}}}}" if node.startswith("condition") else f"([{label}])")
+        node = _node("action", action.name)
+        shape: NodeShape = "double" if action.name in goals else "box"
+        lines = action.name, *filter(None, notes.get(action.name, "").split("\n"))
+        yield DiagramNode(node, lines, shape, statuses.get(node))
+    for thing, node in _find_things(agent).items():
+        border: NodeShape = "hexagon" if node.startswith("condition") else "stadium"
+        yield DiagramNode(node, (thing,), border, statuses.get(node))
+
+
+def _draw_flow(agent: PlannedAgentSpec) -> Iterator[DiagramEdge]:
+    things = _find_things(agent)
     for action in agent.actions:
+        node = _node("action", action.name)
         for need in action.needs:
-            arrow = "-.->" if need.endswith("?") else "-->"
-            yield f"    {things[need.rstrip('?')]} {arrow} {_node('action', action.name)}"
+            yield DiagramEdge(things[need.rstrip("?")], node, style="dashed" if need.endswith("?") else "solid")
         for thing in action.gives:
-            yield f"    {_node('action', action.name)} --> {things[thing]}"
+            yield DiagramEdge(node, things[thing])
 
 
-def _draw_children(children: Mapping[str, tuple[str, ChildRun]]) -> Iterator[str]:
-    for node, (action, child) in children.items():
-        yield f'    {node}[/"{_escape(child.agent)}<br/>{child.status}"/]'
-        yield f"    {_node('action', action)} -.- {node}"
+def _draw_children(children: Mapping[str, tuple[str, ChildRun]]) -> Iterator[DiagramNode]:
+    for node, (_, child) in children.items():
+        status: NodeStatus = "done" if child.status is ProcessStatus.COMPLETED else "failed"
+        yield DiagramNode(node, (child.agent, str(child.status)), "slanted", status)
 
 
 def _find_things(agent: PlannedAgentSpec) -> dict[str, str]:
@@ -94,38 +89,28 @@ def _write_notes(state: ProcessState, steps: Iterable[str]) -> dict[str, str]:
     notes: dict[str, str] = {}
     for number, run in enumerate(state.history, start=1):
         before = notes.get(run.action)
-        notes[run.action] = f"<br/>ran {number}" if before is None else f"{before}, {number}"
+        notes[run.action] = f"ran {number}" if before is None else f"{before}, {number}"
     for number, name in enumerate(steps, start=len(state.history) + 1):
-        notes[name] = f"{notes.get(name, '')}<br/>planned {number}"
+        notes[name] = f"{notes.get(name, '')}\nplanned {number}"
     return notes
 
 
-def _style_actions(agent: PlannedAgentSpec, state: ProcessState, steps: Sequence[str]) -> dict[str, str]:
-    """Return the styles of actions, by their nodes: how the last run ended, or what comes next."""
-    styles = {run.action: "done" if run.error is None else "failed" for run in state.history}
-    styles.update(dict.fromkeys(steps[1:], "planned"))
+def _find_action_statuses(agent: PlannedAgentSpec, state: ProcessState, steps: Sequence[str]) -> dict[str, NodeStatus]:
+    """Return the statuses of actions, by their nodes: how the last run ended, or what comes next."""
+    statuses: dict[str, NodeStatus] = {run.action: "done" if run.error is None else "failed" for run in state.history}
+    statuses.update(dict.fromkeys(steps[1:], "planned"))
     waiting = (name for request in state.pending for name in request.path)
-    styles.update(dict.fromkeys((*steps[:1], *waiting), "next"))
-    return {_node("action", action.name): styles[action.name] for action in agent.actions if action.name in styles}
+    statuses.update(dict.fromkeys((*steps[:1], *waiting), "next"))
+    return {_node("action", action.name): statuses[action.name] for action in agent.actions if action.name in statuses}
 
 
-def _style_things(agent: PlannedAgentSpec, board: Blackboard) -> dict[str, str]:
-    """Return the styles of the types and conditions that there are, by their nodes."""
+def _find_thing_statuses(agent: PlannedAgentSpec, board: Blackboard) -> dict[str, NodeStatus]:
+    """Return the statuses of the types and conditions that there are, by their nodes."""
     kinds = {kind for value in board.objects for kind in type(value).__mro__}
     there = {name for kind in kinds for name in (kind.__name__, f"{kind.__module__}.{kind.__qualname__}")}
     there.update(name for name, holds in board.conditions.items() if holds)
     return {node: "done" for name, node in _find_things(agent).items() if name.split(": ")[-1] in there}
 
 
-def _style_children(children: Mapping[str, tuple[str, ChildRun]]) -> dict[str, str]:
-    ended = {ProcessStatus.COMPLETED: "done"}
-    return {node: ended.get(child.status, "failed") for node, (_, child) in children.items()}
-
-
 def _node(kind: str, name: str) -> str:
     return f"{kind}_{re.sub(r'[^A-Za-z0-9]', '_', name)}"
-
-
-def _escape(name: str) -> str:
-    """Escape a name for Mermaid."""
-    return name.replace("&", "#amp;").replace('"', "#quot;").replace("<", "#lt;").replace(">", "#gt;")

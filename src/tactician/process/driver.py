@@ -13,6 +13,7 @@ from tactician.planning import WorldState
 from tactician.process.acting import Actor, Execution
 from tactician.process.concurrency import RunningActions
 from tactician.process.decision import Decision, explain_stuck
+from tactician.process.improving import PlanImprover
 from tactician.process.performing import Outcome, to_failure
 from tactician.process.saving import ProcessSaver
 from tactician.process.selection import ActionSelector, Selection
@@ -27,7 +28,7 @@ _PLANNING: Final = "planning failed:"
 class Driver:
     """Driver of one process, step by step."""
 
-    __slots__ = ("_activity", "_actor", "_execution", "_selector", "_state", "saver")
+    __slots__ = ("_activity", "_actor", "_execution", "_improver", "_selector", "_state", "saver")
 
     def __init__(self, execution: Execution, run: DurableRun | None) -> None:
         self._execution = execution
@@ -35,6 +36,7 @@ class Driver:
         self._actor = Actor(execution)
         self.saver = ProcessSaver(execution, run)
         self._selector = ActionSelector(execution)
+        self._improver = PlanImprover(self._selector)
         self._activity = _PLANNING
 
     @property
@@ -143,7 +145,9 @@ class Driver:
         with RunningActions(self._execution.meter) as running:
             running.add(*actions)
             if len(actions) == 1:
-                await self._end_action(await self._actor.perform(actions[0]), running)
+                async with self._improver.improve_beside(actions[0]):
+                    outcome = await self._actor.perform(actions[0])
+                await self._end_action(outcome, running)
             else:
                 await self._act_at_once(running, keeps_starting=keeps_starting)
 

@@ -18,6 +18,7 @@ from tactician.errors import (
     TransientError,
 )
 from tactician.events import EventListener
+from tactician.planning import PlanningBudget
 from tactician.process.blackboard import Blackboard
 from tactician.process.handle import ProcessHandle
 from tactician.runs import Budget
@@ -118,6 +119,7 @@ class ProcessOptions:
             the process is terminated.
         verbosity: content of the log, by the logger `tactician.process` at the level INFO; no log, when `None`.
         on_event: function that is called with every event of the process, and of what runs inside it.
+        planning: limits of each decision of the planner; those of the agent, else of the platform, when `None`.
 
     Raises:
         ConfigurationError: when a value is out of range or of the wrong type.
@@ -133,12 +135,14 @@ class ProcessOptions:
     terminate_when: Callable[[ProcessHandle], str | Awaitable[str | None] | None] | None = None
     verbosity: Verbosity | None = None
     on_event: EventListener | None = None
+    planning: PlanningBudget | None = None
 
     def __post_init__(self) -> None:
         _need("budget", self.budget, Budget, "Budget(actions=50)")
         _need("retry", self.retry, ActionRetryPolicy, "ActionRetryPolicy(attempts=3)")
         _need("blackboard", self.blackboard, Blackboard | None, "Blackboard(...)")
         _need("verbosity", self.verbosity, Verbosity | None, "Verbosity(plans=True)")
+        _need("planning", self.planning, PlanningBudget | None, "PlanningBudget(time=5.0)")
         _need_name("memory_id", self.memory_id)
         _need_function("on_event", self.on_event, "print")
         _need_function("terminate_when", self.terminate_when, "lambda process: None")
@@ -148,7 +152,13 @@ class ProcessOptions:
 
     def for_child(self) -> ProcessOptions:
         """Return the options of a process inside that has none of its own. The budget around it holds for both."""
-        return ProcessOptions(budget=Budget(), max_parallel=self.max_parallel, retry=self.retry, delay=self.delay)
+        return ProcessOptions(
+            budget=Budget(),
+            max_parallel=self.max_parallel,
+            retry=self.retry,
+            delay=self.delay,
+            planning=self.planning,
+        )
 
 
 def _need(name: str, value: object, kind: type | UnionType, example: str) -> None:

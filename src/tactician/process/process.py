@@ -10,6 +10,7 @@ from time import perf_counter
 
 from typing_extensions import override
 
+from tactician.diagrams import Diagram, render_mimebundle, to_mermaid
 from tactician.errors import LeaseLostError, ResponseError, RunConflictError, StoredStateError
 from tactician.planning import Action, Plan, WorldState
 from tactician.process.acting import Execution
@@ -196,9 +197,24 @@ class AgentProcess(ProcessHandle):
     def __repr__(self) -> str:
         return f"AgentProcess({self.name!r}, {self.id}, {self.status})"
 
-    def to_mermaid(self) -> str:
-        """Return a Mermaid flowchart of the agent, with what has run, what is there, what failed, and what is next."""
+    def diagram(self) -> Diagram:
+        """Return a drawing of the agent, with what has run, what is there, what failed, and what is next."""
         return draw_process(self.agent, self._state)
+
+    def to_mermaid(self) -> str:
+        """Return the drawing as a Mermaid flowchart."""
+        return to_mermaid(self.diagram())
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """Return what a notebook shows."""
+        facts = {
+            "status": str(self.status),
+            "reason": self.failure or "",
+            "plan": "" if self.plan is None else str(self.plan),
+            "waits for": "\n".join(request.prompt for request in self.pending),
+            "cost": "" if self.cost is None else f"${self.cost:.4f}",
+        }
+        return render_mimebundle(repr(self), self.name, facts, self.diagram())
 
     @override
     def has_run(self, action: str) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NotRequired
 
 from typing_extensions import TypedDict
 
 from tactician.errors import ConfigurationError, StoredStateError
 from tactician.llm import Usage, UsageTally
+from tactician.planning import PlanningBudget
 from tactician.process.options import ActionRetryPolicy, ProcessOptions, Verbosity, need_options
 from tactician.process.state import ActionRun, ChildRun, ProcessStatus
 from tactician.process.stored_types import find_error, is_importable, type_name
@@ -105,6 +107,7 @@ class SavedOptions(TypedDict):
     tool_delay: float
     retry: SavedRetries
     verbosity: Verbosity | None
+    planning: NotRequired[PlanningBudget | None]
 
 
 def save_options(options: ProcessOptions) -> SavedOptions:
@@ -117,6 +120,7 @@ def save_options(options: ProcessOptions) -> SavedOptions:
         tool_delay=options.tool_delay,
         retry=_save_retries(options.retry),
         verbosity=options.verbosity,
+        planning=options.planning,
     )
 
 
@@ -135,6 +139,7 @@ def restore_options(saved: SavedOptions) -> ProcessOptions:
             tool_delay=saved["tool_delay"],
             retry=_restore_retries(saved["retry"]),
             verbosity=saved["verbosity"],
+            planning=saved.get("planning"),
         )
     except ConfigurationError as error:
         raise StoredStateError(f"The snapshot holds options that are not valid: {error}") from error

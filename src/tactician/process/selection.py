@@ -6,13 +6,14 @@ from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from tactician.planning import Plan, WorldState
+from tactician.planning import Plan, PlanningBudget, WorldState
 from tactician.process.acting import Execution
 from tactician.process.concurrency import Occupancy, select_startable
-from tactician.process.decision import Decision, decide, observe
+from tactician.process.decision import Decision, PlanningTask, decide, observe
+from tactician.process.deliberation import PlanningSettings
 from tactician.process.events import PlanMade
 from tactician.process.operation import OperationContext
-from tactician.process.spec import ActionSpec
+from tactician.process.spec import ActionSpec, PlannedAgentSpec
 from tactician.process.state import ProcessStatus
 from tactician.runs import Checkpoint
 
@@ -25,11 +26,18 @@ class Selection(NamedTuple):
 
 
 class ActionSelector:
-    """Selector of the actions of one process that start next."""
+    """Selector of the actions of one process that start next.
 
-    __slots__ = ("_execution", "_state")
+    Attributes:
+        decision: the last decision.
+        improved: plan for what is to come, found while an action ran.
+    """
+
+    __slots__ = ("_execution", "_state", "decision", "improved")
 
     def __init__(self, execution: Execution) -> None:
+        self.decision: Decision | None = None
+        self.improved: Plan | None = None
         self._execution = execution
         self._state = execution.state
 
@@ -39,7 +47,21 @@ class ActionSelector:
 
     async def decide(self) -> Decision:
         """Choose the plan to follow from here."""
-        return await decide(self._execution.agent, self._state, self._operation)
+        task = PlanningTask(self._execution.agent, self.planning, self.improved or self._state.plan)
+        self.decision = await decide(task, self._state, self._operation)
+        return self.decision
+
+    @property
+    def agent(self) -> PlannedAgentSpec:
+        """The agent of the process, as it is now."""
+        return self._execution.agent
+
+    @property
+    def planning(self) -> PlanningBudget:
+        """The limits of a decision: those of the process, of its agent, or of the platform."""
+        execution = self._execution
+        own = execution.options.planning or execution.agent.planning
+        return own or execution.context.services.find(PlanningSettings).budget
 
     async def find_limit(self) -> str | None:
         """Return why the process has to end early, if it has to."""

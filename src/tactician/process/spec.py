@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from tactician.errors import ConfigurationError
 from tactician.llm import AssistantMessage, SystemMessage, ToolResult, UserMessage, text_of
-from tactician.planning import Action, AStarPlanner, PlanningAlgorithm
+from tactician.planning import Action, AStarPlanner, PlanningAlgorithm, PlanningBudget
 from tactician.process.blackboard import DEFAULT_BINDING, Blackboard, Bound, UserInput
 from tactician.process.goals import GoalSpec
 from tactician.process.handle import ProcessHandle
@@ -108,6 +108,7 @@ class PlannedAgentSpec:
         stuck_handler: called when the process is stuck.
         instance: the object whose methods the actions are.
         planner: planner that chooses the actions.
+        planning: limits of each of its decisions; those of the platform, when `None`.
         refresher: reads the agent anew when there are new subclasses of its types.
         recipe: for an agent that is composed of registered ones for a process: how to compose it elsewhere, as JSON.
     """
@@ -119,6 +120,7 @@ class PlannedAgentSpec:
     observations: Mapping[str, Look]
     instance: object = None
     planner: PlanningAlgorithm = field(default_factory=AStarPlanner)
+    planning: PlanningBudget | None = None
     conditions: Mapping[str, Observe] = field(default_factory=dict)
     prices: Mapping[str, Price] = field(default_factory=dict)
     types: Mapping[str, type] = field(default_factory=dict)

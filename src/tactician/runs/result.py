@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Generic
 
+from pydantic_core import to_json
 from typing_extensions import TypeVar
 
-from tactician.llm import Message, Usage, UsageTally
+from tactician.diagrams import render_card
+from tactician.llm import AssistantMessage, Message, ToolResult, Usage, UsageTally
 from tactician.runs.status import RunStatus
 from tactician.runs.suspension import PendingRequest
 
@@ -50,3 +52,28 @@ class RunResult(Generic[T_co]):
     def cost(self) -> float | None:
         """US dollars; `None` when the price of a model that was used is not known."""
         return self.usage.cost
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        usage, cost = self.usage, self.cost
+        facts = {
+            "output": _write(self.output),
+            "by": " → ".join(self.delegation_path),
+            "waits for": "\n".join(request.prompt for request in self.pending),
+            "tokens": f"{usage.input_tokens:,} in, {usage.output_tokens:,} out, {usage.requests:,} requests",
+            "cost": "" if cost is None else f"${cost:.4f}",
+        }
+        said = "\n\n".join(f"{message.role}: {_say(message)}" for message in self.messages)
+        return render_card(f"Run {self.run_id} ({self.status})", facts, details={"messages": said})
+
+
+def _write(output: object) -> str:
+    if output is None or isinstance(output, str):
+        return output or ""
+    return to_json(output, indent=2, fallback=repr).decode()
+
+
+def _say(message: Message) -> str:
+    if isinstance(message, AssistantMessage):
+        return "\n".join(filter(None, (message.text, *(f"{one.name}({one.arguments})" for one in message.tool_calls))))
+    return message.content if isinstance(message, ToolResult) else message.text

@@ -13,6 +13,7 @@ from tactician.stores.document_store import DocumentStore
 from tactician.stores.extras import require_extra
 from tactician.stores.lease_heartbeat import LEASE_HEARTBEAT, HeldLease
 from tactician.stores.memory import MemoryStore
+from tactician.stores.sqlite_listing import list_documents
 
 if TYPE_CHECKING:
     from tactician.stores.postgres import PostgresStore
@@ -33,6 +34,7 @@ __all__ = [
     "PostgresStore",
     "open_store",
     "store_path",
+    "list_documents",
     "translate_json_errors",
     "escape_invalid",
 ]

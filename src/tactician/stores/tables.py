@@ -22,8 +22,7 @@ from sqlalchemy import (
 )
 
 from tactician.errors import ConfigurationError
-
-SCHEMA_VERSION: Final = 3
+from tactician.stores.sqlite_listing import SCHEMA_VERSION
 
 metadata = MetaData()
 

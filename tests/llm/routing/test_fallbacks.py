@@ -14,7 +14,7 @@ from tactician.errors import (
     UnknownModelError,
 )
 from tactician.llm import Features, LlmOptions, ModelRequest, TextDelta, ToolSpec, UserMessage
-from tactician.llm.routing import Deployment, ModelRouter, RestPolicy
+from tactician.llm.routing import CircuitBreakerPolicy, Deployment, ModelRouter
 from tests.llm.routing.support import ALL, FakeClock, FakeModel, answer, ask, deployed, virtual
 
 DOWN = ModelServerError("down", status=503)
@@ -73,7 +73,7 @@ async def test_the_routers_fallbacks_of_a_model_hold_for_its_deployments_too(clo
 @virtual
 async def test_the_last_models_error_is_raised_and_tells_the_whole_story(clock: FakeClock) -> None:
     deployments, _ = serving(clock, first=[DOWN], second=[AuthenticationError("key", status=401)])
-    first = deployments[0].serves
+    first = deployments[0].served_model
     assert isinstance(first, FakeModel)
     first._outcomes.extend([DOWN] * 2)
     with pytest.raises(AuthenticationError) as caught:
@@ -83,10 +83,12 @@ async def test_the_last_models_error_is_raised_and_tells_the_whole_story(clock: 
 
 
 @virtual
-async def test_a_model_all_of_whose_instances_rest_is_not_waited_for(clock: FakeClock) -> None:
+async def test_no_call_waits_for_a_model_whose_circuits_are_all_open(clock: FakeClock) -> None:
     deployments, models = serving(clock, first=[DOWN] * 9, second=[])
-    rests = RestPolicy(failures=3, seconds=60.0)
-    router = ModelRouter(deployments, clock=clock, fallbacks={"first": ["second"]}, rests=rests, random=lambda: 0.0)
+    circuit_breaker = CircuitBreakerPolicy(failure_threshold=3, cooldown=60.0)
+    router = ModelRouter(
+        deployments, clock=clock, fallbacks={"first": ["second"]}, circuit_breaker=circuit_breaker, random=lambda: 0.0
+    )
     for _ in range(5):
         await router.generate(ask(model="first"))
     assert [len(model.starts) for model in models.values()] == [3, 5]
@@ -94,10 +96,12 @@ async def test_a_model_all_of_whose_instances_rest_is_not_waited_for(clock: Fake
 
 
 @virtual
-async def test_when_the_fallback_rests_too_the_model_itself_is_waited_for(clock: FakeClock) -> None:
+async def test_a_call_waits_for_its_own_model_when_the_fallback_is_open_too(clock: FakeClock) -> None:
     deployments, _ = serving(clock, first=[DOWN] * 3, second=[DOWN] * 3)
-    rests = RestPolicy(failures=3, seconds=60.0)
-    router = ModelRouter(deployments, clock=clock, fallbacks={"first": ["second"]}, rests=rests, random=lambda: 0.0)
+    circuit_breaker = CircuitBreakerPolicy(failure_threshold=3, cooldown=60.0)
+    router = ModelRouter(
+        deployments, clock=clock, fallbacks={"first": ["second"]}, circuit_breaker=circuit_breaker, random=lambda: 0.0
+    )
     with pytest.raises(ModelServerError):
         await router.generate(ask(model="first"))
     assert (await router.generate(ask(model="first"))).usage.model == "here:first"

@@ -9,6 +9,7 @@ from typing_extensions import TypeVar, override
 
 from tactician.agents.agent import Agent
 from tactician.agents.base import BaseRunnable
+from tactician.agents.composition import Member
 from tactician.agents.results import as_own_result
 from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, DeclarationError
@@ -71,6 +72,11 @@ class HierarchicalAgents(BaseRunnable[T_co]):
 
     def __repr__(self) -> str:
         return f"HierarchicalAgents({self.name!r})"
+
+    @property
+    @override
+    def composition(self) -> tuple[Member, ...]:
+        return (Member("executive", self._root),)
 
     @property
     @override

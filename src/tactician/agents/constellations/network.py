@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing_extensions import override
 
 from tactician.agents.base import BaseRunnable, find_input_types
+from tactician.agents.composition import Member
 from tactician.agents.results import Attempts, as_own_result, format_briefing, format_contribution
 from tactician.conversation import repair_history
 from tactician.errors import DeclarationError
@@ -71,6 +72,12 @@ class AgentNetwork(BaseRunnable[object]):
 
     def __repr__(self) -> str:
         return f"AgentNetwork({self.name!r})"
+
+    @property
+    @override
+    def composition(self) -> tuple[Member, ...]:
+        peers = tuple(Member("peer", peer) for peer in self.peers)
+        return peers if self.synthesizer is None else (*peers, Member("synthesizer", self.synthesizer))
 
     @property
     @override
@@ -173,6 +180,11 @@ class Broadcast(BaseRunnable[object]):
         self.description = network.description
         self.trace = network.trace
         self.network = network
+
+    @property
+    @override
+    def composition(self) -> tuple[Member, ...]:
+        return tuple(Member("peer", peer) for peer in self.network.peers)
 
     @property
     @override

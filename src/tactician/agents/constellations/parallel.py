@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing_extensions import override
 
 from tactician.agents.base import BaseRunnable, find_input_types
+from tactician.agents.composition import Member
 from tactician.agents.results import Attempts, as_own_result, format_briefing, format_contribution
 from tactician.errors import DeclarationError
 from tactician.flow import FlowStep, Scheduler, StepCompleted, gather_or_suspend
@@ -38,6 +39,11 @@ class ParallelAgents(BaseRunnable[object]):
 
     def __repr__(self) -> str:
         return f"ParallelAgents({self.name!r})"
+
+    @property
+    @override
+    def composition(self) -> tuple[Member, ...]:
+        return tuple(Member("", member) for member in self.members)
 
     @property
     @override
@@ -97,6 +103,11 @@ class FirstOf(BaseRunnable[object]):
 
     @property
     @override
+    def composition(self) -> tuple[Member, ...]:
+        return self.group.composition
+
+    @property
+    @override
     def input_types(self) -> InputTypes:
         return find_input_types(*self.group.members)
 
@@ -133,6 +144,11 @@ class Synthesis(BaseRunnable[object]):
         self.trace = group.trace
         self.group = group
         self.synthesizer = synthesizer
+
+    @property
+    @override
+    def composition(self) -> tuple[Member, ...]:
+        return *self.group.composition, Member("synthesizer", self.synthesizer)
 
     @property
     @override

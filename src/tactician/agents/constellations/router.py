@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from tactician.agents.agent import Agent
 from tactician.agents.base import BaseRunnable, find_input_types
+from tactician.agents.composition import Member
 from tactician.agents.constellations.events import RouteChosen
 from tactician.agents.results import as_own_result, create_failed_result
 from tactician.errors import DeclarationError
@@ -66,6 +67,12 @@ class RouterAgent(BaseRunnable[object]):
 
     def __repr__(self) -> str:
         return f"RouterAgent({self.name!r})"
+
+    @property
+    @override
+    def composition(self) -> tuple[Member, ...]:
+        routes = tuple(Member(description, target) for description, target in self.routes.items())
+        return routes if self.fallback is None else (*routes, Member("fallback", self.fallback))
 
     @property
     @override

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import override
 
 from tactician.agents.base import BaseRunnable
+from tactician.agents.composition import Member
 from tactician.agents.flows.steps import Step, StepInput, StepLike, as_step, choose_label, simplify_input
 from tactician.agents.results import as_own_result, create_failed_result
 from tactician.errors import DeclarationError
@@ -42,6 +43,11 @@ class RepeatUntil(BaseRunnable[T], Generic[T]):
 
     def __repr__(self) -> str:
         return f"RepeatUntil({self.name!r})"
+
+    @property
+    @override
+    def composition(self) -> tuple[Member, ...]:
+        return Member("step", self._step), Member("until", self._until)
 
     @property
     @override
@@ -180,6 +186,11 @@ class RepeatUntilAcceptable(BaseRunnable[Scored[T]], Generic[T]):
 
     def __repr__(self) -> str:
         return f"RepeatUntilAcceptable({self.name!r})"
+
+    @property
+    @override
+    def composition(self) -> tuple[Member, ...]:
+        return Member("generator", self._generator), Member("evaluator", self._evaluator)
 
     @property
     @override

@@ -10,6 +10,7 @@ from pydantic_core import to_json
 from typing_extensions import override
 
 from tactician.agents.base import BaseRunnable
+from tactician.agents.composition import Member
 from tactician.agents.flows.steps import Step, StepInput, StepLike, as_step, choose_label, simplify_input
 from tactician.agents.results import Attempts, as_own_result, create_failed_result, format_briefing, format_contribution
 from tactician.errors import DeclarationError
@@ -54,6 +55,11 @@ class ScatterGather(BaseRunnable[T], Generic[T]):
 
     def __repr__(self) -> str:
         return f"ScatterGather({self.name!r})"
+
+    @property
+    @override
+    def composition(self) -> tuple[Member, ...]:
+        return *(Member("", one) for one in self.generators), Member("consolidator", self._consolidator)
 
     @property
     @override

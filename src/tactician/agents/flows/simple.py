@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 from typing_extensions import override
 
 from tactician.agents.base import BaseRunnable
+from tactician.agents.composition import Member
 from tactician.agents.flows.steps import Step, StepInput, StepLike, as_step, choose_label, simplify_input
 from tactician.agents.results import as_own_result
 from tactician.runs import Input, InputTypes, RunContext, RunResult
@@ -26,6 +27,11 @@ class SimpleAgent(BaseRunnable[T], Generic[T]):
 
     def __repr__(self) -> str:
         return f"SimpleAgent({self.name!r})"
+
+    @property
+    @override
+    def composition(self) -> tuple[Member, ...]:
+        return (Member("step", self._step),)
 
     @property
     @override

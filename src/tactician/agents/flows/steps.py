@@ -186,17 +186,17 @@ class _RunnableStep(Generic[T]):
     def __init__(self, inner: Runnable) -> None:
         self.name = inner.name
         self.description = inner.description
-        self._inner = inner
+        self.inner = inner
 
     def find_types(self, number: int) -> InputTypes:
         """Return the declared types of the first value; the others become text."""
-        return READS_MESSAGES if number else find_input_types(self._inner)
+        return READS_MESSAGES if number else find_input_types(self.inner)
 
     async def run(self, input: Input, *, context: RunContext | None = None) -> RunResult[T]:
         """Run it."""
         assert isinstance(input, StepInput)
-        result = await self._inner.run(input.runnable_input, context=context)
-        return cast("RunResult[T]", result)  # `TypedRunnable` has validated it
+        result = await self.inner.run(input.runnable_input, context=context)
+        return cast("RunResult[T]", result)  # `Returns` has validated it
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ and gives those of its return type. The rules are those of the Embabel guide, ch
 from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from tactician.agents.planned.annotations import find_subclasses
@@ -25,7 +26,7 @@ from tactician.agents.planned.validation import (
 )
 from tactician.agents.supervision import supervise
 from tactician.errors import DeclarationError
-from tactician.planning import Action, Amount, Goal
+from tactician.planning import Action, Amount, Goal, PlanningBudget
 from tactician.process import (
     ActionSpec,
     AgentProcess,
@@ -45,7 +46,13 @@ from tactician.process import (
 
 
 def compile_classes(
-    sources: Sequence[Source], name: str, description: str, planner: Planner | str, *, needs_goal: bool
+    sources: Sequence[Source],
+    name: str,
+    description: str,
+    planner: Planner | str,
+    *,
+    planning: PlanningBudget | None = None,
+    needs_goal: bool,
 ) -> PlannedAgentSpec:
     """Compile the actions, goals and conditions of classes.
 
@@ -55,7 +62,7 @@ def compile_classes(
         DeclarationError: with every mistake that was found.
     """
     problems = [
-        *validate_agent(description, planner),
+        *validate_agent(description, planner, planning),
         *(one for source in sources for one in validate_resolvers(source.resolvers)),
     ]
     declared = read_declarations(sources, problems)
@@ -65,8 +72,11 @@ def compile_classes(
     if problems:
         raise DeclarationError(", ".join(source.kind.__name__ for source in sources), problems)
     planner = Planner(planner)
-    spec = _Compiler(declared, words).build_spec(name, description, planner, _build_stuck_handler(sources))
-    again = partial(compile_classes, sources, name, description, planner, needs_goal=needs_goal)
+    spec = replace(
+        _Compiler(declared, words).build_spec(name, description, planner, _build_stuck_handler(sources)),
+        planning=planning,
+    )
+    again = partial(compile_classes, sources, name, description, planner, planning=planning, needs_goal=needs_goal)
     return LateClasses.attach(supervise(spec) if planner is Planner.SUPERVISOR else spec, again)
 
 

@@ -15,7 +15,9 @@ from tactician.agents.planned.compilation import compile_classes
 from tactician.agents.planned.declarations import Planner
 from tactician.agents.planned.methods import Source
 from tactician.agents.planned.signatures import Provide
+from tactician.diagrams import Diagram
 from tactician.errors import DeclarationError
+from tactician.planning import PlanningBudget
 from tactician.process import (
     TOWARDS,
     AgentProcess,
@@ -27,6 +29,7 @@ from tactician.process import (
     ProcessStuckError,
     ProcessWaitingError,
     check_options,
+    draw_agent,
     find_rejection,
     read_origin,
     with_named,
@@ -46,6 +49,7 @@ class _AgentDeclaration:
     name: str
     description: str
     planner: Planner | str
+    planning: PlanningBudget | None
     source: Source
     added: frozenset[str]
     compiled: PlannedAgentSpec | None = None
@@ -54,7 +58,12 @@ class _AgentDeclaration:
         if self.compiled is None:
             needs_goal = self.planner in (Planner.GOAP, Planner.SUPERVISOR)
             self.compiled = compile_classes(
-                [self.source], self.name, self.description, self.planner, needs_goal=needs_goal
+                [self.source],
+                self.name,
+                self.description,
+                self.planner,
+                planning=self.planning,
+                needs_goal=needs_goal,
             )
         self.compiled = self.compiled.refresh()
         return self.compiled.of(instance)
@@ -65,6 +74,7 @@ def planned_agent(
     description: str,
     name: str | None = None,
     planner: Planner | str = Planner.GOAP,
+    planning: PlanningBudget | None = None,
     resolvers: Mapping[type, Provide] | None = None,
 ) -> Callable[[C], C]:
     """Declare a class as a planned agent; its methods are declared with `@action` and `@condition`.
@@ -76,6 +86,7 @@ def planned_agent(
         description: the purpose of the agent, by which people and models choose agents.
         name: the class's name by default.
         planner: the planning algorithm: a `Planner`, or its value, as in `"utility"`.
+        planning: limits of each decision of the planner; those of the platform by default.
         resolvers: functions that fill parameters of these types, instead of the blackboard.
     """
     namespace = find_caller_namespace(1)
@@ -87,7 +98,7 @@ def planned_agent(
         for member in added:
             setattr(owner, member, members[member])
         source = Source(owner, namespace, resolvers or {})
-        setattr(owner, DECLARED, _AgentDeclaration(owner, label, description, planner, source, added))
+        setattr(owner, DECLARED, _AgentDeclaration(owner, label, description, planner, planning, source, added))
         return owner
 
     return mark
@@ -137,6 +148,10 @@ class PlannedAgent(BaseRunnable[object]):
 
     def __repr__(self) -> str:
         return f"PlannedAgent({self.name!r})"
+
+    @override
+    def diagram(self) -> Diagram:
+        return draw_agent(self.spec)
 
     @property
     @override
@@ -292,6 +307,9 @@ _RUNNABLE_METHODS: Mapping[str, Callable[..., object]] = {
     "as_tool": _delegate_to_planned_agent(PlannedAgent.as_tool),
     "with_output_type": _delegate_to_planned_agent(PlannedAgent.with_output_type),
     "to_blueprint": _delegate_to_planned_agent(PlannedAgent.to_blueprint),
+    "diagram": _delegate_to_planned_agent(PlannedAgent.diagram),
+    "to_mermaid": _delegate_to_planned_agent(PlannedAgent.to_mermaid),
+    "_repr_mimebundle_": _delegate_to_planned_agent(PlannedAgent._repr_mimebundle_),
     "resume": _delegate_to_planned_agent(PlannedAgent.resume),
     "list_pending": _delegate_to_planned_agent(PlannedAgent.list_pending),
     TOWARDS: _delegate_to_planned_agent(PlannedAgent.towards),

@@ -15,6 +15,7 @@ from tactician.agents.planned.declarations import ActionDeclaration, GoalDeclara
 from tactician.agents.planned.expressions import is_expression
 from tactician.agents.planned.methods import ActionMethod, Declarations
 from tactician.agents.planned.unreachable import find_unreachable, suggest_similar
+from tactician.planning import PlanningBudget
 from tactician.process import ActionRetryPolicy, Export, get_state_declaration
 
 _NAMES: Final = {
@@ -24,13 +25,15 @@ _NAMES: Final = {
 }
 
 
-def validate_agent(description: object, planner: object) -> Iterator[str]:
+def validate_agent(description: object, planner: object, planning: object) -> Iterator[str]:
     """Yield the mistakes in the declaration of `@planned_agent`."""
     if not _is_text(description):
         yield f"the description is {description!r}; say what the agent is for, as others choose it by that"
     if planner not in tuple(Planner):
         known = ", ".join(f"Planner.{one.name}" for one in Planner)
         yield f"there is no planner {planner!r}; write one of {known}"
+    if not isinstance(planning, PlanningBudget | None):
+        yield f"planning is {planning!r}; write planning=PlanningBudget(time=5.0)"
 
 
 def validate_resolvers(resolvers: Mapping[type, object]) -> Iterator[str]:

@@ -1,0 +1,89 @@
+"""The composition of a Runnable: those inside it, with their roles, and a drawing of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple, Protocol, runtime_checkable
+
+from tactician.diagrams import Diagram, DiagramEdge, DiagramNode
+from tactician.runs import Runnable
+
+_MOST_NODES: Final = 200
+
+
+class Member(NamedTuple):
+    """Runnable inside another, and its role there, such as a route's description."""
+
+    role: str
+    runnable: Runnable
+
+
+@runtime_checkable
+class Composed(Protocol):
+    """Runnable that tells those inside it."""
+
+    @property
+    def composition(self) -> tuple[Member, ...]:
+        """Those inside, with their roles."""
+        ...
+
+    @property
+    def label(self) -> tuple[str, ...]:
+        """Lines that name the Runnable in a drawing."""
+        ...
+
+
+@runtime_checkable
+class Wrapper(Protocol):
+    """Runnable that stands for another one, under the same name."""
+
+    @property
+    def inner(self) -> Runnable:
+        """The other one."""
+        ...
+
+
+def draw_composition(runnable: Runnable) -> Diagram:
+    """Draw a Runnable and all inside it, each once, although several may work with it. At most 200 are drawn."""
+    runnable = _unwrap(runnable)
+    numbers: dict[int, str] = {}
+    found: list[Runnable] = []
+    edges: list[DiagramEdge] = []
+    for outer, member in _walk(runnable):
+        if id(member.runnable) not in numbers and len(found) < _MOST_NODES:
+            numbers[id(member.runnable)] = _id_of(member.runnable, len(found))
+            found.append(member.runnable)
+        if outer is not None and {id(outer), id(member.runnable)} <= numbers.keys():
+            edges.append(DiagramEdge(numbers[id(outer)], numbers[id(member.runnable)], member.role))
+    nodes = tuple(_draw(one, numbers[id(one)], is_first=one is runnable) for one in found)
+    return Diagram(nodes, tuple(edges))
+
+
+def _walk(runnable: Runnable) -> Iterator[tuple[Runnable | None, Member]]:
+    """Yield each Runnable with the one that it is inside of, which is entered once."""
+    yield None, Member("", runnable)
+    waiting, entered = [runnable], {id(runnable)}
+    while waiting and len(entered) <= _MOST_NODES:
+        outer = waiting.pop(0)
+        for role, inside in outer.composition if isinstance(outer, Composed) else ():
+            member = Member(role, _unwrap(inside))
+            yield outer, member
+            if id(member.runnable) not in entered:
+                entered.add(id(member.runnable))
+                waiting.append(member.runnable)
+
+
+def _unwrap(runnable: Runnable) -> Runnable:
+    while isinstance(runnable, Wrapper):
+        runnable = runnable.inner
+    return runnable
+
+
+def _draw(runnable: Runnable, node: str, *, is_first: bool) -> DiagramNode:
+    label = runnable.label if isinstance(runnable, Composed) else (runnable.name, type(runnable).__name__)
+    return DiagramNode(node, label, "double" if is_first else "box")
+
+
+def _id_of(runnable: Runnable, number: int) -> str:
+    return f"{re.sub(r'[^A-Za-z0-9]', '_', runnable.name)}_{number}"

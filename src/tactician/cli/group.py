@@ -1,0 +1,33 @@
+"""The group that the commands belong to, and its own options."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tactician import __version__
+from tactician.cli.console import out
+
+
+def create_group() -> typer.Typer:
+    """Return a group without commands."""
+    group = typer.Typer(
+        name="tactician", help="Agents that plan.", no_args_is_help=True, pretty_exceptions_enable=False
+    )
+    group.callback()(_root)
+    return group
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"tactician {__version__}")
+        raise typer.Exit
+
+
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Agents that plan."""

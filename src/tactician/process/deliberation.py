@@ -1,0 +1,98 @@
+"""Planning beside all else: the limits of a process, and the share of an event loop that planning may take."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from time import perf_counter
+from typing import Final, TypeVar
+from weakref import WeakKeyDictionary
+
+from tactician.config import load_settings
+from tactician.planning import Consultation, PlanningBudget
+
+T = TypeVar("T")
+_SLICE: Final = 0.005
+"""Seconds of planning in one iteration of an event loop."""
+
+
+class PlanningSettings:
+    """Limits of planning for all processes of a platform; by default, those in `tactician.toml`.
+
+    Raises:
+        ConfigurationError: when the settings are not valid.
+    """
+
+    def __init__(self, budget: PlanningBudget | None = None) -> None:
+        if budget is None:
+            table = load_settings().planning
+            budget = PlanningBudget(time=table.time, expansions=table.expansions, memory=table.memory)
+        self.budget = budget
+
+
+class PlanningTurns:
+    """Turns of the planning in one event loop, so that all of it together never holds the loop for long.
+
+    In each iteration of the loop there is time for many small decisions, or for one slice of a large one.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._spent = 0.0
+        self._is_renewing = False
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    @staticmethod
+    def current() -> PlanningTurns:
+        """Return the turns of the running event loop."""
+        loop = asyncio.get_running_loop()
+        turns = _turns.get(loop)
+        if turns is None:
+            turns = _turns[loop] = PlanningTurns(loop)
+        return turns
+
+    async def advance(self, consultation: Consultation) -> str | None:
+        """Let a consultation go on to its next question or its end, and return the question."""
+        while True:
+            question = await self.run(lambda: consultation.advance(_SLICE))
+            if question is not None or consultation.is_done:
+                return question
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Do a part of the planning when it is its turn."""
+        await self._wait()
+        began = perf_counter()
+        try:
+            return work()
+        finally:
+            self._spend(perf_counter() - began)
+
+    async def _wait(self) -> None:
+        """Wait until the loop has time for planning: behind those that wait already."""
+        while self._spent >= _SLICE:
+            turn = self._loop.create_future()
+            self._waiting.append(turn)
+            await turn
+
+    def _spend(self, seconds: float) -> None:
+        self._spent += seconds
+        self._renew_soon()
+
+    def _renew_soon(self) -> None:
+        if not self._is_renewing:
+            self._is_renewing = True
+            self._loop.call_soon(self._renew)
+
+    def _renew(self) -> None:
+        """Begin an iteration of the loop: the next in line has a turn. Those who were cancelled have left the line."""
+        self._spent, self._is_renewing = 0.0, False
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                self._renew_soon()
+                return
+
+
+_turns: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, PlanningTurns]] = WeakKeyDictionary()

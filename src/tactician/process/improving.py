@@ -1,0 +1,74 @@
+"""Better plans for what is to come, sought while an action runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from tactician.planning import Action, Consultation, Plan, SearchLimitExceeded, WorldState
+from tactician.process.deliberation import PlanningTurns
+from tactician.process.selection import ActionSelector
+from tactician.process.spec import ActionSpec
+
+_WORTHWHILE: Final = 0.01
+"""The gap above which a plan is worth improving."""
+_FEWEST_ACTIONS: Final = 3
+
+
+class PlanImprover:
+    """Improver of the plan of one process.
+
+    The plan that a decision had no time to improve is begun with all the same. While its first action runs, a better
+    way is sought from the world that the action is expected to lead to. The next decision begins with what was found.
+    """
+
+    def __init__(self, selector: ActionSelector) -> None:
+        self._selector = selector
+
+    @asynccontextmanager
+    async def improve_beside(self, action: ActionSpec) -> AsyncIterator[None]:
+        """Improve the plan inside the `with` block, in which its first action runs, if that is worthwhile."""
+        selector = self._selector
+        decision, selector.improved = selector.decision, None
+        plan = None if decision is None else decision.plan
+        if decision is None or plan is None or not _is_worthwhile(plan, action.plan):
+            yield
+            return
+        consultation = self._consult(plan, decision.world.apply(action.plan))
+        task = asyncio.create_task(_work(consultation))
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+        selector.improved = _finish(consultation)
+
+    def _consult(self, plan: Plan, world: WorldState) -> Consultation:
+        agent = self._selector.agent
+        return agent.planner.consult(
+            world, agent.plannable, [plan.goal], budget=self._selector.planning, known=plan, asks=False
+        )
+
+
+def _is_worthwhile(plan: Plan, action: Action) -> bool:
+    gap = plan.gap
+    is_first = plan.actions[:1] == (action,)
+    return is_first and len(plan.actions) >= _FEWEST_ACTIONS and (gap is None or gap > _WORTHWHILE)
+
+
+async def _work(consultation: Consultation) -> None:
+    try:
+        await PlanningTurns.current().advance(consultation)
+    except Exception:  # the next decision finds out: nothing depends on a better plan
+        return
+
+
+def _finish(consultation: Consultation) -> Plan | None:
+    """Return the best plan that was found by now."""
+    try:
+        consultation.finish()
+    except SearchLimitExceeded:
+        return None
+    return consultation.plan

@@ -1,0 +1,115 @@
+"""Programs that have loaded what a test needs, and fork a process for each thing to carry out.
+
+A process takes a tenth of the time then, as nearly all of it is loading. All else is as in a program of its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Lock
+
+ROOT = Path(__file__).parent.parent.parent
+LONGEST = 120
+"""Seconds after which a process is killed."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """Exit code of a process, and what it wrote."""
+
+    code: int
+    out: str
+    err: str
+
+
+class ForkingProgram:
+    """Program that carries things out in forks of itself, one after the other.
+
+    Args:
+        function: import path of a function, such as `tests.cli.program:serve`, that calls `serve`.
+    """
+
+    def __init__(self, function: str) -> None:
+        module, name = function.split(":")
+        command = [sys.executable, "-W", "error", "-c", f"from {module} import {name}; {name}()"]
+        self._one_at_a_time = Lock()
+        self._process = subprocess.Popen(
+            command, cwd=ROOT, env=bare_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        atexit.register(self.close)
+
+    def run(self, arguments: tuple[str, ...], env: Mapping[str, str], cwd: Path) -> Done:
+        """Carry something out."""
+        with TemporaryDirectory(prefix="tactician-fork-") as folder:
+            out, err = Path(folder, "out"), Path(folder, "err")
+            for file in (out, err):
+                file.touch()
+            request = {"arguments": arguments, "environment": env, "folder": str(cwd), "out": str(out), "err": str(err)}
+            return Done(self._ask(json.dumps(request)), out.read_text("utf-8"), err.read_text("utf-8"))
+
+    def close(self) -> None:
+        """End the program."""
+        self._process.communicate()
+
+    def _ask(self, request: str) -> int:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with self._one_at_a_time:
+            self._process.stdin.write(f"{request}\n")
+            self._process.stdin.flush()
+            answer = self._process.stdout.readline()
+        assert answer, "the program that carries things out has ended"
+        return int(answer)
+
+
+def bare_environment(**more: str) -> dict[str, str]:
+    """Return the environment of this process without any model configured, unless `more` configures one."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name in ("PATH", "HOME", "PYTHONPATH") or name.startswith("COV")
+    }
+    return {**kept, "COLUMNS": "200", **more}
+
+
+def serve(carry_out: Callable[[list[str]], None]) -> None:
+    """Carry out each line of stdin, a JSON object, in a fork, and answer it with the exit code."""
+    gc.freeze()  # a process that ends need not look through all that was loaded before
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            request = json.loads(line)
+            _become(request["environment"], request["folder"], request["out"], request["err"])
+            carry_out(request["arguments"])
+            return
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+
+
+def _become(environment: dict[str, str], folder: str, out: str, err: str) -> None:
+    """Make this process one with that environment, without a terminal.
+
+    Args:
+        environment: environment variables that it has, and no others.
+        folder: working directory.
+        out: file for what it writes to stdout.
+        err: file for what it writes to stderr.
+    """
+    signal.alarm(LONGEST)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    for number, path, flags in ((0, os.devnull, os.O_RDONLY), (1, out, os.O_WRONLY), (2, err, os.O_WRONLY)):
+        descriptor = os.open(path, flags)
+        os.dup2(descriptor, number)
+        os.close(descriptor)
