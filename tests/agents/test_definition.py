@@ -236,7 +236,7 @@ def test_what_a_definition_cannot_say_is_one_error() -> None:
     assert len(caught.value.problems) == 4
     assert "cannot name guardrails of tools" in told
     assert "the guardrail 'anonymous' is not registered" in told
-    assert "to_other hands over to a FunctionRunnable, which is no Agent" in told
+    assert "to_other hands over to a FunctionRunnable, which is not an Agent" in told
     assert "CompactToolResults" in told
 
 

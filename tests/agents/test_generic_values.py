@@ -119,7 +119,7 @@ def test_one_that_is_of_a_type_variable_says_what_to_do() -> None:
         """Does not say what it packs."""
 
     say = "say what it stands for, as in `class StoryWriter(Writer[Story])`"
-    assert find_problems(Agent()) == (f"pack: it returns Box[~T], which is no class; {say}",)
+    assert find_problems(Agent()) == (f"pack: it returns Box[~T], which is not a class; {say}",)
 
 
 @pytest.mark.parametrize("kind", [list, dict])

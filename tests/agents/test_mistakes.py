@@ -101,9 +101,7 @@ def test_an_action_without_a_return_type() -> None:
         def write(self, user_input: UserInput):  # type: ignore[no-untyped-def]  # noqa: ANN202 - on purpose
             return Story("")
 
-    assert find_problems(Silent()) == (
-        "write: it does not say what it returns; annotate it, as in `-> Story` or `-> None`",
-    )
+    assert find_problems(Silent()) == ("write: it has no return annotation; add one, as in `-> Story` or `-> None`",)
 
 
 def test_a_condition_needs_no_return_type() -> None:
@@ -126,7 +124,7 @@ def test_a_list_is_no_class() -> None:
     remedy = "wrap it in a class of its own, so that the planner can tell it from others"
     assert find_problems(Lists()) == (
         f"write: parameter 'stories' needs a class, not list[Story]; {remedy}",
-        f"write: it returns list[Story], which is no class; {remedy}",
+        f"write: it returns list[Story], which is not a class; {remedy}",
     )
 
 
@@ -154,7 +152,7 @@ def test_a_type_that_no_object_can_be_checked_against(hint: object, written: str
     agent = planned_agent(description="d")(type("Loosely", (Correct,), {"write": action(write)}))
     parameter, result = find_problems(agent())
     assert parameter.startswith(f"write: parameter 'source' needs a class, not {written}; ")
-    assert result.startswith(f"write: it returns {written}, which is no class; ")
+    assert result.startswith(f"write: it returns {written}, which is not a class; ")
 
 
 def test_two_parameters_of_one_type() -> None:
@@ -285,7 +283,7 @@ def test_all_mistakes_are_told_at_once() -> None:
         "planner can tell it from others\n"
         "  - pay: two parameters of type Story would get the same object; write Annotated[Story, by_name] to bind "
         "them by name\n"
-        "  - pay: it does not say what it returns; annotate it, as in `-> Story` or `-> None`\n"
+        "  - pay: it has no return annotation; add one, as in `-> Story` or `-> None`\n"
         '  - it has no goal; add @achieves_goal("...") to the action that completes its work\n'
         "  - ship: no condition 'payed'; did you mean 'paid'?"
     )
@@ -347,8 +345,8 @@ def test_mistakes_in_states_are_told_with_the_state() -> None:
 
     assert find_problems(Agent()) == (
         "Wrong.go: parameter 'story' has no type; annotate it with the type it needs",
-        "Wrong.go: it returns list[Story], which is no class; wrap it in a class of its own, so that the planner can "
-        "tell it from others",
+        "Wrong.go: it returns list[Story], which is not a class; wrap it in a class of its own, so that the planner "
+        "can tell it from others",
         "Wrong.go: no condition 'raedy'; declare a @condition, or an action with it in `post`",
     )
 
@@ -487,7 +485,7 @@ def test_a_trigger_that_is_no_class(trigger: type, written: str) -> None:
         def write(self, user_input: UserInput) -> Story:
             return Story("")
 
-    assert find_problems(Agent()) == (f"write: the trigger is {written}, which is no class; name a class",)
+    assert find_problems(Agent()) == (f"write: the trigger is {written}, which is not a class; name a class",)
 
 
 def test_a_condition_with_the_name_of_a_type() -> None:
@@ -519,8 +517,8 @@ def test_a_part_that_is_no_class() -> None:
             return Parts()
 
     assert find_problems(Agent()) == (
-        "Parts: the field 'stories' is of list[Story], which is no class; wrap it in a class of its own, so that the "
-        "planner can tell it from others",
+        "Parts: the field 'stories' is of list[Story], which is not a class; wrap it in a class of its own, so that "
+        "the planner can tell it from others",
     )
 
 

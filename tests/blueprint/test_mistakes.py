@@ -226,7 +226,7 @@ class TestBuilding:
         [
             ("tests.blueprint.acme.Stars", "has no JSON form"),
             ("list[tests.blueprint.acme.Stars]", "has no JSON form"),
-            ("tests.blueprint.acme.look_up", "is no class"),
+            ("tests.blueprint.acme.look_up", "is not a class"),
             ("dict[...]", "dict"),
             ("...", "has no JSON form"),
             ("int[str]", "subscriptable"),

@@ -321,7 +321,8 @@ class TestFunctions:
 
         (problem,) = Blueprint.from_data(data).problems(allow=ALLOW)
 
-        assert (problem.path, problem.message) == ("functionName", "'tests.blueprint.acme.plain' is no async function")
+        message = "'tests.blueprint.acme.plain' is not an async function"
+        assert (problem.path, problem.message) == ("functionName", message)
 
 
 class TestTypesOfOnesOwn:

@@ -129,8 +129,8 @@ def test_every_kind_of_field_is_asked_for_in_its_own_way() -> None:
     )
     for complaint in (
         "choose one of good, bad, or its number",
-        "'heavy' is no number",
-        "'4.5' is no whole number",
+        "'heavy' is not a number",
+        "'4.5' is not a whole number",
         "answer y or n",
         "has to be JSON, such as {...}",
         "what you think",
@@ -253,5 +253,5 @@ def test_the_text_of_a_form_is_json_or_its_only_value(wanted: type, text: str, e
     ("kind", "hint"), [("approval", "--approve or --reject REASON"), ("confirmation", "yes or no")]
 )
 def test_a_decision_is_yes_or_no(kind: PendingKind, hint: str) -> None:
-    with pytest.raises(ResponseError, match=f"r: 'perhaps' is no answer to 'Well\\?': answer {hint}"):
+    with pytest.raises(ResponseError, match=f"r: 'perhaps' is not an answer to 'Well\\?': answer {hint}"):
         parse_answer_text("perhaps", PendingRequest("r", kind, "Well?"))

@@ -226,14 +226,14 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("fault", "why"),
         [
-            (gives(500), "cannot be had from {url}: it answers 500."),
-            (gives(429), "cannot be had from {url}: it answers 429."),
-            (gives(408), "cannot be had from {url}: it answers 408."),
-            (hangs_up, "cannot be had from {url}: "),
-            (NOT_JSON, "cannot be had from {url}: its answer is no prompt of Langfuse."),
-            (gives(200, "{}"), "its answer is no prompt of Langfuse."),
-            (gives(200, '{"prompt": [1]}'), "its answer is no prompt of Langfuse."),
-            (gives(200, '{"prompt": null}'), "its answer is no prompt of Langfuse."),
+            (gives(500), "cannot be loaded from {url}: it answers 500."),
+            (gives(429), "cannot be loaded from {url}: it answers 429."),
+            (gives(408), "cannot be loaded from {url}: it answers 408."),
+            (hangs_up, "cannot be loaded from {url}: "),
+            (NOT_JSON, "cannot be loaded from {url}: its answer is not a prompt of Langfuse."),
+            (gives(200, "{}"), "its answer is not a prompt of Langfuse."),
+            (gives(200, '{"prompt": [1]}'), "its answer is not a prompt of Langfuse."),
+            (gives(200, '{"prompt": null}'), "its answer is not a prompt of Langfuse."),
             (gives(401), "{url} refuses the keys (401): check the public and the secret key of the project."),
             (gives(403), "{url} refuses the keys (403)"),
             (gives(400), "{url} answers 400 when it is asked for the prompt 'support' with the label 'production'."),
@@ -256,7 +256,7 @@ class TestMistakes:
     async def test_no_answer(self, server: LangfuseServer, clock: FakeClock) -> None:
         server.fault = stalls
         langfuse = LangfusePrompts(PUBLIC_KEY, SECRET_KEY, host=server.url, timeout=0.05, clock=clock)
-        with pytest.raises(ConfigurationError, match=r"'support' cannot be had from .*: no answer within 0\.05 s\."):
+        with pytest.raises(ConfigurationError, match=r"'support' cannot be loaded from .*: no answer within 0\.05 s\."):
             await langfuse.get_prompt("support", {})
 
         server.fault = None
@@ -267,7 +267,7 @@ class TestMistakes:
 
     async def test_nobody_is_there(self, server: LangfuseServer, langfuse: LangfusePrompts) -> None:
         await server.__aexit__()
-        with pytest.raises(ConfigurationError, match=r"'support' cannot be had from .*: Cannot connect to host"):
+        with pytest.raises(ConfigurationError, match=r"'support' cannot be loaded from .*: Cannot connect to host"):
             await langfuse.get_prompt("support", {})
 
     async def test_a_run_that_is_cancelled_leaves_nothing_behind(

@@ -49,8 +49,8 @@ T_co = TypeVar("T_co", covariant=True, default=str)
 class BaseRunnable(ABC, Generic[T_co]):
     """Base class that adds the methods of a Runnable to a class with `name`, `description` and `_work`.
 
-    `_work` is run again from the beginning after a pause. What it does has to be runs of other Runnables, in an order
-    that depends on their results only: those that had ended give the same results again, without doing anything.
+    `_work` runs again from the beginning after a suspension. It may only run other Runnables, in an order
+    that depends on their results only: those that had ended return their saved results.
     """
 
     name: str

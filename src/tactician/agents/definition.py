@@ -31,7 +31,7 @@ class HandoffDefinition(Definition):
 
     name: Annotated[str, Field(description="A short name of the handoff, such as transfer_to_billing")]
     description: Annotated[str, Field(description="When to hand the conversation over")]
-    target: Annotated[AgentDefinition, Field(description="The agent that goes on with the conversation")]
+    target: Annotated[AgentDefinition, Field(description="The agent that continues the conversation")]
 
     @property
     def tool_name(self) -> str:
@@ -60,10 +60,10 @@ class AgentDefinition(Definition):
         tuple[str, ...], _none_as_empty, Field(description="The names of the tools it may use, of those available")
     ] = ()
     input_guardrails: Annotated[
-        tuple[str, ...], _none_as_empty, Field(description="The names of the guardrails that check what it is asked")
+        tuple[str, ...], _none_as_empty, Field(description="The names of the guardrails on its input")
     ] = ()
     output_guardrails: Annotated[
-        tuple[str, ...], _none_as_empty, Field(description="The names of the guardrails that check what it answers")
+        tuple[str, ...], _none_as_empty, Field(description="The names of the guardrails on its answers")
     ] = ()
     handoffs: Annotated[
         tuple[HandoffDefinition, ...], _none_as_empty, Field(description="The agents to which it may hand over")
@@ -121,7 +121,7 @@ class AgentDefinition(Definition):
         """Return the definition of the agent in a blueprint, without its model and responder.
 
         Args:
-            blueprint: that of an agent.
+            blueprint: the blueprint of an agent.
             tools: the tools that the definition may name.
 
         Raises:
@@ -231,7 +231,7 @@ class _Reader:
         target = one.target
         if not isinstance(target, Agent):
             self._find_problems.append(
-                f"{agent.name}: {one.name} hands over to a {type(target).__name__}, which is no Agent"
+                f"{agent.name}: {one.name} hands over to a {type(target).__name__}, which is not an Agent"
             )
             return None
         if target in path:

@@ -41,10 +41,10 @@ class Attempts:
     """Nested runs that may fail. After a resume, failed runs are not repeated.
 
     Args:
-        context: that of the run they are in.
+        context: the context of the parent run.
 
     Attributes:
-        last_error: what the last one raised that failed; `None` when none has since the run was resumed.
+        last_error: the exception of the last failed attempt; `None` when none has failed since the run was resumed.
     """
 
     def __init__(self, context: RunContext) -> None:
@@ -81,7 +81,7 @@ class Attempts:
     def create_error(self, name: str, input: Input, contributions: Iterable[str]) -> RunError:
         """Return the error of a run in which every attempt failed."""
         why = "; ".join(contributions)
-        return RunError(f"{name}: nobody succeeded: {why}", create_failed_result(input, self._context))
+        return RunError(f"{name}: no attempt succeeded: {why}", create_failed_result(input, self._context))
 
     def _fail(self, key: str, reason: str) -> None:
         self._reasons[key] = reason

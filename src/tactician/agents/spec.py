@@ -66,13 +66,13 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
     Attributes:
         name: the name of the agent; its role when there is no name.
         output_type: the type of its answer; text, when `None`.
-        id: how a service finds the agent; its name as `snake_case` by default.
-        description: what the agent is for; its goal, its instructions or its name, where nothing else is said.
+        id: the id for services; the name as `snake_case` by default.
+        description: the purpose; by default the goal, the instructions or the name.
         model: the default model of the run's context, when `None`.
-        instructions: a text, or where the text is; see `prompt` for the text with role, goal and background.
+        instructions: a text, or its source; see `prompt` for the text with role, goal and background.
         tools: the tools of its own, without handoffs.
-        tool_groups: groups of further tools, by name or themselves.
-        handoffs: to whom the agent may hand the conversation over.
+        tool_groups: tool groups, or their names.
+        handoffs: the targets to which the agent may hand the conversation over.
         role: the first part of the instructions, as are `goal` and `background`.
     """
 

@@ -32,7 +32,7 @@ class ItemReader(Generic[T]):
         """Yield the model's thinking, and each item as soon as it is complete.
 
         Raises:
-            RunError: what the run raises.
+            RunError: when the run fails.
         """
         async with aclosing(events):
             async for event in events:

@@ -170,7 +170,7 @@ def find_type(name: str | None, builder: Builder, field: str) -> type[object] | 
 
     def find(one: str) -> type[object]:
         if not isinstance(found := builder.names.find(one), type):
-            raise NameProblem(f"{one!r} is no class")
+            raise NameProblem(f"{one!r} is not a class")
         return found
 
     def made(text: str) -> type[object]:

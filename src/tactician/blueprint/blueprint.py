@@ -199,8 +199,8 @@ class ParsedBlueprint:
 
     Attributes:
         origin: the text.
-        blueprint: what it says; where its form is wrong, without that; `None` when nothing is left.
-        problems: what is wrong with its form.
+        blueprint: the parsed blueprint without invalid parts; `None` when nothing is left.
+        problems: the mistakes in its form.
     """
 
     origin: Origin

@@ -56,9 +56,9 @@ class Builder:
 
     Attributes:
         origin: the text that is built.
-        path: the place in it.
-        files: the files that led here, outermost first.
-        above: how deep its text is inside those of other files.
+        path: the path of the part.
+        files: the chain of referencing files, outermost first.
+        above: the depth of this file inside the referencing files.
     """
 
     _shared: _Shared

@@ -30,10 +30,10 @@ class Difference:
     """Field that differs between two blueprints.
 
     Attributes:
-        path: where, such as `routes[Billing].target.temperature`: what has a name in a list is called by it.
-        change: what has happened to it; `moved` is said of a list, and `before` and `after` are the order of its names.
-        before: what the first blueprint says, unless it was added.
-        after: what the second blueprint says, unless it was removed.
+        path: the path, such as `routes[Billing].target.temperature`, with the names of list items.
+        change: the kind of change; for `moved` lists, `before` and `after` are the order of the names.
+        before: the value in the first blueprint, unless it was added.
+        after: the value in the second blueprint, unless it was removed.
     """
 
     path: str

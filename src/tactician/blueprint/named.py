@@ -83,7 +83,7 @@ class FunctionBlueprint(Blueprint):
             return found
         function = found.__wrapped__ if isinstance(found, FunctionRunnable) else found
         if not inspect.iscoroutinefunction(function):
-            raise NameProblem(f"{self.function_name!r} is no async function")
+            raise NameProblem(f"{self.function_name!r} is not an async function")
         return runnable(function, name=self.name, description=self.description)
 
 
@@ -104,7 +104,7 @@ def export_function(function: FunctionRunnable[object], exporter: Exporter) -> F
 
 def _find_planned_class(found: object, name: str) -> type:
     if not (isinstance(found, type) and is_planned_class(found)):
-        raise NameProblem(f"{name!r} is no class with @planned_agent")
+        raise NameProblem(f"{name!r} is not a class with @planned_agent")
     return found
 
 
@@ -133,7 +133,7 @@ def _read(hint: object, value: JsonValue, builder: Builder) -> object:
     except ValidationError as error:
         builder.add_problem(describe_validation_error(error))
     except (PydanticSchemaGenerationError, PydanticUserError):
-        builder.add_problem("what it has to be has no JSON form")
+        builder.add_problem("its type has no JSON form")
     return None
 
 
@@ -142,7 +142,7 @@ def _export_arguments(instance: object, exporter: Exporter) -> Iterator[tuple[st
     for name, parameter in inspect.signature(type(instance)).parameters.items():
         value = getattr(instance, name, getattr(instance, f"_{name}", parameter.empty))
         if value is parameter.empty:
-            exporter.add_problem(f"no attribute {name!r} tells what it was made with", name)
+            exporter.add_problem(f"no attribute {name!r} has the argument of that name", name)
         elif parameter.default is parameter.empty or value != parameter.default:
             try:
                 said = to_jsonable_python(value)

@@ -25,7 +25,7 @@ class Limits(DocumentLimits):
 
     Attributes:
         size: characters of a file, and of all that it names together, each counted as often as it is named.
-        depth: how deep objects and lists are nested, those of files in each other counted together.
+        depth: depth of nested objects and lists, with the depths of referencing files.
         values: objects, lists and values in a file, those that YAML's aliases repeat counted each time; and in all
             files that it names together, as for `size`.
         nodes: agents and constellations, those of other files included.

@@ -31,13 +31,13 @@ class Outline:
     """Agent or constellation, with the agents inside it.
 
     Attributes:
-        role: what it is to the one around it: `route`, `worker`, `handoff` ...; empty for the outermost.
+        role: its role in the outer constellation: `route`, `worker`, `handoff` ...; empty for the outermost.
         type: its `type`; empty for a department, which only holds others.
         name: its name.
-        about: how the one around it tells it from the others.
-        model: its model, and where that is reached.
-        facts: its tools, guardrails and so on: what is there of them.
-        inner: those inside it.
+        about: its description in the outer constellation.
+        model: its model and responder.
+        facts: its tools, guardrails and other settings.
+        inner: the outlines inside it.
         file: its own file, where it is in one.
     """
 

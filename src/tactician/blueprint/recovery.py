@@ -121,8 +121,8 @@ def recover_parse(data: Data, error: ValidationError, validate: Callable[[Data],
 
     Args:
         data: the data.
-        error: what is wrong with its form.
-        validate: reads data.
+        error: the validation error.
+        validate: function that parses data.
     """
     mending = Recovery(data)
     for _ in range(_ROUNDS):

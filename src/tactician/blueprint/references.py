@@ -28,12 +28,12 @@ class ReferencedFile:
     """Parsed file that others reference.
 
     Attributes:
-        file: where it is.
-        blueprint: what it says; where its form is wrong, without that; `None` when nothing can be read.
-        problems: what is wrong with its form.
-        size: its characters.
-        values: its objects, lists and values.
-        depth: how deep they are nested.
+        file: the path of the file.
+        blueprint: the parsed blueprint without invalid parts; `None` when nothing can be read.
+        problems: the mistakes in its form.
+        size: number of characters.
+        values: number of objects, lists and values.
+        depth: depth of nesting.
     """
 
     file: Path
@@ -115,9 +115,9 @@ class ResolvedBlueprint:
     """Blueprint with its references resolved.
 
     Attributes:
-        blueprint: that. What cannot be read is left as it was.
-        problems: why it cannot be read.
-        files: the other files that it names, whether or not they can be read.
+        blueprint: the blueprint. References that cannot be read stay.
+        problems: the problems of these references.
+        files: the referenced files, readable or not.
     """
 
     blueprint: Blueprint
@@ -136,7 +136,7 @@ def resolve_references(
     """Return the blueprint with its references resolved.
 
     Args:
-        blueprint: one that was read from a file, else files are looked for in the working directory.
+        blueprint: the blueprint. Without a file of its own, references are relative to the working directory.
         environment: the environment variables, for `${NAME}` in a `$ref`.
         root: the folder outside of which no file is read, as for `Blueprint.build`.
         limits: limits on the number of blueprints.

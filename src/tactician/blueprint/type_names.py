@@ -69,12 +69,12 @@ class TypeName:
         """Parse a name in Python's spelling.
 
         Raises:
-            ValueError: when the text is no name of a type.
+            ValueError: when the text is not the name of a type.
         """
         tokens = _tokenize(text)
         found = _parse_union(tokens, 0)
         if tokens:
-            raise ValueError(f"{text!r} is no name of a type: {tokens[-1]!r} is not expected")
+            raise ValueError(f"{text!r} is not the name of a type: {tokens[-1]!r} is not expected")
         return found
 
     def resolve(self, find: Callable[[str], type[object]]) -> type[object]:
@@ -127,7 +127,7 @@ def _tokenize(text: str) -> list[str]:
         raise ValueError(f"the name of a type has more than {_LONGEST:,} characters: {text[:80]!r}...")
     while place < end:
         if (match := _TOKEN.match(text, place)) is None:
-            raise ValueError(f"{text[:80]!r} is no name of a type")
+            raise ValueError(f"{text[:80]!r} is not the name of a type")
         found.append(match[1])
         place = match.end()
     return found[::-1]

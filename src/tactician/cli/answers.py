@@ -34,7 +34,7 @@ def _parse_yes_or_no(text: str, request: PendingRequest) -> bool:
     word = text.strip().lower()
     if word not in YES | NO:
         hint = "--approve or --reject REASON" if request.kind == "approval" else "yes or no"
-        raise ResponseError(f"{request.id}: {text!r} is no answer to {request.prompt!r}: answer {hint}")
+        raise ResponseError(f"{request.id}: {text!r} is not an answer to {request.prompt!r}: answer {hint}")
     return word in YES
 
 

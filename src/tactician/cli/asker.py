@@ -21,8 +21,8 @@ class Asker:
     """Questioner that asks for each field of a form until it gets a valid answer.
 
     Args:
-        console: where the questions go.
-        read: reads one line, after a prompt; from the terminal by default.
+        console: the console for the questions.
+        read: function that reads a line after a prompt; from the terminal by default.
     """
 
     def __init__(self, console: Console, read: Callable[[str], str] | None = None) -> None:
@@ -123,7 +123,7 @@ def parse_answer(text: str, field: Field) -> object:
             try:
                 return int(text) if field.is_whole else float(text)
             except ValueError:
-                raise ValueError(f"{text!r} is no {'whole ' if field.is_whole else ''}number") from None
+                raise ValueError(f"{text!r} is not a {'whole ' if field.is_whole else ''}number") from None
         case "checkbox":
             if text.lower() in YES | NO:
                 return text.lower() in YES

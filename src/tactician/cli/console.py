@@ -33,5 +33,5 @@ StoreUrl = Annotated[
     typer.Option("--store", envvar=STORE_VARIABLE, help="Where runs are kept: a SQLite file, or a database URL."),
 ]
 PersonalityName = Annotated[
-    str | None, typer.Option("--personality", envvar="TACTICIAN_PERSONALITY", help="How progress is told.")
+    str | None, typer.Option("--personality", envvar="TACTICIAN_PERSONALITY", help="Voice of the progress messages.")
 ]

@@ -17,13 +17,13 @@ class Field:
     """Field of a form.
 
     Attributes:
-        widget: how it is asked for: see `process.forms`; `json` where only JSON says it all.
-        choices: what may be chosen, when it is a selection.
-        is_whole: whether it is a number without a fraction.
-        may_be_null: whether it may be `None`.
-        is_optional: whether there is a default for it.
-        fields: those of a group.
-        item: one entry of a list.
+        widget: the input widget, see `process.forms`; `json` for values that only JSON can express.
+        choices: the options of a selection.
+        is_whole: true for a whole number.
+        may_be_null: true when it may be `None`.
+        is_optional: true when it has a default.
+        fields: the fields of a group.
+        item: the field of a list item.
     """
 
     name: str

@@ -117,7 +117,7 @@ def _load(path: Path) -> ModuleType:
         raise ConfigurationError(f"{path}: there is no such file")
     spec = spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
-        raise ConfigurationError(f"{path}: this is no Python file")
+        raise ConfigurationError(f"{path} is not a Python file")
     module = module_from_spec(spec)
     sys.path.insert(0, str(path.parent.resolve()))
     sys.modules[path.stem] = module

@@ -20,7 +20,7 @@ class Personality:
         acting: an action begins: `{action}`.
         acted: an action has ended: `{action}`.
         failed: an action has raised: `{action}`.
-        waiting: the process waits for somebody.
+        waiting: the process waits for an answer.
         completed: the goal is reached.
         ended: it has ended in another way: `{status}`.
         accent: the colour of actions.

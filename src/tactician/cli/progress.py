@@ -33,11 +33,11 @@ class ProgressView:
     """Event sink that prints events to a console.
 
     Attributes:
-        prompts: whether to show what models are sent.
-        responses: whether to show what models answer.
+        prompts: show the prompts of models.
+        responses: show the responses of models.
         spec: the agent whose plans are drawn in full; with `None` a plan is one line.
-        voice: how it is told.
-        shows_ids: whether to show the ids of processes: they are kept, and can be asked for later.
+        voice: the personality.
+        shows_ids: show the ids of processes that are in a store.
     """
 
     console: Console

@@ -165,5 +165,5 @@ def _choose_request(run: RunView, request_id: str | None) -> PendingRequest:
 
 def _check_decision(decision: Approval, request: PendingRequest) -> Approval:
     if request.kind == "tool" or (request.kind == "form" and decision.granted):
-        raise ResponseError(f"{request.id} is no approval ({request.kind}): answer it with a VALUE.")
+        raise ResponseError(f"{request.id} is not an approval ({request.kind}): answer it with a VALUE.")
     return decision

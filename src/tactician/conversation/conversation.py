@@ -184,8 +184,8 @@ class Conversation:
         """Remove the oldest messages, so that at most `keep_last` are left.
 
         The system messages at the beginning are not counted, and stay. Calls and results that would be parted go
-        together, and an exchange whose calls are open stays. What is left begins with a message of the user: the one
-        that it follows stays too, and is not counted.
+        together, and an exchange whose calls are open stays. The rest begins with a user message: the one
+        before it stays too, and is not counted.
         """
         for begin, end in find_excess(self._list, keep_last, self._find_open_place()):
             self._cut(begin, end)

@@ -25,11 +25,11 @@ BEGINNING = UserMessage("Continue.")
 def repair_history(messages: Sequence[Message]) -> tuple[Message, ...]:
     """Return the messages, repaired where a provider would refuse them; valid messages stay unchanged.
 
-    - Each tool call has one result, right after the message that made it. Where there is none, it gets an error that
-      says so; results of no call, and further ones, are left out.
-    - The ids of the calls differ: what comes again is numbered.
-    - Messages that say nothing are left out, thinking alone too.
-    - What follows the system messages begins with the user.
+    - Each tool call has one result, right after the message that made it. A missing result becomes an error;
+      results without a call, and further ones, are left out.
+    - The ids of the calls are unique: a repeated id gets a number.
+    - Empty messages are left out, also those with thinking only.
+    - The first message after the system messages is one of the user.
     """
     whole: list[Message] = []
     seen: set[str] = set()

@@ -15,11 +15,11 @@ class Ledger:
     `update` counts only new messages, and those after a changed message.
 
     Attributes:
-        starts: where each unit begins.
+        starts: the first position of each unit.
         before: the tokens of all units before each unit.
         total: the tokens of all units.
-        head: how many system messages the conversation begins with; each of them is a unit.
-        asked: which unit is the first message of the user; `None` when there is none.
+        head: number of system messages at the beginning; each of them is a unit.
+        asked: the unit of the first user message; `None` when there is none.
     """
 
     __slots__ = ("_conversation", "_counter", "_revision", "_seen", "asked", "before", "head", "starts", "total")

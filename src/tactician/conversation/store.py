@@ -93,11 +93,11 @@ class ConversationStore:
     async def save(self, conversation: Conversation) -> None:
         """Save a conversation, and set its new version.
 
-        Saves of one conversation that overlap follow each other; the later ones have what was added meanwhile. A save
-        that has begun is finished, even when its task is cancelled.
+        Overlapping saves of a conversation run one after another; the later ones include what was added meanwhile. A
+        save that has begun is finished, even when its task is cancelled.
 
         Raises:
-            ConversationConflictError: when somebody else has changed or deleted it since it was loaded.
+            ConversationConflictError: when another writer has changed or deleted it since it was loaded.
             StoredStateError: when a message has no JSON form.
         """
         baseline = self._baselines.setdefault(conversation, _Baseline())

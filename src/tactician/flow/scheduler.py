@@ -47,7 +47,7 @@ class Scheduler(Generic[T]):
     Args:
         max_concurrency: number of steps that may run at once; no limit, when `None`. With 1, steps run in the task of
             the caller; else each runs in a task of its own, with a copy of the context variables of the block.
-        on_error: what an exception of a step does: `"fail_fast"` or `"continue"`.
+        on_error: the effect of an exception of a step: `"fail_fast"` or `"continue"`.
         clock: the time, for timeouts and retries.
 
     Raises:
@@ -197,7 +197,7 @@ class Scheduler(Generic[T]):
 
 
 def _is_fatal(error: BaseException) -> bool:
-    """Return whether no step goes on after the error: it is not an `Exception`, or a group with such an error."""
+    """Return whether no step continues after the error: it is not an `Exception`, or a group with such an error."""
     if isinstance(error, BaseExceptionGroup):
         return any(map(_is_fatal, error.exceptions))
     return not isinstance(error, Exception | Suspended)
@@ -219,7 +219,7 @@ async def run_steps(
     Args:
         steps: the steps, in any order.
         max_concurrency: number of steps that may run at once; no limit, when `None`.
-        on_error: what an exception of a step does: `"fail_fast"` or `"continue"`.
+        on_error: the effect of an exception of a step: `"fail_fast"` or `"continue"`.
         clock: the time, for timeouts and retries.
 
     Raises:

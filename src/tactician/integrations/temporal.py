@@ -126,7 +126,7 @@ class TemporalDriver:
         if await self._is_refused(run_id, request_id):
             pending = (await self._stepper.load(run_id)).header.pending
             problem = next((request.problem for request in pending if request.id == request_id), None)
-            raise ResponseError(f"{request_id}: this is no valid answer: {problem}")
+            raise ResponseError(f"{request_id}: this is not a valid answer: {problem}")
 
     async def kill(self, run_id: str) -> None:
         """End a run for good, and interrupt its work at the next heartbeat of its worker.

@@ -23,19 +23,19 @@ _DEFAULT_GROUP = "default"
 class Autonomous:
     """Policy of an agent that works on its own: it calls tools and thinks aloud until a tool ends the turn.
 
-    Unless the agent shows a tool that ends the turn, it is given `task_over`, whose arguments are its answer.
+    An agent without a visible tool that ends the turn gets `task_over`, whose arguments are its answer.
 
     Attributes:
         max_iterations: requests to the model; no limit, when `None`.
-        end_turn_on_plain_reply: whether a reply without tool calls is the answer; else the model is told to go on.
-        enabled_tool_groups: the groups of tools that the model is shown beside those of no group; all, when `None`.
+        end_turn_on_plain_reply: take a reply without tool calls as the answer; else the model is told to continue.
+        enabled_tool_groups: tool groups that the model sees besides tools without a group; all, when `None`.
         max_tool_output_tokens: length at which a tool's result is cut off; no limit when `None`.
-        compact_after: from this iteration on, old tool results are left out of what the model is shown.
-        keep_last: the iterations whose tool results are never left out.
-        max_conversation_tokens: the oldest messages are left out when the conversation is longer.
+        compact_after: first iteration in which old tool results are hidden from the model.
+        keep_last: number of latest iterations whose tool results are never hidden.
+        max_conversation_tokens: length above which the oldest messages are hidden.
         min_iteration_interval: seconds between the beginnings of two iterations, at least.
         infinite: never offer `task_over`: only a limit, an error or a cancellation ends the run.
-        retries: how often to begin anew when `max_iterations` was not enough.
+        retries: number of restarts when `max_iterations` was not sufficient.
 
     Raises:
         DeclarationError: when a number is not possible.

@@ -27,7 +27,7 @@ from tactician.tools import Tool, ToolTraits, create_arguments_error, snake_case
 
 T = TypeVar("T", default=object)
 HistoryFilter: TypeAlias = Callable[[Sequence[Message]], Sequence[Message]]
-"""What of a conversation the target is to see. What it leaves incomplete is repaired."""
+"""Filter of the messages that the target of a handoff sees. Incomplete tool calls are repaired."""
 
 _AWARENESS = "The conversation was handed over to you by {source}. Go on with it; the user does not need to know."
 

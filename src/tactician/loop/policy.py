@@ -18,17 +18,17 @@ class TurnPolicy:
     """Limits of a conversation, and the other settings of an agent for its turns.
 
     Attributes:
-        max_turns: requests in which the model may use tools. After them it is told to answer, three times at the most.
-        max_attempts: how often an answer may fail to be a valid object before the run fails.
-        max_tool_calls: how many tool calls may be run in all; no limit, when `None`.
-        max_repeats: a call that comes so often in a row with the same arguments is not run any more; it always is, when
-            `None`.
+        max_turns: requests in which the model may use tools. After them it is told to answer, at most three times.
+        max_attempts: number of attempts at a valid object before the run fails.
+        max_tool_calls: number of tool calls in all; no limit, when `None`.
+        max_repeats: number of equal calls in a row from which on the call is not run any more; no limit, when `None`.
         parallel_tools: run the tool calls of a turn concurrently.
         tool_timeout: seconds for a tool call; no limit, when `None`.
-        max_tool_output_tokens: what is longer is cut off, at about four characters a token; no limit, when `None`.
-        window: what of a long conversation the model is shown; all, when `None`.
-        guards: what is checked.
-        autonomy: how the agent works on its own; when `None`, its first reply without tool calls is its answer.
+        max_tool_output_tokens: length at which a result is cut off, at about four characters a token; no limit, when
+            `None`.
+        window: the part of a long conversation that the model sees; all, when `None`.
+        guards: the guardrails.
+        autonomy: policy of an autonomous agent; when `None`, the first reply without tool calls is the answer.
     """
 
     max_turns: int = DEFAULT_MAX_TURNS

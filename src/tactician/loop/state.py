@@ -44,18 +44,19 @@ class TurnState:
 
     Attributes:
         conversation: the messages.
-        answer: the model's last message, until it is dealt with.
-        is_last_word: whether the model may call no more tools.
+        answer: the model's last message, until it is handled.
+        is_last_word: true when the model may call no more tools.
         turn: requests to the model.
         calls: tool calls that were run.
         rejections: answers that were not valid.
-        refusals: how often the model called tools although it was told to answer.
-        restarts: how often the run began anew.
+        refusals: number of times that the model called tools although it was told to answer.
+        restarts: number of restarts of the run.
         answers: the results of those open calls that have one, by the calls' ids.
-        admitted: the ids of those open calls that may be run, and are not counted again after a pause.
-        cut_off: whether the model's last message broke off, because it was too long.
-        is_accepted: whether the last answer passed the output guardrails: a run that is resumed asks them no more.
-        is_handed_over: whether the conversation has the answer of the one to whom the run has handed over.
+        admitted: the ids of open calls that may be run, and are not counted again after a suspension.
+        cut_off: true when the model's last message was too long and broke off.
+        is_accepted: true when the last answer has passed the output guardrails, which a resumed run does not call
+            again.
+        is_handed_over: true when the conversation has the answer of the target of a handoff.
     """
 
     __slots__ = (

@@ -125,7 +125,7 @@ class LangfusePrompts:
         except ConnectionError as error:
             if known is not None:
                 return known[1]
-            raise ConfigurationError(f"The prompt {name!r} cannot be had from {self.host}: {error}.") from None
+            raise ConfigurationError(f"The prompt {name!r} cannot be loaded from {self.host}: {error}.") from None
         except ConfigurationError:
             self._known.pop(key, None)
             raise
@@ -157,7 +157,7 @@ class LangfusePrompts:
         try:
             return _Prompt.model_validate_json(await response.read()).text
         except ValidationError:
-            raise ConnectionError("its answer is no prompt of Langfuse") from None
+            raise ConnectionError("its answer is not a prompt of Langfuse") from None
 
     def _describe_refusal(self, status: int, name: str, wanted: Mapping[str, str]) -> str:
         if status in (401, 403):

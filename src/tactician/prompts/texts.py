@@ -25,7 +25,7 @@ def read_text_file(file: Path, subject: str) -> str:
     """Return the text of a UTF-8 file, with or without a byte order mark.
 
     Args:
-        file: where it is.
+        file: the path of the file.
         subject: the name of the file in errors.
 
     Raises:

@@ -32,8 +32,8 @@ class ToolGroup:
 
     Args:
         name: the purpose of the tools, by which agents ask for them.
-        tools: they, an object whose methods they are, or a function without parameters that gives them. The function
-            is asked whenever somebody needs the tools, so that a server can be behind it.
+        tools: the tools, an object with methods that are tools, or a function without parameters that returns them. It
+            is called whenever an agent needs the tools, so that they can come from a server.
         description: the abilities of the tools, for people.
         provider: the provider of the tools.
         version: the version of the group.
@@ -68,8 +68,8 @@ class ToolGroup:
         """Return the tools; a function that supplies them is called each time.
 
         Raises:
-            Exception: what the function raises that gives them, with the name of the group as a note.
-            DeclarationError: when one that it gives is not declared correctly.
+            Exception: when the function raises it, with the name of the group as a note.
+            DeclarationError: when one of the tools is not declared correctly.
         """
         if self._give is None:
             return self._list_tools

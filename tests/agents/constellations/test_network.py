@@ -185,7 +185,7 @@ class TestBroadcast:
         assert [one.status for one in result.related] == [RunStatus.FAILED, RunStatus.COMPLETED]
 
     async def test_when_all_fail_the_error_names_each(self) -> None:
-        with pytest.raises(RunError, match=r"Debate \(broadcast\): nobody succeeded: .*gone.*lost"):
+        with pytest.raises(RunError, match=r"Debate \(broadcast\): no attempt succeeded: .*gone.*lost"):
             await Debate([LookupError("gone")], [KeyError("lost")]).network.broadcast("x", context=surroundings())
 
     async def test_it_has_a_budget(self) -> None:

@@ -135,7 +135,8 @@ class TestFirst:
 
     async def test_when_all_fail_the_error_names_each(self) -> None:
         panel = ParallelAgents("Panel", [says("A", LookupError("gone")), says("B", ModelServerError("down"))])
-        with pytest.raises(RunError, match=r"nobody succeeded: \[A\]: .*LookupError: gone.*; \[B\]: .*down") as caught:
+        message = r"no attempt succeeded: \[A\]: .*LookupError: gone.*; \[B\]: .*down"
+        with pytest.raises(RunError, match=message) as caught:
             await panel.run_first("x", context=surroundings())
         assert isinstance(caught.value.__cause__, LookupError | ModelServerError)
         assert caught.value.result.messages == (UserMessage("x"),)

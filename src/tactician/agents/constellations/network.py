@@ -32,8 +32,8 @@ DEFAULT_MAX_ROUNDS = 2
 class AgentNetwork(BaseRunnable[object]):
     """Discussion between peers, who speak in turn and see the earlier contributions as `[Peer]: text`.
 
-    Without a synthesizer the last contribution is the answer. All contributions, in their order, are `related`; one
-    that failed is among them, with the status `FAILED`, and nobody hears it.
+    Without a synthesizer the last contribution is the answer. All contributions, in their order, are `related`; a
+    failed one is among them, with the status `FAILED`, and is not shown to the peers.
 
     Args:
         name: the name.

@@ -145,7 +145,7 @@ class Scored(Generic[T]):
     Attributes:
         value: the output of the attempt.
         feedback: the feedback of the evaluator.
-        acceptable: whether its score reaches the threshold. Where it does not, this is the best there was.
+        acceptable: true when its score reaches the threshold; otherwise this is the best attempt.
     """
 
     value: T
@@ -233,7 +233,7 @@ def repeat_until_acceptable(
 ) -> RepeatUntilAcceptable[T]:
     """Repeat a step until an evaluator accepts its result; each attempt gets the feedback on the last one.
 
-    The result is a `Scored`: the first attempt that is acceptable, else the best of all, which says so.
+    The result is a `Scored`: the first acceptable attempt, or else the best one, with `acceptable` false.
 
     Args:
         returning: the type of the generator's results.
@@ -241,8 +241,8 @@ def repeat_until_acceptable(
             may leave out the last ones; or any Runnable, which reads all of that.
         evaluator: a function of the attempt and the input, or any Runnable, which reads both.
         max_iterations: number of runs of the generator at most.
-        threshold: from which score on an attempt is acceptable.
-        feedback: what the evaluator gives, when it is more than a `Feedback`.
+        threshold: the lowest acceptable score.
+        feedback: the type of the feedback, when it is a subclass of `Feedback`.
         name: the name; that of the type by default.
         description: the purpose.
 

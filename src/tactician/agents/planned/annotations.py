@@ -95,7 +95,7 @@ def list_classes(hint: object, label: str, problems: list[str]) -> tuple[type, .
     kinds = [member for member in list_members(hint) if member is not NoneType]
     classes = tuple(kind for kind in kinds if is_class(kind))
     others = (kind for kind in kinds if kind not in classes)
-    problems.extend(f"{label} {format_hint(kind)}, which is no class; {describe_remedy(kind)}" for kind in others)
+    problems.extend(f"{label} {format_hint(kind)}, which is not a class; {describe_remedy(kind)}" for kind in others)
     return classes
 
 

@@ -105,8 +105,8 @@ class _Reader:
         """Read a class, and return its actions."""
         if source.is_state and "<locals>" in source.kind.__qualname__:
             _logger.warning(
-                "The state %s is defined inside a function: a process that waits in it can go on only in this program. "
-                "Define it at the top level of a module, or in a class there.",
+                "The state %s is defined inside a function: a process that waits in it can only be resumed in this "
+                "program. Define it at the top level of a module, or in a class there.",
                 source.kind.__qualname__,
             )
         actions: list[ActionMethod] = []

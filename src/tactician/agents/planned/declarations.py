@@ -59,7 +59,10 @@ class Resolver:
 
 
 def resolve(provide: Callable[[OperationContext], object]) -> Resolver:
-    """Fill a parameter with the result of a function, as in `Annotated[Session, resolve(session)]`."""
+    """Fill a parameter from a function.
+
+    In `Annotated[Session, resolve(current_session)]` the parameter takes the result of the function.
+    """
     return Resolver(provide)
 
 
@@ -151,14 +154,14 @@ def action(
             over the objects on the blackboard, by the names of their classes (`bill` for a `Bill`) or their bindings.
         post: conditions that are true once it has run; not so when it gives nothing though it declares a type.
         can_rerun: allow more than one run in a process.
-        clear_blackboard: whether all but what it returns is taken off the blackboard; then others may run again.
+        clear_blackboard: remove everything except the result from the blackboard; then other actions may run again.
         cost: relative cost, usually 0 to 1.
         value: relative value of running it, usually 0 to 1.
         cost_method: the name of a `@cost` method, instead of `cost`.
         value_method: the name of a `@cost` method, instead of `value`.
         tool_groups: tool groups for the models of the action.
         output_binding: name under which the result is bound.
-        trigger: run only when what was added to the blackboard last is of this type.
+        trigger: run only when the newest object on the blackboard is of this type.
         retry: retry policy of the action; that of the process by default.
         blocking: run the method in a thread, because it waits or computes without `await`.
     """
@@ -296,5 +299,5 @@ def _create_usage_error(attribute: str, value: object, wanted: str) -> Declarati
     decorator = "@" + attribute.strip("_").removeprefix("tactician_")
     return DeclarationError(
         decorator,
-        [f"it was given {value!r}, which is no {wanted}; write {decorator} above a {wanted}, and settings by name"],
+        [f"it was given {value!r}, which is not a {wanted}; write {decorator} above a {wanted}, and settings by name"],
     )

@@ -33,9 +33,9 @@ class Expression:
     """Expression that was checked to be safe.
 
     Attributes:
-        text: as it was written.
-        tree: what it says.
-        names: those of the objects that it is about.
+        text: the source text.
+        tree: the syntax tree.
+        names: the names of the objects that it uses.
     """
 
     text: str
@@ -74,7 +74,7 @@ def _parse(source: str) -> ast.Expression:
             return ast.parse(source, mode="eval")
     except (SyntaxError, ValueError, Warning) as error:
         reason = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise ExpressionError(f"it is no Python expression: {reason}") from error
+        raise ExpressionError(f"it is not a Python expression: {reason}") from error
 
 
 def _collect_names(node: ast.AST, local: frozenset[str], depth: int) -> Iterator[str]:

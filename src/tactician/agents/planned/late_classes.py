@@ -14,10 +14,10 @@ class LateClasses:
     """Loader that reads an agent again when classes have been loaded since.
 
     Attributes:
-        read: reads it.
+        read: function that reads the agent.
         roots: the types that it names.
-        known: these and all subclasses of them that were loaded then.
-        original: what was read then; what is renewed may have fewer actions and goals.
+        known: these types and all their subclasses at the last reading.
+        original: the agent at the last reading; a refreshed agent may have fewer actions and goals.
     """
 
     read: Callable[[], PlannedAgentSpec]

@@ -19,11 +19,11 @@ class Source:
 
     Attributes:
         kind: the class.
-        namespace: names for its annotations that are not those of its module.
+        namespace: names for its annotations besides those of its module.
         resolvers: functions that fill parameters of these types, instead of the blackboard.
-        prefix: what the names of its methods begin with in plans.
-        instance: whose methods they are; that of the process's agent, when `None`.
-        is_state: whether they are those of a state on the blackboard.
+        prefix: the prefix of the names of its methods in plans.
+        instance: the instance of the class; that of the process's agent, when `None`.
+        is_state: true for the class of a state on the blackboard.
     """
 
     kind: type

@@ -61,10 +61,10 @@ class Signature:
     """Signature of a declared method.
 
     Attributes:
-        parameters: what the blackboard fills.
+        parameters: the parameters that the blackboard fills.
         infrastructure: the parameters that get a service such as `Ai`.
         outputs: the types that it may return; empty when it returns no object.
-        receiver: the state whose method it is, which the blackboard fills too.
+        receiver: the state of the method, which the blackboard fills too.
     """
 
     parameters: tuple[Parameter, ...]
@@ -109,8 +109,8 @@ def read_signature(
         function: the method, as a plain function with `self`.
         hints: its resolved annotations.
         resolvers: what fills the parameters of these types, instead of the blackboard.
-        problems: grows by one sentence for each mistake.
-        label: how the method is called there.
+        problems: list that gets a sentence for each mistake.
+        label: the name of the method in these sentences.
     """
     parameters: list[Parameter] = []
     infrastructure: dict[str, Provide] = {}
@@ -136,7 +136,7 @@ def read_signature(
 def read_outputs(hints: Mapping[str, object], problems: list[str], label: str) -> tuple[type, ...]:
     """Return the classes that an action may return. Mistakes are added to `problems`."""
     if "return" not in hints:
-        problems.append(f"{label}: it does not say what it returns; annotate it, as in `-> Story` or `-> None`")
+        problems.append(f"{label}: it has no return annotation; add one, as in `-> Story` or `-> None`")
         return ()
     return list_classes(hints["return"], f"{label}: it returns", problems)
 

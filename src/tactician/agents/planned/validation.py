@@ -40,7 +40,7 @@ def validate_resolvers(resolvers: Mapping[type, object]) -> Iterator[str]:
     """Yield the mistakes in the `resolvers` of a class."""
     for kind, provide in resolvers.items():
         if not is_class(kind):
-            yield f"the resolvers have {kind!r}, which is no class; name the class of a parameter"
+            yield f"the resolvers have {kind!r}, which is not a class; name the class of a parameter"
         if not callable(provide):
             yield f"the resolver of {format_hint(kind)} is {provide!r}; write a function of the OperationContext"
 
@@ -77,7 +77,7 @@ def _validate_names(declared: ActionDeclaration) -> Iterator[str]:
     for setting, remedy in _NAMES.items():
         for name in getattr(declared, setting):
             if not _is_text(name):
-                yield f"{name!r} in `{setting}` is no name; {remedy}"
+                yield f"{name!r} in `{setting}` is not a name; {remedy}"
 
 
 def _validate_goal(goal: GoalDeclaration) -> Iterator[str]:
@@ -103,7 +103,7 @@ def _validate_export(export: Export) -> Iterator[str]:
         return
     for kind in kinds:
         if not is_class(kind):
-            yield f"{kind!r} in Export.starting_input_types is no class; write the class itself, as in [Order]"
+            yield f"{kind!r} in Export.starting_input_types is not a class; write the class itself, as in [Order]"
 
 
 def _validate_flag(name: str, value: object) -> Iterator[str]:
@@ -162,7 +162,7 @@ def _find_unknown_conditions(action: ActionMethod, declared: Declarations, words
 
 def _find_impossible(action: ActionMethod) -> Iterator[str]:
     if (trigger := action.declared.trigger) is not None and not is_class(trigger):
-        yield f"{action.name}: the trigger is {format_hint(trigger)}, which is no class; name a class"
+        yield f"{action.name}: the trigger is {format_hint(trigger)}, which is not a class; name a class"
     states = list(_select_states(parameter.type for parameter in action.signature.required))
     for one, other in pairwise(states):
         if not (issubclass(one, other) or issubclass(other, one)):

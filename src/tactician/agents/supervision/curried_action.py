@@ -24,9 +24,9 @@ class RequiredInput:
     """Object that an action requires.
 
     Attributes:
-        label: the condition that it is there.
-        type: what it has to be.
-        producers: the actions that give one. When there is none, the model makes it.
+        label: the condition that the object is on the blackboard.
+        type: the type.
+        producers: the actions that produce one. When there is none, the model creates it.
     """
 
     label: str
@@ -84,11 +84,11 @@ class SupervisionState:
     """State of a supervised process.
 
     Attributes:
-        agent: whose actions there are.
-        names: how the model calls them.
-        context: where they run.
-        failure: what keeps all of them from going on.
-        running: the names of those that run now.
+        agent: the spec with the actions.
+        names: the tool names of the actions.
+        context: the context of the actions.
+        failure: the exception that stops all actions.
+        running: the names of the running actions.
     """
 
     agent: PlannedAgentSpec
@@ -117,8 +117,8 @@ class SupervisionState:
 class CurriedAction(Tool):
     """Action as a tool whose arguments are the objects that are not on the blackboard.
 
-    What another action gives has to be there before the tool can be called. What no action gives, the model makes: it
-    is an argument, and goes onto the blackboard.
+    An object that another action produces must exist before the tool can be called. An object that no action produces
+    is an argument, which the model creates, and is added to the blackboard.
     """
 
     def __init__(self, action: ActionSpec, situation: SupervisionState) -> None:

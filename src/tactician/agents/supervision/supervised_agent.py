@@ -82,9 +82,9 @@ def supervise(
     """Return the agent with a model as its supervisor instead of a planner.
 
     The model sees the actions as tools, with the types that they take and give, and what is on the blackboard. Its
-    tools are made anew before each of its turns: those that are ready come first. Calling the action of a goal ends the
-    work; when the model stops before that, the action is run all the same if it can be. A process fails when no goal
-    is reached.
+    tools are created again before each of its turns: ready ones come first. Calling the action of a goal ends
+    the work; when the model stops before that, the action runs nevertheless if possible. A process fails when no goal is
+    reached.
 
     Args:
         spec: what it can do.
@@ -173,7 +173,7 @@ class _Supervisor:
         """Return the actions as tools, those with the fewest missing objects first.
 
         Raises:
-            Exception: what keeps all actions from going on.
+            Exception: when an action raised an exception that stops all of them.
         """
         if situation.failure is not None:
             raise situation.failure
