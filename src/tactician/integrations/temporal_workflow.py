@@ -1,4 +1,4 @@
-"""Workflow of a run: it knows when the next step is due, and nothing of what the step does.
+"""Workflow of a run: it decides when the next step is due, and knows nothing of its work.
 
 Temporal replays this module in a sandbox: it is deterministic, and imports nothing heavy.
 """
@@ -14,14 +14,14 @@ from temporalio import workflow
 from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
-from tactician.integrations.standing import Standing
+from tactician.integrations.step_report import StepReport
 
 STEP, KILL, PAUSED = "tactician-step", "tactician-kill", "tactician-paused"
 _PERMANENT_ERRORS = ["RunNotFoundError", "StoredStateError"]
 
 
 @dataclass(frozen=True, slots=True)
-class Driven:
+class WorkflowInput:
     """Input of the workflow of a run.
 
     Attributes:
@@ -35,27 +35,27 @@ class Driven:
     run_id: str
     heartbeat: float
     step_timeout: float
-    standing: Standing = field(default_factory=lambda: Standing("running"))
+    standing: StepReport = field(default_factory=lambda: StepReport("running"))
     answered: list[str] = field(default_factory=list)
 
 
 @workflow.defn(name="tactician-run")
 class RunWorkflow:
-    """Workflow that makes the steps of one run until it ends."""
+    """Workflow that runs the steps of one run until it ends."""
 
     @workflow.init
-    def __init__(self, driven: Driven) -> None:
+    def __init__(self, driven: WorkflowInput) -> None:
         self._driven = driven
         self._standing = driven.standing
         self._is_paused = False
         self._is_killed = False
         self._answered = list(driven.answered)
         self._taken: list[str] = []
-        self._running: asyncio.Future[Standing] | None = None
+        self._running: asyncio.Future[StepReport] | None = None
 
     @workflow.run
-    async def run(self, driven: Driven) -> str:
-        """Make the steps of the run, and return its status in the end."""
+    async def run(self, driven: WorkflowInput) -> str:
+        """Run the steps, and return the final status of the run."""
         try:
             while not self._has_ended:
                 await self._continue()
@@ -76,7 +76,7 @@ class RunWorkflow:
 
     @workflow.signal
     def pause(self) -> None:
-        """Make no further step until `resume`."""
+        """Pause before the next step, until `resume`."""
         self._set_paused(True)
 
     @workflow.signal
@@ -93,13 +93,13 @@ class RunWorkflow:
 
     @workflow.update
     async def is_valid(self, request_id: str) -> bool:
-        """Return whether the answer to a request is valid, once a step has taken it; `True` when none will for now."""
+        """Return whether a step accepted the answer to a request; `True` when no step takes it for now."""
         await workflow.wait_condition(lambda: request_id not in (*self._answered, *self._taken) or self._is_idle)
         return request_id not in self._standing.refused
 
     @workflow.update
     async def wait_for_step(self) -> None:
-        """Return once the step that runs has ended."""
+        """Wait for the end of the current step."""
         running = self._running
         await workflow.wait_condition(lambda: self._running is not running or running is None)
 
@@ -137,7 +137,7 @@ class RunWorkflow:
         return self._standing.wakes_at is not None and self._standing.wakes_at <= workflow.time()
 
     async def _continue(self) -> None:
-        """Wait until the next step is due, and make it."""
+        """Wait until the next step is due, and run it."""
         while not self._can_continue:
             await self._wait()
         if self._is_killed:
@@ -163,7 +163,7 @@ class RunWorkflow:
         self._running = workflow.start_activity(
             STEP,
             args=[self._driven.run_id, workflow.time()],
-            result_type=Standing,
+            result_type=StepReport,
             start_to_close_timeout=timedelta(seconds=self._driven.step_timeout),
             heartbeat_timeout=timedelta(seconds=self._driven.heartbeat),
             cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
@@ -178,19 +178,19 @@ class RunWorkflow:
         self._standing = await workflow.execute_activity(
             KILL,
             self._driven.run_id,
-            result_type=Standing,
+            result_type=StepReport,
             start_to_close_timeout=timedelta(seconds=self._driven.heartbeat),
             retry_policy=self._retry_policy,
         )
 
     @property
     def _retry_policy(self) -> RetryPolicy:
-        """Policy for what prevents a step, such as a store that does not answer. Actions have policies of their own."""
+        """The policy for failures of the infrastructure, such as a store that does not answer."""
         longest = timedelta(seconds=max(1.0, self._driven.heartbeat))
         return RetryPolicy(maximum_interval=longest, non_retryable_error_types=_PERMANENT_ERRORS)
 
     async def _shorten_history(self) -> None:
-        """Start again with an empty history when Temporal says that it is long. All else is in the store."""
+        """Start again with an empty history when Temporal suggests it. All other state is in the store."""
         if not workflow.info().is_continue_as_new_suggested():
             return
         await workflow.wait_condition(lambda: workflow.all_handlers_finished() or bool(self._answered))

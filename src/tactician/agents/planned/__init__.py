@@ -1,6 +1,6 @@
 """Planned agents: classes with declared methods, compiled into what a process runs."""
 
-from tactician.agents.planned.components import combined_spec, component, component_agent, is_component
+from tactician.agents.planned.components import build_component_agent, combine_specs, component, is_component
 from tactician.agents.planned.declarations import (
     Planner,
     achieves_goal,
@@ -15,11 +15,11 @@ from tactician.agents.planned.planned_agent import (
     PlannedAgent,
     is_planned,
     is_planned_class,
-    objects_of,
+    list_input_objects,
     planned_agent,
     raise_unless_completed,
 )
-from tactician.agents.planned.specs import as_runnable, planned_spec, planned_specs, process_spec
+from tactician.agents.planned.specs import as_runnable, find_planned_specs, find_process_spec, planned_spec
 
 __all__ = [
     "planned_agent",
@@ -28,10 +28,10 @@ __all__ = [
     "is_planned_class",
     "as_runnable",
     "planned_spec",
-    "planned_specs",
-    "process_spec",
+    "find_planned_specs",
+    "find_process_spec",
     "raise_unless_completed",
-    "objects_of",
+    "list_input_objects",
     "action",
     "achieves_goal",
     "condition",
@@ -41,7 +41,7 @@ __all__ = [
     "resolve",
     "Planner",
     "component",
-    "combined_spec",
+    "combine_specs",
     "is_component",
-    "component_agent",
+    "build_component_agent",
 ]
