@@ -1,5 +1,7 @@
 """When a model cannot answer, another one does."""
 
+import asyncio
+
 import pytest
 
 from tactician.errors import (
@@ -145,3 +147,38 @@ async def test_a_routers_fallback_that_the_request_does_not_allow_is_left_out(cl
     with pytest.raises(ModelServerError):
         await router.generate(ask(instances=("a",)))
     assert b.starts == []
+
+
+@virtual
+async def test_calls_that_wait_for_a_failing_deployment_leave_for_the_fallback(clock: FakeClock) -> None:
+    """The circuit opens while they are in its queue, behind a limit that only two of them fit in."""
+    failing, healthy = FakeModel(clock, *[DOWN] * 999, seconds=0.1), FakeModel(clock, seconds=0.1)
+    deployments = [Deployment("here", "first", failing, max_concurrency=2), Deployment("here", "second", healthy)]
+    router = ModelRouter(deployments, clock=clock, fallbacks={"first": ["second"]})
+    began = clock.monotonic()
+    responses = await asyncio.gather(*(router.generate(ask(model="first")) for _ in range(150)))
+    assert {response.usage.model for response in responses} == {"here:second"}
+    assert clock.monotonic() - began < 5
+
+
+@virtual
+async def test_calls_behind_a_trial_that_fails_leave_for_the_fallback(clock: FakeClock) -> None:
+    failing, healthy = FakeModel(clock, *[DOWN] * 999, seconds=0.1), FakeModel(clock, *[DOWN] * 5, seconds=0.1)
+    deployments = [Deployment("here", "first", failing), Deployment("here", "second", healthy)]
+    breaker = CircuitBreakerPolicy(failure_threshold=1)
+    router = ModelRouter(deployments, clock=clock, fallbacks={"first": ["second"]}, circuit_breaker=breaker)
+    began = clock.monotonic()
+    responses = await asyncio.gather(*(router.generate(ask(model="first")) for _ in range(20)), return_exceptions=True)
+    answers = [one for one in responses if not isinstance(one, BaseException)]
+    assert len(answers) >= 15
+    assert clock.monotonic() - began < 300
+    assert all(state.in_flight == 0 for state in router.status())
+
+
+@virtual
+async def test_calls_without_a_fallback_wait_for_the_cooldown(clock: FakeClock) -> None:
+    model = FakeModel(clock, *[DOWN] * 3, seconds=0.1)
+    deployments = [Deployment("here", "first", model, max_concurrency=1)]
+    router = ModelRouter(deployments, clock=clock, circuit_breaker=CircuitBreakerPolicy(failure_threshold=3))
+    responses = await asyncio.gather(*(router.generate(ask(model="first")) for _ in range(4)))
+    assert len(responses) == 4

@@ -27,8 +27,6 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
 
     A subclass says how a model is called, how many tokens a request needs, and which answers are failures.
 
-    A kind of calls says how a model is asked, what a request weighs, and what is wrong with an answer.
-
     Args:
         route: the deployments that may serve the request.
         request: the request.
@@ -119,9 +117,6 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
 
         An answer that was cut off or filtered is better than an error, so it is the result if nothing better follows.
 
-        An answer that was cut off or filtered is still better than an error, so it is the result when nothing better
-        follows.
-
         Raises:
             ModelTimeoutError: when the deadline passes.
             ModelError: the error of the last attempt, when no other would help.
@@ -183,18 +178,26 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
 
     async def _wait_and_start(self, started: float) -> Attempt:
         """Start an attempt when it is this call's turn, or at a fallback if all deployments cool down."""
-        clock, reason, now = self._settings.clock, "limits", started
-        while all(state.is_cooling_down(now) for state in self._states):
-            if not self._leave_cooling_model(now):
-                reason = "cooldown"
-                break
-            if (attempt := self._try_start(now)) is not None:
-                return attempt
-        pool = self._stage.pool
-        place = await pool.acquire(self._states, self._session, self._tokens, is_retry=self._attempts > 0)
-        now = clock.monotonic()
-        self._delay = now - started, reason
-        return self._create_attempt(place, now)
+        now = started
+        while True:
+            reason = "limits"
+            while all(state.is_cooling_down(now) for state in self._states):
+                if not self._leave_cooling_model(now):
+                    reason = "cooldown"
+                    break
+                if (attempt := self._try_start(now)) is not None:
+                    return attempt
+            place = await self._stage.pool.acquire(
+                self._states,
+                self._session,
+                self._tokens,
+                is_retry=self._attempts > 0,
+                can_leave=self._has_healthy_fallback,
+            )
+            now = self._settings.clock.monotonic()
+            if place is not None:
+                self._delay = now - started, reason
+                return self._create_attempt(place, now)
 
     def _create_attempt(self, place: tuple[DeploymentState, int], now: float) -> Attempt:
         return Attempt(self._stage.pool, *place, self._tokens, now, self._settings.clock, self._reporter)
@@ -257,12 +260,20 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         Raises:
             ModelTimeoutError: when there is none, and every cooldown ends after the deadline.
         """
-        for number, stage in enumerate(self._route.stages[self._stage_number + 1 :], self._stage_number + 1):
-            if not all(state.is_cooling_down(now) for state in stage.states):
-                return self._fall_back("cooldown", number)
+        if (number := self._find_healthy_fallback(now)) is not None:
+            return self._fall_back("cooldown", number)
         if self._outlasts_deadline(self._states):
             raise self._create_deadline_error()
         return False
+
+    def _find_healthy_fallback(self, now: float) -> int | None:
+        """Return the number of the next stage that does not cool down; `None` when all do."""
+        following = enumerate(self._route.stages[self._stage_number + 1 :], self._stage_number + 1)
+        healthy = (n for n, stage in following if not all(state.is_cooling_down(now) for state in stage.states))
+        return next(healthy, None)
+
+    def _has_healthy_fallback(self, now: float) -> bool:
+        return self._find_healthy_fallback(now) is not None
 
     def _outlasts_deadline(self, states: DeploymentStates) -> bool:
         """Return whether the cooldowns of all these deployments end after the deadline."""

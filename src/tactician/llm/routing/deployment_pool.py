@@ -67,19 +67,33 @@ class DeploymentPool:
         return not self._queues and any(state.available_at(now, tokens) <= now + INSTANT for state in states)
 
     async def acquire(
-        self, states: DeploymentStates, session: str | None, tokens: int, *, is_retry: bool
-    ) -> tuple[DeploymentState, int]:
+        self,
+        states: DeploymentStates,
+        session: str | None,
+        tokens: int,
+        *,
+        is_retry: bool,
+        can_leave: Callable[[float], bool],
+    ) -> tuple[DeploymentState, int] | None:
         """Wait for a turn, and return the deployment and the call's number there.
 
         A call that is cancelled gives its place, or the turn that it just got, to the next.
 
-        Whoever is cancelled gives its place, or the turn that it just got, to the next.
+        Args:
+            states: deployments that the call may take.
+            session: key that keeps calls together.
+            tokens: estimate of the tokens of the call.
+            is_retry: whether it was tried before.
+            can_leave: function that returns whether the call has somewhere else to go, at a time of the clock.
+
+        Returns:
+            `None` when all the deployments cool down while the call waits, and it has somewhere else to go.
 
         Raises:
             RateLimitError: when too many calls are waiting.
         """
         loop = asyncio.get_running_loop()
-        waiter = Waiter(states, session, tokens, self._select_policy(is_retry), loop)
+        waiter = Waiter(states, session, tokens, self._select_policy(is_retry), loop, can_leave)
         queue = self._join(waiter, loop)
         try:
             return await waiter.future
@@ -103,8 +117,9 @@ class DeploymentPool:
 
     def _cancel_wait(self, waiter: Waiter) -> None:
         with self.lock:
-            if waiter.future.done() and not waiter.future.cancelled():
-                state, call_number = waiter.future.result()
+            place = waiter.future.result() if waiter.future.done() and not waiter.future.cancelled() else None
+            if place is not None:
+                state, call_number = place
                 state.cancel_start(call_number, waiter.tokens)
             self.admit_waiting()
 

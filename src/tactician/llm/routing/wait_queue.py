@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asyncio import AbstractEventLoop, Future
 from collections import deque
-from collections.abc import Set
+from collections.abc import Callable, Set
 from math import inf
 from threading import RLock
 from typing import Final
@@ -17,19 +17,30 @@ NOTHING_BLOCKED: Final[Set[DeploymentState]] = frozenset()
 
 
 class Waiter:
-    """Waiting call. Its future resolves to a deployment, and the number of the call there."""
+    """Waiting call.
 
-    __slots__ = ("candidates", "future", "number", "policy", "session", "states", "tokens")
+    Its future resolves to a deployment and the number of the call there; to `None` when the call should leave for a
+    fallback.
+    """
+
+    __slots__ = ("can_leave", "candidates", "future", "number", "policy", "session", "states", "tokens")
 
     def __init__(
-        self, candidates: DeploymentStates, session: str | None, tokens: int, policy: Policy, loop: AbstractEventLoop
+        self,
+        candidates: DeploymentStates,
+        session: str | None,
+        tokens: int,
+        policy: Policy,
+        loop: AbstractEventLoop,
+        can_leave: Callable[[float], bool],
     ) -> None:
         self.candidates = self.states = candidates
         self.session = session
         self.tokens = tokens
         self.policy = policy
         self.number = 0
-        self.future: Future[tuple[DeploymentState, int]] = loop.create_future()
+        self.can_leave = can_leave
+        self.future: Future[tuple[DeploymentState, int] | None] = loop.create_future()
 
 
 class WaitQueue:
@@ -120,10 +131,16 @@ class WaitQueue:
         return len(queue) == 1 or queue[0].future.done()
 
     def _requeue_all(self, now: float) -> None:
+        """Look at all who wait again: some may use other deployments now, and some should leave for a fallback."""
         waiting = sorted((waiter for queue in self._queues.values() for waiter in queue), key=lambda one: one.number)
         self._queues = {}
         for waiter in waiting:
-            self._append(waiter, now)
+            if waiter.future.done():
+                continue
+            if all(state.is_cooling_down(now) for state in waiter.candidates) and waiter.can_leave(now):
+                waiter.future.set_result(None)
+            else:
+                self._append(waiter, now)
 
     def _list_active_queues(self) -> list[deque[Waiter]]:
         self._queues = {states: queue for states, queue in self._queues.items() if _has_waiter(queue)}
