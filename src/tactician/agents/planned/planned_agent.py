@@ -214,7 +214,7 @@ class PlannedAgent(BaseRunnable[object]):
         async def work(_: Input, child: RunContext) -> RunResult[object]:
             return await _finish(made.pop() if made else self._restore(child, options))
 
-        traced = self._traced(context)
+        traced = self._with_trace(context)
         return await start_run(self.name, None, traced, budget, work, kind="process", prepare=prepare)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
