@@ -98,11 +98,11 @@ def test_how_a_goal_is_exported(export: Any, told: str) -> None:  # noqa: ANN401
     ("declare", "told"),
     [
         (lambda: action("x"), "@action.*it was given 'x', which is not a method; write @action above a method"),  # type: ignore[call-overload]
-        (lambda: action()(property(len)), "@action.*it was given <property .*, which is no method"),  # type: ignore[type-var]
-        (lambda: action(Story), "@action.*which is no method"),
+        (lambda: action()(property(len)), "@action.*it was given <property .*, which is not a method"),  # type: ignore[type-var]
+        (lambda: action(Story), "@action.*which is not a method"),
         (lambda: condition(3), "@condition.*it was given 3, which is not a method; write @condition above a method"),  # type: ignore[call-overload]
-        (lambda: cost("x"), "@cost.*it was given 'x', which is no method"),  # type: ignore[call-overload]
-        (lambda: achieves_goal("g")("x"), "@achieves_goal.*it was given 'x', which is no method"),  # type: ignore[type-var]
+        (lambda: cost("x"), "@cost.*it was given 'x', which is not a method"),  # type: ignore[call-overload]
+        (lambda: achieves_goal("g")("x"), "@achieves_goal.*it was given 'x', which is not a method"),  # type: ignore[type-var]
         (lambda: state(5), "@state.*it was given 5, which is not a class; write @state above a class"),  # type: ignore[call-overload]
     ],
 )

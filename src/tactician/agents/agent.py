@@ -204,7 +204,7 @@ class Agent(BaseRunnable[T_co]):
             ModelError: when the model cannot be called.
         """
         work = partial(self._run, conversation=conversation)
-        return await start_run(self.name, input, self._traced(context), budget, work, input_types=READS_MESSAGES)
+        return await start_run(self.name, input, self._with_trace(context), budget, work, input_types=READS_MESSAGES)
 
     async def resume(
         self,
@@ -228,7 +228,7 @@ class Agent(BaseRunnable[T_co]):
             RunConflictError: when another caller continues it.
             RunError: when it fails. The run then still waits, and keeps its progress.
         """
-        work, traced = partial(self._run, conversation=conversation), self._traced(context)
+        work, traced = partial(self._run, conversation=conversation), self._with_trace(context)
         return await resume_run(self.name, run_id, responses, traced, work, input_types=READS_MESSAGES)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:

@@ -83,7 +83,7 @@ class BaseRunnable(ABC, Generic[T_co]):
             StoredStateError: when the run is saved, and its input would not be read back equal: see `input_types`.
         """
         return await start_run(
-            self.name, input, self._traced(context), budget, self._work, input_types=self.input_types
+            self.name, input, self._with_trace(context), budget, self._work, input_types=self.input_types
         )
 
     async def resume(
@@ -102,7 +102,7 @@ class BaseRunnable(ABC, Generic[T_co]):
             RunConflictError: when another caller continues it.
             RunError: when it fails. The run then still waits, and keeps its progress.
         """
-        traced = self._traced(context)
+        traced = self._with_trace(context)
         return await resume_run(self.name, run_id, responses, traced, self._work, input_types=self.input_types)
 
     async def continue_claimed(
@@ -121,7 +121,7 @@ class BaseRunnable(ABC, Generic[T_co]):
             LeaseLostError: when another worker has claimed it meanwhile.
             RunError: when it fails.
         """
-        traced = self._traced(context) or context
+        traced = self._with_trace(context) or context
         return await continue_run(record, lease, traced, self._work, seconds, input_types=self.input_types)
 
     async def prepare_fork(self, fork: Fork, input: Input, context: RunContext) -> None:
@@ -147,7 +147,7 @@ class BaseRunnable(ABC, Generic[T_co]):
         """
         return await pending_of(self.name, run_id, context)
 
-    def _traced(self, context: RunContext | None) -> RunContext | None:
+    def _with_trace(self, context: RunContext | None) -> RunContext | None:
         """Return the context, with the trace of this Runnable."""
         return context if self.trace is None else (context or RunContext.current()).with_trace(self.trace)
 

@@ -143,12 +143,12 @@ def build_guardrails(parts: Sequence[GuardrailPart] | None, builder: Builder, fi
     """Return the guardrails that the parts of this field name."""
     kind, as_guardrail = _GUARDRAILS[field]
 
-    def found(part: GuardrailPart) -> AnyGuardrail:
+    def build(part: GuardrailPart) -> AnyGuardrail:
         if part.registry_id is not None:
             return registry.find(kind, part.registry_id)
         return as_guardrail(cast("GuardrailLike", builder.names.find(part.class_name or "")))
 
-    tried = (builder.attempt(partial(found, part), field, place) for place, part in enumerate(parts or ()))
+    tried = (builder.attempt(partial(build, part), field, place) for place, part in enumerate(parts or ()))
     return [one for one in tried if one is not None]
 
 
@@ -173,7 +173,7 @@ def find_type(name: str | None, builder: Builder, field: str) -> type[object] | 
             raise NameProblem(f"{one!r} is not a class")
         return found
 
-    def made(text: str) -> type[object]:
+    def resolve(text: str) -> type[object]:
         kind = TypeName.of(text).resolve(find)
         try:
             output_type(kind)
@@ -181,7 +181,7 @@ def find_type(name: str | None, builder: Builder, field: str) -> type[object] | 
             raise NameProblem(f"{text!r} has no JSON form: {str(error).splitlines()[0]}") from error
         return kind
 
-    return None if name is None else builder.attempt(lambda: made(name), field)
+    return None if name is None else builder.attempt(lambda: resolve(name), field)
 
 
 def _find_tools(name: str, builder: Builder) -> Sequence[Tool]:

@@ -171,10 +171,10 @@ class AgentBlueprint(AgentFields):
         settings = self.build_settings(builder)
         output = find_type(self.output_type, builder, "outputType")
 
-        def made() -> Agent[object]:
+        def create() -> Agent[object]:
             return set_trace(Agent(self.name, output_type=output, **settings), self.trace_metadata)
 
-        return builder.attempt(made)
+        return builder.attempt(create)
 
 
 @blueprint_exporter(Agent)
@@ -203,11 +203,11 @@ class SupervisorBlueprint(AgentFields):
         output = find_type(self.output_type, builder, "outputType")
         workers = _build_workers(self.workers, builder)
 
-        def made() -> SupervisorAgent[object]:
+        def create() -> SupervisorAgent[object]:
             supervisor = SupervisorAgent(self.name, workers=workers, output_type=output, **settings)
             return set_trace(supervisor, self.trace_metadata)
 
-        return builder.attempt(made)
+        return builder.attempt(create)
 
 
 @blueprint_exporter(SupervisorAgent)

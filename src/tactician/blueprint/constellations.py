@@ -63,7 +63,7 @@ class RouterBlueprint(Blueprint):
                 routes[route.description] = target
         fallback = None if self.fallback is None else builder.build_node(self.fallback, "fallback")
 
-        def made() -> RouterAgent:
+        def create() -> RouterAgent:
             router = RouterAgent(
                 self.name,
                 model=model,
@@ -74,7 +74,7 @@ class RouterBlueprint(Blueprint):
             )
             return set_trace(router, self.trace_metadata)
 
-        return builder.attempt(made)
+        return builder.attempt(create)
 
 
 @blueprint_exporter(RouterAgent)
@@ -122,7 +122,7 @@ class NetworkBlueprint(Blueprint):
         peers = builder.build_nodes(self.peers, "peers")
         synthesizer = None if self.synthesizer is None else builder.build_node(self.synthesizer, "synthesizer")
 
-        def made() -> AgentNetwork | Broadcast:
+        def create() -> AgentNetwork | Broadcast:
             network = AgentNetwork(
                 self.name,
                 peers,
@@ -133,7 +133,7 @@ class NetworkBlueprint(Blueprint):
             )
             return set_trace(network.as_broadcast() if self.mode == "broadcast" else network, self.trace_metadata)
 
-        return builder.attempt(made)
+        return builder.attempt(create)
 
 
 @blueprint_exporter(AgentNetwork)
@@ -186,13 +186,13 @@ class ParallelBlueprint(Blueprint):
         if self.mode == "first" and synthesizer is not None:
             builder.add_problem("the first answer is the answer: leave out the synthesizer, or the mode", "synthesizer")
 
-        def made() -> ParallelAgents | FirstOf | Synthesis:
+        def create() -> ParallelAgents | FirstOf | Synthesis:
             group = ParallelAgents(self.name, members, description=self.description)
             if synthesizer is not None:
                 return set_trace(group.as_synthesis(synthesizer), self.trace_metadata)
             return set_trace(group.as_first_of() if self.mode == "first" else group, self.trace_metadata)
 
-        return builder.attempt(made)
+        return builder.attempt(create)
 
 
 @blueprint_exporter(ParallelAgents)
@@ -264,7 +264,7 @@ class HierarchicalBlueprint(Blueprint):
             if manager is not None:
                 departments[label] = Department(manager, workers)
 
-        def made() -> HierarchicalAgents[object]:
+        def create() -> HierarchicalAgents[object]:
             assert executive is not None
             hierarchy: HierarchicalAgents[object] = HierarchicalAgents(
                 executive=executive,
@@ -275,7 +275,7 @@ class HierarchicalBlueprint(Blueprint):
             )
             return set_trace(hierarchy, self.trace_metadata)
 
-        return builder.attempt(made)
+        return builder.attempt(create)
 
     @property
     def label(self) -> str:

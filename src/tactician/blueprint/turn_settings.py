@@ -223,7 +223,7 @@ def _build_counter(part: SlidingPart | SummarizationPart, builder: Builder) -> T
     if (name := part.token_counter_class_name) is None:
         return None
 
-    def made() -> TokenCounter:
+    def create() -> TokenCounter:
         kind = builder.names.find(name)
         if not isinstance(kind, type):
             raise NameProblem(f"{name!r} is not a class")
@@ -232,7 +232,7 @@ def _build_counter(part: SlidingPart | SummarizationPart, builder: Builder) -> T
             raise NameProblem(f"{name!r} counts nothing: it has no method `count`")
         return cast("TokenCounter", counter)
 
-    return builder.attempt(made, "tokenCounterClassName")
+    return builder.attempt(create, "tokenCounterClassName")
 
 
 def _find_counter_name(counter: TokenCounter | None, exporter: Exporter) -> str | None:

@@ -1,4 +1,4 @@
-"""`tactician ps`: the runs in a store. It loads no agents, and nothing that runs them."""
+"""`tactician ps`: the runs in a store. The module imports no agents and nothing that runs them."""
 
 from __future__ import annotations
 

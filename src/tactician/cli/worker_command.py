@@ -68,11 +68,11 @@ async def _run_until_interrupted(platform: Platform, works: Worker) -> None:
         err.print("finishing what runs; Ctrl-C again interrupts it", style="yellow")
         stop.set()
 
-    def heard(number: int, frame: FrameType | None) -> None:
+    def handle_signal(number: int, frame: FrameType | None) -> None:
         loop.call_soon_threadsafe(interrupt)
 
     for one in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(one, heard)
+        signal.signal(one, handle_signal)
     err.print(f"{escape(works.name)} works for {escape(', '.join(platform.agents))}", highlight=False)
     try:
         await task

@@ -122,7 +122,7 @@ class TemporalDriver:
             ResponseError: when it does not wait for that, or the answer is not valid; then it still waits.
         """
         await self._keep_answer(run_id, request_id, response)
-        await self._send_signal(run_id, "answered", request_id)
+        await self._send_signal(run_id, "note_answer", request_id)
         if await self._is_refused(run_id, request_id):
             pending = (await self._stepper.load(run_id)).header.pending
             problem = next((request.problem for request in pending if request.id == request_id), None)

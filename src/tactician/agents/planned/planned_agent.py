@@ -196,7 +196,7 @@ class PlannedAgent(BaseRunnable[T_co]):
         async def work(_: Input, child: RunContext) -> RunResult[T_co]:
             return await _finish(made.pop() if made else self._restore(child, options))
 
-        traced = self._traced(context)
+        traced = self._with_trace(context)
         return await start_run(self.name, None, traced, budget, work, kind="process", prepare=prepare)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:

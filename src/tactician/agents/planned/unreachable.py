@@ -60,14 +60,14 @@ def _find_cycles(declared: Declarations) -> Iterator[str]:
     left, held = list(declared.actions), set(declared.conditions)
     posted = {name for action in declared.actions for name in action.post}
 
-    def missing(action: ActionMethod) -> list[str]:
+    def find_missing(action: ActionMethod) -> list[str]:
         return [name for name in action.pre if name in posted and name not in held and not is_expression(name)]
 
-    while ready := [action for action in left if not missing(action)]:
-        left = [action for action in left if missing(action)]
+    while ready := [action for action in left if not find_missing(action)]:
+        left = [action for action in left if find_missing(action)]
         held.update(name for action in ready for name in action.post)
     for action in left:
-        for name in missing(action):
+        for name in find_missing(action):
             others = [other.name for other in left if name in other.post and other is not action]
             who = f"only {' and '.join(others)}, which can never run either," if others else "only itself"
             yield (

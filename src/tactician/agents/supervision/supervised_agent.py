@@ -82,8 +82,9 @@ def supervise(
     """Return the agent with a model as its supervisor instead of a planner.
 
     The model sees the actions as tools, with the types that they take and give, and what is on the blackboard. Its
-    tools are created again before each of its turns: ready ones come first. Calling the action of a goal ends the work;
-    when the model stops before that, the action runs nevertheless if possible. A process fails when no goal is reached.
+    tools are created again before each of its turns: ready ones come first. Calling the action of a goal ends
+    the work; when the model stops before that, the action runs nevertheless if possible. A process fails when no goal
+    is reached.
 
     Args:
         spec: what it can do.
