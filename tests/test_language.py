@@ -32,6 +32,12 @@ IRREGULAR = {
     "won", "written",
 }  # fmt: skip
 MOST_PARTICIPLES = 0.02
+# Names of the public interface that stay.
+CONTRACT = {
+    "guardrails.result.passed",
+    "guardrails.result.failed",
+    "platform.supervision.SupervisorInvocation.returning",
+}
 FRAMEWORKS = ("property", "validator", "serializer", "contextmanager", "workflow.", "overload")
 """Decorators of methods whose names are values, or names that another library sees."""
 
@@ -85,18 +91,9 @@ IDIOMS = {
 }
 
 # How many offenders the packages have that are not done yet.
-QUESTIONS_LEFT = {
-    "ai": 4, "cli": 18, "conversation": 14, "guardrails": 19, "loop": 14, "planning": 33, "platform": 15,
-    "prompts": 11, "runs": 13, "service": 4, "tools": 14,
-}  # fmt: skip
-PARTICIPLES_LEFT = {
-    "agents": 3, "ai": 1, "blueprint": 1, "cli": 7, "conversation": 2, "guardrails": 2, "loop": 3, "planning": 4,
-    "platform": 8, "process": 2, "prompts": 1, "runs": 2, "service": 1, "tools": 2,
-}  # fmt: skip
-IDIOMS_LEFT = {
-    "ai.telling", "cli.words", "conversation.mending", "conversation.mending.mended", "planning.inquiry.settle",
-    "platform.assembling", "platform.leading", "platform.leading.led",
-}  # fmt: skip
+QUESTIONS_LEFT = {"planning": 33, "platform": 15, "runs": 13, "service": 4}
+PARTICIPLES_LEFT = {"planning": 4, "platform": 7, "process": 2, "runs": 2}
+IDIOMS_LEFT = {"planning.inquiry.settle", "platform.assembling", "platform.leading", "platform.leading.led"}
 
 
 class Definition(NamedTuple):
@@ -175,7 +172,7 @@ def test_docstrings_say_what_they_mean_at_once() -> None:
 
 def test_functions_are_named_by_verbs() -> None:
     functions = [one for one in definitions() if is_public_function(one)]
-    offenders = [one for one in functions if is_named_by_participle(one)]
+    offenders = [one for one in functions if is_named_by_participle(one) and one.path not in CONTRACT]
     assert_within(offenders, MOST_PARTICIPLES, functions, PARTICIPLES_LEFT)
 
 

@@ -149,7 +149,7 @@ class PlanningTable(DocumentModel):
     """The `[planning]` table: the limits of one decision of a planner.
 
     Attributes:
-        time: seconds of planning.
+        time: seconds of processor time.
         expansions: number of states that one search may explore.
         memory: megabytes that one search may hold, as estimated.
     """

@@ -182,7 +182,7 @@ HEALTH = {
 @pytest.mark.parametrize("expected", HEALTH)
 def test_health_has_words(expected: str) -> None:
     class Known(ModelCatalog):
-        def health(self) -> Mapping[str, DeploymentStatus]:
+        def get_statuses(self) -> Mapping[str, DeploymentStatus]:
             return {"one:m": HEALTH[expected]}
 
     source = Known(Settings(), {"LLM_INSTANCES": json.dumps([instance("one")])})

@@ -15,7 +15,7 @@ from tactician.testing import ScriptedModel
 from tests.docs.pages import Block, list_blocks, promised_outputs
 from tests.support.forking import ForkingProgram, bare_environment
 
-FOREIGN = "# left: "
+FOREIGN = "# with "
 """First words of a program for another framework: `benchmarks/coming_from.py` runs it, where that is installed."""
 
 

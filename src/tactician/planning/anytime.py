@@ -92,9 +92,9 @@ class AnytimeSearch:
 
     def _begin_anew(self) -> None:
         """Search among the facts in a better order: few states are lost."""
-        best = self._search.best
+        best, bound = self._search.best, self._search.bound
         self._masks, self._start = find_best_numbering(self._masks, self._weights, self._start)
-        self._search = Search(self._masks, self._weights, self._start)
+        self._search = Search(self._masks, self._weights, self._start, bound)
         if best is not None:
             self._search.offer(best)
 

@@ -44,7 +44,7 @@ class AgentFileNames(Names):
                     return found
         return super().find(name)
 
-    def known(self) -> Iterator[str]:
+    def list_known(self) -> Iterator[str]:
         """The names that stand for something: simple ones."""
         yield from self._registered
         for module in self._modules:
