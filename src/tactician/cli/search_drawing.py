@@ -1,4 +1,4 @@
-"""Draws the search for a plan: how the best plan and the least cost possible met."""
+"""Drawings of the search for a plan: the cost of the best plan and the lower bound over time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BAR: Final = 40
 _WIDTH, _HEIGHT, _MARGIN = 720, 320, 56
 
 
-def search_tree(name: str, trace: SearchTrace) -> Tree:
+def build_search_tree(name: str, trace: SearchTrace) -> Tree:
     """Return the milestones of a search as text: a bar shows the least cost possible, and the plan beyond it."""
     quality = "no plan" if trace.plan is None else trace.plan.quality
     tree = Tree(f"[bold]search[/bold] for {escape(name)}  [dim]{quality}[/dim]")
@@ -71,7 +71,7 @@ def _find_top(milestones: Sequence[SearchMilestone]) -> float:
 
 
 def _thin_out(milestones: Sequence[SearchMilestone]) -> Sequence[SearchMilestone]:
-    """Return so few milestones that they can be read, the first and the last among them."""
+    """Return a readable number of milestones, including the first and the last."""
     if len(milestones) <= _MOST_ROWS:
         return milestones
     last = len(milestones) - 1

@@ -19,7 +19,7 @@ from tactician.process.operation import OperationContext
 from tactician.process.options import ActionRetryPolicy
 from tactician.process.stored_types import type_name
 from tactician.runs import RunContext, is_conversation, messages_of
-from tactician.tools import ToolGroups, unknown_groups
+from tactician.tools import ToolGroups, describe_unknown_groups
 
 _MESSAGES = (UserMessage, AssistantMessage, SystemMessage, ToolResult)
 
@@ -235,5 +235,5 @@ def check_tool_groups(agent: PlannedAgentSpec, context: RunContext) -> None:
     missing = [(action.name, group) for action in agent.actions for group in action.tool_groups if group not in known]
     if missing:
         needs = "; ".join(f"the action {action!r} needs the tool group {group!r}" for action, group in missing)
-        what = unknown_groups((group for _, group in missing), known)
+        what = describe_unknown_groups((group for _, group in missing), known)
         raise ConfigurationError(f"{agent.name} cannot start: {needs}. {what}")
