@@ -60,11 +60,11 @@ async def ping(port: int, times: list[float], done: asyncio.Event) -> None:
 
 @pytest.fixture
 def no_old_garbage() -> Iterator[None]:
-    """Spare the garbage collector what all other tests have left behind."""
+    """Leave out the pauses of the garbage collector, which depend on what all other tests have left behind."""
     gc.collect()
-    gc.freeze()
+    gc.disable()
     yield
-    gc.unfreeze()
+    gc.enable()
 
 
 @pytest.mark.usefixtures("no_old_garbage")
