@@ -10,7 +10,7 @@ PUBLIC = {
     "tactician": """
         Agent AgentDefinition AgentNetwork AgentService Ai AssistantMessage Autonomous Autonomy Blackboard Blueprint
         Budget Department Export Feedback Handoff HierarchicalAgents Image LlmOptions ModelRouter
-        OperationContext ParallelAgents PlannedAgent Planner Platform ProcessOptions ProcessStatus RouterAgent
+        OperationContext ParallelAgents Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus RouterAgent
         RunContext RunResult RunStatus Runnable SomeOf SupervisorAgent SupervisorInvocation Tool ToolGroup UserInput
         UserMessage Verbosity achieves_goal action approve ask_human by_name component condition confirm consensus cost
         handoff planned_agent reject repeat_until repeat_until_acceptable resolve runnable scatter_gather
@@ -19,7 +19,7 @@ PUBLIC = {
     "tactician.agents": """
         Agent AgentDefinition AgentNetwork AgentSettings AgentSpec BLUEPRINTS BaseRunnable BlueprintLike
         Broadcast WindowDefinition DEFAULT_SUPERVISOR_ROUNDS DEFINITIONS Department FirstOf FunctionRunnable
-        LEADER HandoffDefinition HierarchicalAgents ParallelAgents PlannedAgent Planner TypedRunnable
+        LEADER HandoffDefinition HierarchicalAgents ParallelAgents Planned PlannedAgent Planner TypedRunnable
         RouterAgent RouteChosen RunnableTool SupervisorAgent Synthesis ModelWithTemperature achieves_goal
         action as_runnable by_name combine_specs component build_component_agent condition cost
         is_component is_planned is_planned_class list_input_objects planned_agent planned_spec

@@ -17,6 +17,7 @@ from tactician.agents.constellations import (
 from tactician.agents.definition import DEFINITIONS, AgentDefinition, HandoffDefinition
 from tactician.agents.function import FunctionRunnable, runnable
 from tactician.agents.planned import (
+    Planned,
     PlannedAgent,
     Planner,
     achieves_goal,
@@ -64,6 +65,7 @@ __all__ = [
     "Synthesis",
     "Broadcast",
     "planned_agent",
+    "Planned",
     "PlannedAgent",
     "action",
     "achieves_goal",

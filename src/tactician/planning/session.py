@@ -135,7 +135,8 @@ class Session:
 
     def priced(self, goal: Goal, actions: Sequence[Action], bound: int | None = None) -> Plan:
         """The plan that runs these actions; `bound` is the least cost possible, if that may be less, in billionths."""
-        value = math.fsum((self.worth(goal), *map(self.value, actions)))
-        costs = tuple(map(self.cost, actions))
+        values = [self.value(action) if callable(action.value) else action.value for action in actions]
+        value = math.fsum((self.worth(goal), *values))
+        costs = tuple([self.cost(action) if callable(action.cost) else action.cost for action in actions])
         saving = 0.0 if bound is None else max(0.0, math.fsum(costs) - bound / UNITS_PER_COST)
         return Plan(goal, tuple(actions), costs, value, saving)

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from functools import cache
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Self, TypeVar, overload
 
 from typing_extensions import Unpack
 
-from tactician.agents import PlannedAgent, raise_unless_completed
+from tactician.agents import Planned, PlannedAgent, raise_unless_completed
 from tactician.clock import SYSTEM_CLOCK
 from tactician.conversation import ConversationStore
 from tactician.errors import ConfigurationError
@@ -217,6 +217,14 @@ class Platform(RunControl):
         """
         self._registry.unregister(name)
 
+    @overload
+    async def start(
+        self, agent: Planned[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None
+    ) -> AgentProcess[T]: ...
+    @overload
+    async def start(
+        self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
+    ) -> AgentProcess: ...
     async def start(
         self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
     ) -> AgentProcess:
@@ -234,6 +242,14 @@ class Platform(RunControl):
         """
         return await self._runner.start(self._registry.met(agent), with_named(objects, named), options)
 
+    @overload
+    def start_sync(
+        self, agent: Planned[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None
+    ) -> AgentProcess[T]: ...
+    @overload
+    def start_sync(
+        self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
+    ) -> AgentProcess: ...
     def start_sync(
         self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
     ) -> AgentProcess:

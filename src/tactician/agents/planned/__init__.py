@@ -11,18 +11,19 @@ from tactician.agents.planned.declarations import (
     resolve,
     state,
 )
+from tactician.agents.planned.planned import Planned, planned_agent
 from tactician.agents.planned.planned_agent import (
     PlannedAgent,
     is_planned,
     is_planned_class,
     list_input_objects,
-    planned_agent,
     raise_unless_completed,
 )
 from tactician.agents.planned.specs import as_runnable, find_planned_specs, find_process_spec, planned_spec
 
 __all__ = [
     "planned_agent",
+    "Planned",
     "PlannedAgent",
     "is_planned",
     "is_planned_class",

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import wraps
-from typing import Final, TypeVar, cast
+from typing import Final, cast
 
-from typing_extensions import override
+from typing_extensions import TypeVar, override
 
 from tactician.agents.base import BaseRunnable
 from tactician.agents.planned.compilation import compile_classes
 from tactician.agents.planned.declarations import Planner
 from tactician.agents.planned.methods import Source
-from tactician.agents.planned.signatures import Provide
 from tactician.diagrams import Diagram
 from tactician.errors import DeclarationError
 from tactician.planning import PlanningBudget
 from tactician.process import (
-    TOWARDS,
     AgentProcess,
     Named,
     PlannedAgentSpec,
@@ -35,14 +31,14 @@ from tactician.process import (
     with_named,
 )
 from tactician.runs import Budget, Input, InputTypes, RunContext, RunResult, Suspended, is_conversation, start_run
-from tactician.tools import find_caller_namespace
 
-C = TypeVar("C", bound=type)
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True, default=object)
 DECLARED: Final = "__tactician_planned__"
 
 
 @dataclass(slots=True)
-class _AgentDeclaration:
+class AgentDeclaration:
     """Declaration of `@planned_agent`. The class is compiled when its spec is first needed."""
 
     owner: type
@@ -52,9 +48,11 @@ class _AgentDeclaration:
     planning: PlanningBudget | None
     source: Source
     added: frozenset[str]
+    result_type: type | None = None
     compiled: PlannedAgentSpec | None = None
 
     def spec(self, instance: object) -> PlannedAgentSpec:
+        """Return the spec of an instance, compiled once for the class."""
         if self.compiled is None:
             needs_goal = self.planner in (Planner.GOAP, Planner.SUPERVISOR)
             self.compiled = compile_classes(
@@ -65,53 +63,37 @@ class _AgentDeclaration:
                 planning=self.planning,
                 needs_goal=needs_goal,
             )
+            self._check_result_type(self.compiled)
         self.compiled = self.compiled.refresh()
         return self.compiled.of(instance)
 
+    def _check_result_type(self, spec: PlannedAgentSpec) -> None:
+        """Check that every goal gives the type that the class promises.
 
-def planned_agent(
-    *,
-    description: str,
-    name: str | None = None,
-    planner: Planner | str = Planner.GOAP,
-    planning: PlanningBudget | None = None,
-    resolvers: Mapping[type, Provide] | None = None,
-) -> Callable[[C], C]:
-    """Declare a class as a planned agent; its methods are declared with `@action` and `@condition`.
-
-    Instances are Runnables: they also have `run`, `run_sync`, `stream` and `as_tool`, unless the class has
-    a member of that name. `PlannedAgent(instance)` is the same with static types.
-
-    Args:
-        description: the purpose of the agent, by which people and models choose agents.
-        name: the class's name by default.
-        planner: the planning algorithm: a `Planner`, or its value, as in `"utility"`.
-        planning: limits of each decision of the planner; those of the platform by default.
-        resolvers: functions that fill parameters of these types, instead of the blackboard.
-    """
-    namespace = find_caller_namespace(1)
-
-    def mark(owner: C) -> C:
-        label = name or owner.__name__
-        members = {"name": label, "description": description, **_RUNNABLE_METHODS}
-        added = frozenset(member for member in members if not _is_users(owner, member))
-        for member in added:
-            setattr(owner, member, members[member])
-        source = Source(owner, namespace, resolvers or {})
-        setattr(owner, DECLARED, _AgentDeclaration(owner, label, description, planner, planning, source, added))
-        return owner
-
-    return mark
+        Raises:
+            DeclarationError: with all goals that do not.
+        """
+        if (promised := self.result_type) is None:
+            return
+        wrong = [goal for goal in spec.goals if not all(issubclass(kind, promised) for kind in goal.output_types)]
+        if wrong:
+            self.compiled = None
+            problem = "the goal {} gives {}, which is not the {} of Planned[{}]"
+            raise DeclarationError(
+                self.name,
+                [
+                    problem.format(
+                        repr(goal.name),
+                        " or ".join(kind.__name__ for kind in goal.output_types) or "nothing",
+                        promised.__name__,
+                        promised.__name__,
+                    )
+                    for goal in wrong
+                ],
+            )
 
 
-def _is_users(owner: type, member: str) -> bool:
-    """Return whether the user wrote the member, here or on a base class, instead of `@planned_agent`."""
-    home = next((kind for kind in owner.__mro__ if member in vars(kind)), None)
-    declared = vars(home).get(DECLARED) if home is not None else None
-    return home is not None and not (isinstance(declared, _AgentDeclaration) and member in declared.added)
-
-
-class PlannedAgent(BaseRunnable[object]):
+class PlannedAgent(BaseRunnable[T_co]):
     """Instance of a `@planned_agent` class as a Runnable.
 
     Raises:
@@ -120,7 +102,7 @@ class PlannedAgent(BaseRunnable[object]):
 
     def __init__(self, instance: object) -> None:
         declared = getattr(type(instance), DECLARED, None)
-        if not isinstance(declared, _AgentDeclaration) or declared.owner is not type(instance):
+        if not isinstance(declared, AgentDeclaration) or declared.owner is not type(instance):
             raise DeclarationError(type(instance).__name__, ["decorate the class with @planned_agent(description=...)"])
         self.instance = instance
         self._spec = declared.spec(instance)
@@ -175,7 +157,7 @@ class PlannedAgent(BaseRunnable[object]):
         named: Named | None = None,
         context: RunContext | None = None,
         options: ProcessOptions | None = None,
-    ) -> AgentProcess:
+    ) -> AgentProcess[T_co]:
         """Return a new process with the objects on its blackboard.
 
         Text becomes a `UserInput`, and so do messages, unless the agent takes messages: then text becomes one, if it
@@ -192,7 +174,7 @@ class PlannedAgent(BaseRunnable[object]):
         context: RunContext | None = None,
         budget: Budget | None = None,
         options: ProcessOptions | None = None,
-    ) -> RunResult[object]:
+    ) -> RunResult[T_co]:
         """Run a process with the input, and return the output of its goal.
 
         A tuple as input stands for several objects; named objects are bound by their names.
@@ -203,7 +185,7 @@ class PlannedAgent(BaseRunnable[object]):
             ProcessStuckError: when no plan reaches a goal.
             ProcessFailedError: when an action raises.
         """
-        made: list[AgentProcess] = []
+        made: list[AgentProcess[T_co]] = []
 
         def prepare(child: RunContext) -> None:
             objects = with_named(list_input_objects(input), named)
@@ -211,23 +193,23 @@ class PlannedAgent(BaseRunnable[object]):
                 check_options(options)
             made.append(AgentProcess.create(self.spec, objects, child, options))
 
-        async def work(_: Input, child: RunContext) -> RunResult[object]:
+        async def work(_: Input, child: RunContext) -> RunResult[T_co]:
             return await _finish(made.pop() if made else self._restore(child, options))
 
         traced = self._with_trace(context)
         return await start_run(self.name, None, traced, budget, work, kind="process", prepare=prepare)
 
-    async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
+    async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
         return await _finish(self._restore(context, None))
 
-    def _restore(self, context: RunContext, options: ProcessOptions | None) -> AgentProcess:
+    def _restore(self, context: RunContext, options: ProcessOptions | None) -> AgentProcess[T_co]:
         """Restore the process from the checkpoint of a run."""
         assert context.checkpoint is not None
         same = replace(context, run_id=read_origin(context.checkpoint.data).id)
         return AgentProcess.restore(self.spec, same, options)
 
 
-async def _finish(process: AgentProcess) -> RunResult[object]:
+async def _finish(process: AgentProcess[T]) -> RunResult[T]:
     """Run a process as far as possible, and return the output of its goal.
 
     Raises:
@@ -238,7 +220,8 @@ async def _finish(process: AgentProcess) -> RunResult[object]:
     if process.status in (ProcessStatus.WAITING, ProcessStatus.PAUSED):
         raise Suspended(*process.pending)
     raise_unless_completed(process)
-    return RunResult(process.result, tally=process.tally, process_id=process.id, run_id=process.id)
+    result = cast("T", process.result)  # it has reached its goal
+    return RunResult(result, tally=process.tally, process_id=process.id, run_id=process.id)
 
 
 def list_input_objects(input: Input) -> tuple[object, ...]:
@@ -249,7 +232,7 @@ def list_input_objects(input: Input) -> tuple[object, ...]:
 
 def is_planned(value: object) -> bool:
     """Return whether the value is an instance of a `@planned_agent` class."""
-    return isinstance(getattr(type(value), DECLARED, None), _AgentDeclaration)
+    return isinstance(getattr(type(value), DECLARED, None), AgentDeclaration)
 
 
 def is_planned_class(value: object) -> bool:
@@ -260,7 +243,7 @@ def is_planned_class(value: object) -> bool:
 def find_declared_source(instance: object) -> Source | None:
     """Return the class of a planned agent as a source to combine with others; `None` for another object."""
     declared = getattr(type(instance), DECLARED, None)
-    if not isinstance(declared, _AgentDeclaration):
+    if not isinstance(declared, AgentDeclaration):
         return None
     return replace(declared.source, prefix=f"{declared.owner.__name__}.", instance=instance)
 
@@ -288,29 +271,3 @@ def _describe_pending(process: AgentProcess) -> str:
     asked = "; ".join(f"{request.prompt!r} ({request.kind}, {request.id!r})" for request in process.pending)
     answer = f"await platform.respond({process.id!r}, {process.pending[0].id!r}, ...)"
     return f"{process.agent.name} waits for {asked}. Go on with `{answer}`."
-
-
-def _delegate_to_planned_agent(method: Callable[..., object]) -> Callable[..., object]:
-    """Return the method for instances of the user's class."""
-
-    @wraps(method)
-    def call(self: object, /, *args: object, **kwargs: object) -> object:
-        return method(PlannedAgent(self), *args, **kwargs)
-
-    return call
-
-
-_RUNNABLE_METHODS: Mapping[str, Callable[..., object]] = {
-    "run": _delegate_to_planned_agent(PlannedAgent.run),
-    "run_sync": _delegate_to_planned_agent(PlannedAgent.run_sync),
-    "stream": _delegate_to_planned_agent(PlannedAgent.stream),
-    "as_tool": _delegate_to_planned_agent(PlannedAgent.as_tool),
-    "with_output_type": _delegate_to_planned_agent(PlannedAgent.with_output_type),
-    "to_blueprint": _delegate_to_planned_agent(PlannedAgent.to_blueprint),
-    "diagram": _delegate_to_planned_agent(PlannedAgent.diagram),
-    "to_mermaid": _delegate_to_planned_agent(PlannedAgent.to_mermaid),
-    "_repr_mimebundle_": _delegate_to_planned_agent(PlannedAgent._repr_mimebundle_),
-    "resume": _delegate_to_planned_agent(PlannedAgent.resume),
-    "list_pending": _delegate_to_planned_agent(PlannedAgent.list_pending),
-    TOWARDS: _delegate_to_planned_agent(PlannedAgent.towards),
-}
