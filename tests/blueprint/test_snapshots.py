@@ -287,8 +287,8 @@ class TestPlannedAgents:
                 "arguments.stars",
                 "no JSON form",
             ),
-            ({"className": "tests.blueprint.acme.Order"}, "className", "no class with @planned_agent"),
-            ({"className": "tests.blueprint.acme.look_up"}, "className", "no class with @planned_agent"),
+            ({"className": "tests.blueprint.acme.Order"}, "className", "not a class with @planned_agent"),
+            ({"className": "tests.blueprint.acme.look_up"}, "className", "not a class with @planned_agent"),
         ],
     )
     def test_mistakes(self, data: dict[str, object], path: str, why: str) -> None:
