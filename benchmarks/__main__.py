@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from benchmarks import calls, imports, planner, runs, steps, turns, waiting
+from benchmarks import calls, families, imports, planner, runs, steps, turns, waiting
 from benchmarks.contenders import CALLERS, CONTENDERS
 from benchmarks.environments import Environment, prepare
 from benchmarks.measures import progress
@@ -26,6 +26,7 @@ MEASURES: dict[str, tuple[Measure, tuple[str, ...]]] = {
     "steps": (steps.measure, ("tactician",)),
     "waiting": (waiting.measure, ("tactician",)),
     "planner": (planner.measure, ("tactician", "planners")),
+    "families": (families.measure, ("tactician", "planners")),
 }
 DRAWINGS: dict[str, Callable[[list[Section]], str]] = {"planner": planner.drawing, "steps": steps.drawing}
 

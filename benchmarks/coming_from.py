@@ -1,7 +1,7 @@
-"""Runs the left sides of the pages "Coming from ...": programs for other frameworks, on a model that follows a script.
+"""Runs the programs for other frameworks on the pages "Coming from ...", on a model that follows a script.
 
 `python -m benchmarks.coming_from [NAME ...]` installs each framework into an environment of its own under `.bench/`,
-runs every program of the documentation that begins with `# left: NAME`, and fails when one does not print what it says.
+runs every program of the documentation that begins with `# with NAME`, and fails when one does not print what it says.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from benchmarks.measures import ROOT
 PAGES = ROOT / "docs" / "coming-from"
 LONGEST = 120
 """Seconds that a program may take."""
-_PROGRAM = re.compile(r"^```python\n(# left: ([\w-]+)\n.*?)^```", re.DOTALL | re.MULTILINE)
+_PROGRAM = re.compile(r"^```python\n(# with ([\w-]+)\n.*?)^```", re.DOTALL | re.MULTILINE)
 _PROMISE = re.compile(r"\bprint\(.*\)\s+# (.*)$", re.MULTILINE)
 _NUMBER = re.compile(r"\d+")
 

@@ -48,6 +48,7 @@ html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
+highlight_language = "none"  # of fences that name no language
 pygments_style = "friendly"
 pygments_dark_style = "monokai"
 copybutton_exclude = ".linenos, .gp, .go"

@@ -20,7 +20,7 @@ from tactician import (
     action,
     component,
 )
-from tactician.agents import combined_spec
+from tactician.agents import combine_specs
 from tactician.testing import ScriptedModel, ToolCall
 
 REQUEST = "Ann would like two omelettes, cooked by Bob, who is 44"
@@ -86,7 +86,7 @@ def script() -> ScriptedModel:
 
 
 agent = PlannedAgent.of(
-    combined_spec([Stages()], name="Kitchen", description="Prepares meals", planner=Planner.SUPERVISOR)
+    combine_specs([Stages()], name="Kitchen", description="Prepares meals", planner=Planner.SUPERVISOR)
 )
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from tactician import PlannedAgent, Planner, UserInput, achieves_goal, action, component, state
-from tactician.agents import combined_spec
+from tactician.agents import combine_specs
 
 
 class Ticket(BaseModel):
@@ -109,7 +109,7 @@ class Security:
 
 
 agent = PlannedAgent.of(
-    combined_spec(
+    combine_specs(
         [Triage(), Security()], name="Tickets", description="Deals with support tickets", planner=Planner.UTILITY
     )
 )

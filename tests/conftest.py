@@ -6,9 +6,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tactician.llm.embedded import INSTALL_HINT, is_available
+from tests.support.effort import EFFORT
 
-# How long an example takes says nothing on a machine that does other things too.
-settings.register_profile("tactician", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# How long an example takes says nothing on a machine that does other things too. `make test` runs the same examples
+# each time; `make soak` looks for new ones, and keeps those that fail in `.hypothesis`.
+settings.register_profile(
+    "tactician", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=EFFORT == 1
+)
 settings.load_profile("tactician")
 
 

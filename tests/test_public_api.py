@@ -10,7 +10,7 @@ PUBLIC = {
     "tactician": """
         Agent AgentDefinition AgentNetwork AgentService Ai AssistantMessage Autonomous Autonomy Blackboard Blueprint
         Budget Department Export Feedback Handoff HierarchicalAgents Image LlmOptions ModelRouter
-        OperationContext ParallelAgents PlannedAgent Planner Platform ProcessOptions ProcessStatus RouterAgent
+        OperationContext ParallelAgents Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus RouterAgent
         RunContext RunResult RunStatus Runnable SomeOf SupervisorAgent SupervisorInvocation Tool ToolGroup UserInput
         UserMessage Verbosity achieves_goal action approve ask_human by_name component condition confirm consensus cost
         handoff planned_agent reject repeat_until repeat_until_acceptable resolve runnable scatter_gather
@@ -18,12 +18,13 @@ PUBLIC = {
     """,
     "tactician.agents": """
         Agent AgentDefinition AgentNetwork AgentSettings AgentSpec BLUEPRINTS BaseRunnable BlueprintLike
-        Broadcast ContextDefinition DEFAULT_SUPERVISOR_ROUNDS DEFINITIONS Department FirstOf FunctionRunnable
-        LEADER HandoffDefinition HierarchicalAgents ParallelAgents PlannedAgent Planner Returns RouterAgent
-        RouteChosen RunnableTool SupervisorAgent Synthesis Tempered achieves_goal action as_runnable by_name
-        combined_spec component component_agent condition cost is_component is_planned is_planned_class
-        objects_of planned_agent planned_spec planned_specs process_spec raise_unless_completed resolve runnable state
-        supervise
+        Broadcast WindowDefinition DEFAULT_SUPERVISOR_ROUNDS DEFINITIONS Department FirstOf FunctionRunnable
+        LEADER HandoffDefinition HierarchicalAgents ParallelAgents Planned PlannedAgent Planner TypedRunnable
+        RouterAgent RouteChosen RunnableTool SupervisorAgent Synthesis ModelWithTemperature achieves_goal
+        action as_runnable by_name combine_specs component build_component_agent condition cost
+        is_component is_planned is_planned_class list_input_objects planned_agent planned_spec
+        find_planned_specs find_process_spec
+        raise_unless_completed resolve runnable state supervise
     """,
     "tactician.agents.flows": """
         DEFAULT_MAX_ITERATIONS DEFAULT_THRESHOLD Feedback RepeatUntil RepeatUntilAcceptable ScatterGather Scored
@@ -33,14 +34,14 @@ PUBLIC = {
     "tactician.blueprint": """
         AgentBlueprint AgentRegistry Blueprint BlueprintRef BlueprintWarning Builder DEFAULT_LIMITS Difference Exporter
         FunctionBlueprint HierarchicalBlueprint Limits NetworkBlueprint Node Outline ParallelBlueprint PlannedBlueprint
-        ResolvedBlueprint RouterBlueprint SupervisorBlueprint blueprint_of blueprint_type definition_of
-        differences_between export_blueprint exports json_schema outline_of resolve_references
+        ResolvedBlueprint RouterBlueprint SupervisorBlueprint create_blueprint blueprint_type create_definition
+        compare_blueprints export_blueprint blueprint_exporter json_schema build_outline resolve_references
     """,
     "tactician.cli": "main",
     "tactician.conversation": """
-        Chain CompactToolResults ContextStrategy ContextSummarized Conversation ConversationStore ESTIMATE
+        Chain CompactToolResults WindowStrategy ConversationSummarized Conversation ConversationStore ESTIMATE
         Messages RunPart SlidingWindow Summarization TextCounter TokenCounter
-        Window chain count_equal counter_for mended
+        Window chain count_equal find_token_counter repair_history
     """,
     "tactician.events": """
         Event EventBus EventEmitter EventListener EventLog encode event_from_json event_to_json find_event_type new_id
@@ -54,8 +55,8 @@ PUBLIC = {
         AnyGuardrail Check CheckedInput CheckedOutput CheckedToolOutput Checker Guardrail GuardrailChecked
         GuardrailError GuardrailKind GuardrailLike GuardrailOutcome GuardrailRegistry GuardrailResult
         InputGuardrail InputGuardrails Objection OutputGuardrail ToolInputGuardrail ToolOutputGuardrail
-        any_objection as_input_guardrail as_output_guardrail as_tool_input_guardrail as_tool_output_guardrail
-        blocked_words failed first_objection input input_guardrail matches max_length no_match output
+        find_any_objection as_input_guardrail as_output_guardrail as_tool_input_guardrail as_tool_output_guardrail
+        blocked_words failed find_first_objection input input_guardrail matches max_length no_match output
         output_guardrail passed registry retry tool_input tool_input_guardrail tool_output tool_output_guardrail
     """,
     "tactician.platform": """
@@ -66,7 +67,8 @@ PUBLIC = {
     "tactician.prompts": """
         CurrentDate FolderPrompts InstructionFile InstructionSource LangfusePrompts LlmReference Persona Place
         PromptContributor PromptProvider PromptProviders ProvidedInstructions Reference ReferenceKind RoleGoalBackstory
-        Templates default_templates prompt_providers references_in rendered template_text variables_of
+        Templates find_variables load_default_templates load_references prompt_providers render_template
+        render_variables
     """,
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.stores": """

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import pkgutil
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from inspect import getdoc
@@ -43,11 +43,14 @@ def describe(thing: object) -> str:
     return (getdoc(thing) or "").partition("\n")[0]
 
 
-def make_table(heads: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> Iterator[str]:
-    """Write a table in Markdown."""
+def make_table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """Write a table in Markdown, without its last column where that is empty."""
+    listed = list(rows)
+    if not any(row[-1] for row in listed):
+        heads, listed = heads[:-1], [row[:-1] for row in listed]
     yield "| " + " | ".join(heads) + " |"
     yield "|" + "---|" * len(heads)
-    for row in rows:
+    for row in listed:
         yield "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) + " |"
 
 
@@ -112,7 +115,7 @@ def _tables_of(model: type[BaseModel], place: str, listed: dict[type[BaseModel],
     rows = [(f"`{name}`", _kind(kinds[name]), meanings.get(name, "")) for name in kinds if name not in inner]
     if rows:
         yield from ("", f"**`[{place}]`** {_say_of_table(model)}", "")
-        yield from _without_empty_column(rows)
+        yield from make_table(("setting", "value", "meaning"), rows)
     alike: list[str] = []
     for name, found in inner.items():
         many = "dict[" in str(model.model_fields[name].annotation)
@@ -123,12 +126,6 @@ def _tables_of(model: type[BaseModel], place: str, listed: dict[type[BaseModel],
             yield from _tables_of(found, key, listed)
     if alike:
         yield from ("", f"The same settings are in {', '.join(alike)}.", "")
-
-
-def _without_empty_column(rows: Sequence[tuple[str, str, str]]) -> Iterator[str]:
-    if any(meaning for _, _, meaning in rows):
-        return make_table(("setting", "value", "meaning"), iter(rows))
-    return make_table(("setting", "value"), ((name, kind) for name, kind, _ in rows))
 
 
 def _say_of_table(model: type[BaseModel]) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         Department,
         HierarchicalAgents,
         ParallelAgents,
+        Planned,
         PlannedAgent,
         Planner,
         RouterAgent,
@@ -72,6 +73,7 @@ _HOMES = {
         "AgentNetwork",
         "HierarchicalAgents",
         "Department",
+        "Planned",
         "PlannedAgent",
         "planned_agent",
         "action",
@@ -118,6 +120,7 @@ declare_modules({"blueprints": "tactician.blueprint", "definitions": "tactician.
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "Planned",
     "Ai",
     "LlmOptions",
     "ModelRouter",

@@ -1,4 +1,4 @@
-"""Ports: what a lower layer offers and a higher layer implements.
+"""Ports: operations that a lower layer declares and a higher layer implements.
 
 `agent.to_blueprint()` is a method of agents, and blueprints are made of agents. So that agents need not know the layer
 above, not even by a type, `agents` declares a port, `blueprint` binds its implementation to the port, and the package's

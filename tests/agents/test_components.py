@@ -21,7 +21,7 @@ from tactician import (
     planned_agent,
     state,
 )
-from tactician.agents import combined_spec, is_component
+from tactician.agents import combine_specs, is_component
 from tactician.errors import DeclarationError
 from tactician.process import AgentProcess, PlannedAgentSpec
 from tactician.testing import ScriptedModel
@@ -76,14 +76,14 @@ async def ran(spec: PlannedAgentSpec, *objects: object) -> AgentProcess:
 
 
 async def test_the_actions_of_all_components_are_planned_together() -> None:
-    process = await ran(combined_spec([Labels("bug"), Answers()]), Issue("crash"))
+    process = await ran(combine_specs([Labels("bug"), Answers()]), Issue("crash"))
     assert steps(process) == ["Labels.choose", "Labels.tell", "Answers.choose"]
     assert process.last(Answer) == Answer("We work on crash")
     assert process.status is ProcessStatus.STUCK
 
 
 async def test_each_action_is_a_method_of_its_own_instance() -> None:
-    assert (await ran(combined_spec([Labels("idea"), Answers()]), Issue("crash"))).last(Label) == Label("idea")
+    assert (await ran(combine_specs([Labels("idea"), Answers()]), Issue("crash"))).last(Label) == Label("idea")
 
 
 async def test_planned_agents_take_part_too() -> None:
@@ -94,7 +94,7 @@ async def test_planned_agents_take_part_too() -> None:
         def answer(self, answer: Answer) -> str:
             return answer.text
 
-    spec = combined_spec([Labels("bug"), Desk(), Answers()], name="All", planner=Planner.GOAP)
+    spec = combine_specs([Labels("bug"), Desk(), Answers()], name="All", planner=Planner.GOAP)
     process = await ran(spec, Issue("crash"))
     assert process.status is ProcessStatus.COMPLETED
     assert process.result == "We work on crash"
@@ -119,7 +119,7 @@ async def test_states_of_components_are_found() -> None:
         def open(self, issue: Issue) -> Open:
             return Open(issue.title)
 
-    process = await ran(combined_spec([Opening()]), Issue("crash"))
+    process = await ran(combine_specs([Opening()]), Issue("crash"))
     assert steps(process) == ["Opening.open", "Open.close"]
     assert process.result == Answer("crash")
 
@@ -141,7 +141,7 @@ async def test_types_of_one_name_are_told_apart_across_components() -> None:
         make.__annotations__.update({"thing": taken, "return": given})
         return component(type(name, (), {"make": action(make)}))()
 
-    spec = combined_spec([build("A", UserInput, first), build("B", first, second)])
+    spec = combine_specs([build("A", UserInput, first), build("B", first, second)])
     assert steps(await ran(spec, UserInput("go"))) == ["A.make", "B.make"]
 
 
@@ -157,7 +157,7 @@ async def test_a_component_can_have_resolvers() -> None:
         def name(self, issue: Issue, label: Label) -> Answer:
             return Answer(label.text)
 
-    assert (await ran(combined_spec([Resolving()]), Issue("x"))).last(Answer) == Answer("Platform")
+    assert (await ran(combine_specs([Resolving()]), Issue("x"))).last(Answer) == Answer("Platform")
 
 
 def test_mistakes_are_told_with_the_class() -> None:
@@ -167,7 +167,7 @@ def test_mistakes_are_told_with_the_class() -> None:
         def go(self, issue: Issue) -> None: ...
 
     with pytest.raises(DeclarationError) as caught:
-        combined_spec([Wrong(), Answers()])
+        combine_specs([Wrong(), Answers()])
     assert caught.value.subject == "Wrong, Answers"
     assert caught.value.problems[0].startswith("Wrong.go: no condition 'nothing'; ")
 
@@ -175,7 +175,7 @@ def test_mistakes_are_told_with_the_class() -> None:
 @pytest.mark.parametrize("instance", [Issue("x"), "text"])
 def test_other_objects_are_no_components(instance: object) -> None:
     with pytest.raises(DeclarationError, match="decorate the class with @component"):
-        combined_spec([instance])
+        combine_specs([instance])
 
 
 def test_the_decorator_keeps_the_class() -> None:
@@ -201,7 +201,7 @@ async def test_each_that_can_is_asked_when_nothing_can_be_done() -> None:
                 return True
             return False
 
-    process = await ran(combined_spec([Hopeless("bug"), Helpful()]))
+    process = await ran(combine_specs([Hopeless("bug"), Helpful()]))
     assert process.last(Answer) == Answer("We work on found")
     assert asked == ["hopeless", "helpful"] * 2
 
@@ -217,11 +217,11 @@ def test_components_of_one_class_name_are_told_apart() -> None:
         Kitchen.__qualname__ = f"{place}.Kitchen"
         return Kitchen()
 
-    names = {one.name for one in combined_spec([kitchen("north"), kitchen("south")]).actions}
+    names = {one.name for one in combine_specs([kitchen("north"), kitchen("south")]).actions}
 
     assert names == {f"{__name__}.{place}.Kitchen.choose" for place in ("north", "south")}
 
 
 def test_the_same_component_twice_is_a_mistake() -> None:
     with pytest.raises(DeclarationError, match=r"Labels\.choose: 2 actions have this name"):
-        combined_spec([Labels("bug"), Labels("feature")])
+        combine_specs([Labels("bug"), Labels("feature")])

@@ -21,7 +21,7 @@ from tactician import (
     condition,
     planned_agent,
 )
-from tactician.integrations.stepping import Stepper
+from tactician.integrations.stepper import Stepper
 from tactician.testing import ScriptedModel
 from tests.agents.running import started, steps
 from tests.support.stored import JsonStore

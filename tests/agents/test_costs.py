@@ -65,7 +65,7 @@ async def test_a_cost_depends_on_what_is_there(objects: tuple[object, ...], way:
 
 
 async def test_a_cost_is_seen_in_the_plan() -> None:
-    plan = await PlannedAgent(Processor()).process(Raw(1)).outlook()
+    plan = await PlannedAgent(Processor()).create_process(Raw(1)).outlook()
     assert plan is not None
     assert plan.costs == (0.1, 0.0)
 

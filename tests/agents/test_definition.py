@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from tactician import Agent, AgentDefinition, LlmOptions, RunContext, guardrails, handoff, runnable, tool
-from tactician.agents import ContextDefinition, HandoffDefinition
+from tactician.agents import HandoffDefinition, WindowDefinition
 from tactician.conversation import CompactToolResults, SlidingWindow, Summarization
 from tactician.errors import DeclarationError
 from tactician.guardrails import GuardrailError, GuardrailResult
@@ -155,14 +155,14 @@ def test_numbers_have_their_bounds(wrong: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     ("definition", "strategy"),
     [
-        (ContextDefinition(strategy_type="sliding", max_tokens=9), SlidingWindow(9)),
+        (WindowDefinition(strategy_type="sliding", max_tokens=9), SlidingWindow(9)),
         (
-            ContextDefinition(strategy_type="sliding", max_tokens=9, preserve_developer_messages=False),
+            WindowDefinition(strategy_type="sliding", max_tokens=9, preserve_developer_messages=False),
             SlidingWindow(9, preserve_system=False),
         ),
-        (ContextDefinition(strategy_type="summarization", max_tokens=9), Summarization(9)),
+        (WindowDefinition(strategy_type="summarization", max_tokens=9), Summarization(9)),
         (
-            ContextDefinition(
+            WindowDefinition(
                 strategy_type="summarization", max_tokens=9, keep_recent_messages=2, summarization_prompt="Keep names"
             ),
             Summarization(9, 2, prompt="Keep names"),
@@ -170,11 +170,11 @@ def test_numbers_have_their_bounds(wrong: dict[str, object]) -> None:
     ],
 )
 def test_long_conversations_are_shown_as_the_definition_says(
-    definition: ContextDefinition, strategy: SlidingWindow | Summarization
+    definition: WindowDefinition, strategy: SlidingWindow | Summarization
 ) -> None:
     agent = AgentDefinition(name="a", instructions="b", context_management=definition).build()
     assert agent.window == strategy
-    again = AgentDefinition.of(agent).context_management
+    again = AgentDefinition.from_agent(agent).context_management
     assert again is not None
     assert again.build() == strategy
 
@@ -195,17 +195,17 @@ def test_a_definition_comes_back_from_the_agent_that_it_made() -> None:
                 target=AgentDefinition(name="Billing", instructions="b", temperature=1.0),
             ),
         ),
-        context_management=ContextDefinition(strategy_type="sliding", max_tokens=100, preserve_developer_messages=True),
+        context_management=WindowDefinition(strategy_type="sliding", max_tokens=100, preserve_developer_messages=True),
     )
     for model in (None, "gpt-5.4", LlmOptions(model="gpt-5.4", temperature=0.1, max_tokens=7), ScriptedModel()):
-        assert AgentDefinition.of(definition.build(model=model, tools=[search_kb])) == definition
+        assert AgentDefinition.from_agent(definition.build(model=model, tools=[search_kb])) == definition
 
 
 def test_without_a_temperature_the_model_keeps_its_own() -> None:
     options = LlmOptions(model="gpt-5.4", temperature=0.1)
     agent = AgentDefinition(name="a", instructions="b").build(model=options)
     assert agent.model is options
-    assert AgentDefinition.of(Agent("a", model="gpt-5.4")).temperature is None
+    assert AgentDefinition.from_agent(Agent("a", model="gpt-5.4")).temperature is None
 
 
 async def test_a_model_with_a_temperature_streams_like_the_model_itself() -> None:
@@ -231,12 +231,12 @@ def test_what_a_definition_cannot_say_is_one_error() -> None:
         window=CompactToolResults(after=2),
     )
     with pytest.raises(DeclarationError) as caught:
-        AgentDefinition.of(agent)
+        AgentDefinition.from_agent(agent)
     told = "\n".join(caught.value.problems)
     assert len(caught.value.problems) == 4
     assert "cannot name guardrails of tools" in told
     assert "the guardrail 'anonymous' is not registered" in told
-    assert "to_other hands over to a FunctionRunnable, which is no Agent" in told
+    assert "to_other hands over to a FunctionRunnable, which is not an Agent" in told
     assert "CompactToolResults" in told
 
 
@@ -249,4 +249,4 @@ def test_a_circle_of_handoffs_cannot_be_defined() -> None:
     second = Agent("Second", handoffs=[first])
     first.spec = first.spec.with_settings(handoffs=[second])
     with pytest.raises(DeclarationError, match="transfer_to_first goes in a circle, back to First"):
-        AgentDefinition.of(first)
+        AgentDefinition.from_agent(first)

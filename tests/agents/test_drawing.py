@@ -56,8 +56,8 @@ DRAWN: dict[str, tuple[BaseRunnable[object], set[str]]] = {
     "router": (RouterAgent("Desk", routes={"bills": ann}, fallback=bob), {"Desk", "bills", "Ann", "fallback", "Bob"}),
     "supervisor": (SupervisorAgent("Chief", workers={"finds": ann}), {"Chief", "Ann", "worker"}),
     "parallel": (ParallelAgents("All", [ann, bob]), {"All", "Ann", "Bob"}),
-    "first": (ParallelAgents("All", [ann, bob]).first(), {"Ann", "Bob"}),
-    "synthesis": (ParallelAgents("All", [ann]).synthesized_by(cleo), {"Ann", "Cleo", "synthesizer"}),
+    "first": (ParallelAgents("All", [ann, bob]).as_first_of(), {"Ann", "Bob"}),
+    "synthesis": (ParallelAgents("All", [ann]).as_synthesis(cleo), {"Ann", "Cleo", "synthesizer"}),
     "network": (AgentNetwork("Talk", [ann, bob], synthesizer=cleo), {"Talk", "Ann", "Bob", "Cleo", "synthesizer"}),
     "hierarchy": (
         HierarchicalAgents(executive=cleo, departments={"sales": Department(manager=ann, workers=[bob])}),
@@ -67,7 +67,7 @@ DRAWN: dict[str, tuple[BaseRunnable[object], set[str]]] = {
         scatter_gather(str, [simple_agent(str, ann), repeat_until(str, bob, lambda text: True)], cleo, name="Flow"),
         {"Flow", "Ann", "Bob", "Cleo", "consolidator", "until"},
     ),
-    "typed": (ann.returns(int), {"Ann"}),
+    "typed": (ann.with_output_type(int), {"Ann"}),
 }
 
 

@@ -161,10 +161,10 @@ def test_a_name_is_a_binding_before_it_is_a_class_and_the_newest_wins() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "it is no Python expression: invalid syntax"),
-        ("a >", "it is no Python expression: invalid syntax"),
-        ("a = 1", "it is no Python expression: invalid syntax"),
-        (r"a == '\d'", "it is no Python expression: invalid escape sequence"),
+        ("", "it is not a Python expression: invalid syntax"),
+        ("a >", "it is not a Python expression: invalid syntax"),
+        ("a = 1", "it is not a Python expression: invalid syntax"),
+        (r"a == '\d'", "it is not a Python expression: invalid escape sequence"),
         ("1 < 2", "it is about no object, and so always the same"),
         ("a.__class__", "the attribute '__class__' is private"),
         ("a._hidden == 1", "the attribute '_hidden' is private"),
@@ -196,7 +196,7 @@ def test_a_name_is_a_binding_before_it_is_a_class_and_the_newest_wins() -> None:
         ("len(*a)", "'*a' is not allowed in it"),
         ("a" * (LONGEST + 1), f"it has {LONGEST + 1} characters, and may have {LONGEST}"),
         ("not " * (DEEPEST + 1) + "a", "it is nested too deeply"),
-        ("(" * 240 + "a" + ")" * 240, "it is no Python expression: too many nested parentheses"),
+        ("(" * 240 + "a" + ")" * 240, "it is not a Python expression: too many nested parentheses"),
         ("{" + "-" * 490 + "a}", "it is nested too deeply"),
         ("-" * 499 + "a", "it is nested too deeply"),
     ],

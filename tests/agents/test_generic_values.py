@@ -12,7 +12,7 @@ from tactician import Platform, UserInput, achieves_goal, action, ask_human, pla
 from tactician.process import ProcessStatus
 from tactician.testing import ScriptedModel
 from tests.agents.running import started
-from tests.agents.test_mistakes import Correct, problems_of
+from tests.agents.test_mistakes import Correct, find_problems
 from tests.support.stored import JsonStore, respond
 
 T = TypeVar("T")
@@ -103,7 +103,7 @@ def test_two_of_a_class_whose_objects_do_not_tell_them_apart() -> None:
         @action
         def count(self, box: Box[int], frogs: FrogBox, parcel: Parcel[int], other: Parcel[str]) -> None: ...
 
-    assert problems_of(Agent()) == (
+    assert find_problems(Agent()) == (
         "count: Box[Frog] and Box[int] cannot be told apart; derive a class from each, as in `class Other(Box[int])`",
     )
 
@@ -119,7 +119,7 @@ def test_one_that_is_of_a_type_variable_says_what_to_do() -> None:
         """Does not say what it packs."""
 
     say = "say what it stands for, as in `class StoryWriter(Writer[Story])`"
-    assert problems_of(Agent()) == (f"pack: it returns Box[~T], which is no class; {say}",)
+    assert find_problems(Agent()) == (f"pack: it returns Box[~T], which is not a class; {say}",)
 
 
 @pytest.mark.parametrize("kind", [list, dict])
@@ -131,6 +131,6 @@ def test_what_python_itself_has_is_still_no_class(kind: type) -> None:
         @action
         def count(self, frogs: hint) -> None: ...  # type: ignore[valid-type]
 
-    assert problems_of(Agent())[0].endswith(
+    assert find_problems(Agent())[0].endswith(
         "; wrap it in a class of its own, so that the planner can tell it from others"
     )

@@ -124,7 +124,7 @@ def test_one_that_stands_for_nothing_is_a_mistake_that_says_what_to_do() -> None
         PlannedAgent(Vague())
     say = "say what it stands for, as in `class StoryWriter(Writer[Story])`"
     assert raised.value.problems == (
-        f"find: it returns T, which is no class; {say}",
+        f"find: it returns T, which is not a class; {say}",
         f"is_there: parameter 'found' needs a class, not T; {say}",
         f"tell: parameter 'found' needs a class, not T; {say}",
     )

@@ -18,7 +18,7 @@ from tactician import (
     planned_agent,
     state,
 )
-from tactician.agents import PlannedAgent, combined_spec
+from tactician.agents import PlannedAgent, combine_specs
 from tactician.errors import AgentNotFoundError, DeclarationError
 from tactician.process import PlannedAgentSpec
 from tactician.stores import MemoryStore
@@ -134,7 +134,7 @@ async def test_components_have_late_states_too() -> None:
             entered: stage = done_in(stage)(topic.content)  # type: ignore[valid-type]
             return entered
 
-    agent = PlannedAgent.of(combined_spec([Entrance()], planner=Planner.UTILITY))
+    agent = PlannedAgent.of(combine_specs([Entrance()], planner=Planner.UTILITY))
     assert steps(await started(agent, "x")) == ["Entrance.enter", "Done.finish"]
 
 
@@ -152,7 +152,7 @@ async def test_an_agent_is_checked_for_late_classes_once_for_a_start() -> None:
         def write(self, topic: UserInput) -> Outcome:
             return Outcome(topic.content)
 
-    agent = PlannedAgent.of(replace(combined_spec([Writer()], name="Writer"), refresher=refresh))
+    agent = PlannedAgent.of(replace(combine_specs([Writer()], name="Writer"), refresher=refresh))
     platform = Platform(models=ScriptedModel()).register(agent)
     for start in (platform.invoke(Outcome, "x"), platform.start("Writer", "x"), platform.start(agent, "x")):
         checked.clear()

@@ -47,7 +47,7 @@ class Correct:
         return ""
 
 
-def problems_of(agent: object) -> tuple[str, ...]:
+def find_problems(agent: object) -> tuple[str, ...]:
     """What registering the agent finds."""
     with pytest.raises(DeclarationError) as caught:
         Platform(models=ScriptedModel()).register(agent)
@@ -59,7 +59,7 @@ def test_a_class_without_an_action() -> None:
     class Empty:
         pass
 
-    assert problems_of(Empty()) == ("it has no action; declare at least one method with @action",)
+    assert find_problems(Empty()) == ("it has no action; declare at least one method with @action",)
 
 
 def test_a_class_without_a_goal() -> None:
@@ -69,7 +69,7 @@ def test_a_class_without_a_goal() -> None:
         def write(self, user_input: UserInput) -> Story:
             return Story("")
 
-    assert problems_of(Aimless()) == (
+    assert find_problems(Aimless()) == (
         'it has no goal; add @achieves_goal("...") to the action that completes its work',
     )
 
@@ -81,7 +81,7 @@ def test_a_goal_that_is_no_action() -> None:
         def write(self, user_input: UserInput) -> Story:
             return Story("")
 
-    assert problems_of(Half()) == ("write: @achieves_goal is for an action; add @action below it",)
+    assert find_problems(Half()) == ("write: @achieves_goal is for an action; add @action below it",)
 
 
 def test_a_parameter_without_a_type() -> None:
@@ -91,7 +91,7 @@ def test_a_parameter_without_a_type() -> None:
         def write(self, topic) -> Story:  # type: ignore[no-untyped-def]  # noqa: ANN001 - on purpose
             return Story("")
 
-    assert problems_of(Untyped()) == ("write: parameter 'topic' has no type; annotate it with the type it needs",)
+    assert find_problems(Untyped()) == ("write: parameter 'topic' has no type; annotate it with the type it needs",)
 
 
 def test_an_action_without_a_return_type() -> None:
@@ -101,9 +101,7 @@ def test_an_action_without_a_return_type() -> None:
         def write(self, user_input: UserInput):  # type: ignore[no-untyped-def]  # noqa: ANN202 - on purpose
             return Story("")
 
-    assert problems_of(Silent()) == (
-        "write: it does not say what it returns; annotate it, as in `-> Story` or `-> None`",
-    )
+    assert find_problems(Silent()) == ("write: it has no return annotation; add one, as in `-> Story` or `-> None`",)
 
 
 def test_a_condition_needs_no_return_type() -> None:
@@ -124,9 +122,9 @@ def test_a_list_is_no_class() -> None:
             return stories
 
     remedy = "wrap it in a class of its own, so that the planner can tell it from others"
-    assert problems_of(Lists()) == (
+    assert find_problems(Lists()) == (
         f"write: parameter 'stories' needs a class, not list[Story]; {remedy}",
-        f"write: it returns list[Story], which is no class; {remedy}",
+        f"write: it returns list[Story], which is not a class; {remedy}",
     )
 
 
@@ -137,7 +135,7 @@ def test_a_parameter_of_several_types() -> None:
         def write(self, source: Story | UserInput) -> Story:
             return Story("")
 
-    assert problems_of(Either())[0] == (
+    assert find_problems(Either())[0] == (
         "write: parameter 'source' needs a class, not Story | UserInput; "
         "take one parameter for each, as in `story: Story | None`, or a class that they derive from"
     )
@@ -152,9 +150,9 @@ def test_a_type_that_no_object_can_be_checked_against(hint: object, written: str
 
     write.__annotations__.update({"source": hint, "return": hint})
     agent = planned_agent(description="d")(type("Loosely", (Correct,), {"write": action(write)}))
-    parameter, result = problems_of(agent())
+    parameter, result = find_problems(agent())
     assert parameter.startswith(f"write: parameter 'source' needs a class, not {written}; ")
-    assert result.startswith(f"write: it returns {written}, which is no class; ")
+    assert result.startswith(f"write: it returns {written}, which is not a class; ")
 
 
 def test_two_parameters_of_one_type() -> None:
@@ -164,7 +162,7 @@ def test_two_parameters_of_one_type() -> None:
         def compare(self, first: Story, second: Story | None, third: Story) -> bool:
             return first == second
 
-    assert problems_of(Twins()) == (
+    assert find_problems(Twins()) == (
         "compare: two parameters of type Story would get the same object; "
         "write Annotated[Story, by_name] to bind them by name",
     )
@@ -177,7 +175,7 @@ def test_parameters_that_cannot_be_passed_by_name() -> None:
         def write(self, story: Story, /, *more: UserInput, **rest: Story) -> bool:
             return True
 
-    assert problems_of(Stars()) == tuple(
+    assert find_problems(Stars()) == tuple(
         f"write: parameter '{name}' cannot be filled by name; make it a plain parameter"
         for name in ("story", "*more", "**rest")
     )
@@ -194,7 +192,7 @@ def test_an_unknown_condition_with_a_suggestion() -> None:
         def publish(self, story: Story) -> bool:
             return True
 
-    assert problems_of(Typo()) == ("publish: no condition 'aproved'; did you mean 'approved'?",)
+    assert find_problems(Typo()) == ("publish: no condition 'aproved'; did you mean 'approved'?",)
 
 
 def test_an_unknown_condition_without_anything_similar() -> None:
@@ -204,7 +202,7 @@ def test_an_unknown_condition_without_anything_similar() -> None:
         def publish(self, story: Story) -> bool:
             return True
 
-    assert problems_of(Lost()) == (
+    assert find_problems(Lost()) == (
         "publish: no condition 'sunny'; declare a @condition, or an action with it in `post`",
     )
 
@@ -220,7 +218,7 @@ def test_a_condition_that_is_declared_twice() -> None:
         def second(self) -> bool:
             return False
 
-    assert problems_of(Double()) == ("second: the condition 'ready' is declared twice; give each a name of its own",)
+    assert find_problems(Double()) == ("second: the condition 'ready' is declared twice; give each a name of its own",)
 
 
 def test_an_annotation_that_names_nothing() -> None:
@@ -231,7 +229,7 @@ def test_an_annotation_that_names_nothing() -> None:
         def write(self, user_input: UserInput) -> Nowhere:  # type: ignore[name-defined]  # noqa: F821 - on purpose
             return None
 
-    assert problems_of(Undefined()) == (
+    assert find_problems(Undefined()) == (
         "write: the annotation 'Nowhere' is not defined where it can be seen; "
         "import it (not only under TYPE_CHECKING), or define it before the class",
     )
@@ -245,7 +243,7 @@ def test_a_cost_that_is_no_cost(cost: float) -> None:
         def write(self, user_input: UserInput) -> Story:
             return Story("")
 
-    assert problems_of(Dear()) == (f"write: the cost is {cost!r}; it has to be a number from 0 up",)
+    assert find_problems(Dear()) == (f"write: the cost is {cost!r}; it has to be a number from 0 up",)
 
 
 def test_methods_that_have_no_self() -> None:
@@ -261,7 +259,7 @@ def test_methods_that_have_no_self() -> None:
         def rewrite(cls, story: Story) -> bool:
             return True
 
-    assert problems_of(Static()) == tuple(
+    assert find_problems(Static()) == tuple(
         f"{name}: it has to be a plain method; take @staticmethod or @classmethod away" for name in ("write", "rewrite")
     )
 
@@ -285,7 +283,7 @@ def test_all_mistakes_are_told_at_once() -> None:
         "planner can tell it from others\n"
         "  - pay: two parameters of type Story would get the same object; write Annotated[Story, by_name] to bind "
         "them by name\n"
-        "  - pay: it does not say what it returns; annotate it, as in `-> Story` or `-> None`\n"
+        "  - pay: it has no return annotation; add one, as in `-> Story` or `-> None`\n"
         '  - it has no goal; add @achieves_goal("...") to the action that completes its work\n'
         "  - ship: no condition 'payed'; did you mean 'paid'?"
     )
@@ -296,11 +294,11 @@ def test_the_mistakes_are_told_each_time() -> None:
     class Empty:
         pass
 
-    assert problems_of(Empty()) == problems_of(Empty())
+    assert find_problems(Empty()) == find_problems(Empty())
 
 
 def test_a_class_that_is_not_decorated() -> None:
-    assert problems_of(Correct()) == ("it is no Runnable; decorate the class with @planned_agent(description=...)",)
+    assert find_problems(Correct()) == ("it is no Runnable; decorate the class with @planned_agent(description=...)",)
 
 
 def test_the_class_instead_of_an_instance() -> None:
@@ -308,7 +306,7 @@ def test_the_class_instead_of_an_instance() -> None:
     class Agent(Correct):
         pass
 
-    assert problems_of(Agent) == ("this is the class; make an instance: Agent(...)",)
+    assert find_problems(Agent) == ("this is the class; make an instance: Agent(...)",)
 
 
 @state
@@ -345,10 +343,10 @@ def test_mistakes_in_states_are_told_with_the_state() -> None:
         def begin(self, user_input: UserInput) -> Wrong:
             return Wrong()
 
-    assert problems_of(Agent()) == (
+    assert find_problems(Agent()) == (
         "Wrong.go: parameter 'story' has no type; annotate it with the type it needs",
-        "Wrong.go: it returns list[Story], which is no class; wrap it in a class of its own, so that the planner can "
-        "tell it from others",
+        "Wrong.go: it returns list[Story], which is not a class; wrap it in a class of its own, so that the planner "
+        "can tell it from others",
         "Wrong.go: no condition 'raedy'; declare a @condition, or an action with it in `post`",
     )
 
@@ -364,7 +362,7 @@ def test_a_state_in_which_nothing_can_be_done() -> None:
         def begin(self, user_input: UserInput) -> End:
             return End()
 
-    assert problems_of(Agent()) == (
+    assert find_problems(Agent()) == (
         "End: nothing can be done in this state; declare a method of it with @action, or import the modules of its "
         "subclasses first",
     )
@@ -378,7 +376,7 @@ def test_a_goal_that_enters_a_state() -> None:
         def begin(self, user_input: UserInput) -> First | None:
             return First()
 
-    assert problems_of(Agent()) == ("begin: it reaches a goal and enters the state First; let it do one of the two",)
+    assert find_problems(Agent()) == ("begin: it reaches a goal and enters the state First; let it do one of the two",)
 
 
 def test_an_action_of_two_states_can_never_run() -> None:
@@ -396,7 +394,7 @@ def test_an_action_of_two_states_can_never_run() -> None:
         def fine(self, phase: Phase, first: First, other: Second | None) -> Story:
             return Story("")
 
-    assert problems_of(Agent()) == (
+    assert find_problems(Agent()) == (
         "both: it can never run, as it needs First and Second, and a process is in one state at a time; pass what it "
         "needs in a field of the state",
     )
@@ -413,7 +411,7 @@ def test_a_cost_method_that_is_not_there() -> None:
         def write(self, user_input: UserInput) -> Story:
             return Story("")
 
-    assert problems_of(Agent()) == (
+    assert find_problems(Agent()) == (
         "write: no cost 'efort'; did you mean 'effort'?",
         "write: no cost 'worth'; declare a method with @cost",
     )
@@ -426,7 +424,9 @@ def test_a_cost_with_an_argument_that_may_be_missing() -> None:
         def effort(self, story: Story, user_input: UserInput | None, ai: Ai) -> float:
             return 1
 
-    assert problems_of(Agent()) == ("effort: parameter 'story' may be missing when a plan is made; write Story | None",)
+    assert find_problems(Agent()) == (
+        "effort: parameter 'story' may be missing when a plan is made; write Story | None",
+    )
 
 
 def test_a_cost_that_is_declared_twice() -> None:
@@ -440,7 +440,7 @@ def test_a_cost_that_is_declared_twice() -> None:
         def other(self) -> float:
             return 2
 
-    assert problems_of(Agent()) == ("other: the cost 'effort' is declared twice; give each a name of its own",)
+    assert find_problems(Agent()) == ("other: the cost 'effort' is declared twice; give each a name of its own",)
 
 
 def test_a_value_that_is_no_number() -> None:
@@ -450,7 +450,7 @@ def test_a_value_that_is_no_number() -> None:
         def write(self, user_input: UserInput) -> Story:
             return Story("")
 
-    assert problems_of(Agent()) == ("write: the value is nan; it has to be a number",)
+    assert find_problems(Agent()) == ("write: the value is nan; it has to be a number",)
 
 
 def test_a_method_that_is_two_things() -> None:
@@ -461,7 +461,7 @@ def test_a_method_that_is_two_things() -> None:
         def write(self, user_input: UserInput) -> Story:
             return Story("")
 
-    assert problems_of(Agent()) == ("write: it is an action, a condition or a cost; take all but one away",)
+    assert find_problems(Agent()) == ("write: it is an action, a condition or a cost; take all but one away",)
 
 
 def test_an_expression_that_is_none() -> None:
@@ -471,7 +471,7 @@ def test_an_expression_that_is_none() -> None:
         def write(self, user_input: UserInput) -> Story:
             return Story("")
 
-    assert problems_of(Agent()) == (
+    assert find_problems(Agent()) == (
         "write: 'expr: story.delete()': 'story.delete' cannot be called; only len, any, all, isinstance can",
         "write: 'expr: story.text' in `post`: nothing can make an expression true; give the condition a name",
     )
@@ -485,7 +485,7 @@ def test_a_trigger_that_is_no_class(trigger: type, written: str) -> None:
         def write(self, user_input: UserInput) -> Story:
             return Story("")
 
-    assert problems_of(Agent()) == (f"write: the trigger is {written}, which is no class; name a class",)
+    assert find_problems(Agent()) == (f"write: the trigger is {written}, which is not a class; name a class",)
 
 
 def test_a_condition_with_the_name_of_a_type() -> None:
@@ -499,7 +499,7 @@ def test_a_condition_with_the_name_of_a_type() -> None:
         def write(self, user_input: UserInput) -> Story:
             return Story("")
 
-    assert problems_of(Agent()) == (
+    assert find_problems(Agent()) == (
         "the condition 'Story' has the name of a type, or of what tells that an action ran; give it another name",
         "the condition 'ran write' has the name of a type, or of what tells that an action ran; give it another name",
     )
@@ -516,9 +516,9 @@ def test_a_part_that_is_no_class() -> None:
         def write(self, user_input: UserInput) -> Parts:
             return Parts()
 
-    assert problems_of(Agent()) == (
-        "Parts: the field 'stories' is of list[Story], which is no class; wrap it in a class of its own, so that the "
-        "planner can tell it from others",
+    assert find_problems(Agent()) == (
+        "Parts: the field 'stories' is of list[Story], which is not a class; wrap it in a class of its own, so that "
+        "the planner can tell it from others",
     )
 
 
@@ -533,7 +533,7 @@ def test_a_part_that_names_nothing() -> None:
         def write(self, user_input: UserInput) -> Parts:
             return Parts()
 
-    assert problems_of(Agent()) == (
+    assert find_problems(Agent()) == (
         "Parts: the annotation 'Nowhere' is not defined where it can be seen; "
         "import it (not only under TYPE_CHECKING), or define it before the class",
     )
@@ -552,7 +552,7 @@ def test_two_goals_that_are_exported_by_one_name() -> None:
         def rewrite(self, user_input: UserInput) -> Story:
             return Story("")
 
-    assert problems_of(Agent()) == ("rewrite: another goal is exported as 'story'; give each a name of its own",)
+    assert find_problems(Agent()) == ("rewrite: another goal is exported as 'story'; give each a name of its own",)
 
 
 def test_a_handler_that_does_not_take_the_process() -> None:
@@ -561,6 +561,6 @@ def test_a_handler_that_does_not_take_the_process() -> None:
         async def handle_stuck(self) -> bool:
             return True
 
-    assert problems_of(Agent()) == (
+    assert find_problems(Agent()) == (
         "handle_stuck: it has to take the process; write `async def handle_stuck(self, process) -> bool`",
     )

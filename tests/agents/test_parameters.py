@@ -360,7 +360,7 @@ async def test_a_resolver_may_be_async() -> None:
     process = await started(Agent(), Text("a"))
     assert process.result == Book("a in looked up style by ['a', 'b']"), process.failure
     assert set(asked) == {"Agent"}
-    process = await PlannedAgent(Agent()).process(Text("a")).run()
+    process = await PlannedAgent(Agent()).create_process(Text("a")).run()
     assert process.status is ProcessStatus.COMPLETED
 
 

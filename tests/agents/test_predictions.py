@@ -142,7 +142,7 @@ def _method(needs: Sequence[type], gives: Sequence[type], made: Callable[[], obj
 
 
 async def check(agent: object, objects: list[object]) -> None:
-    process = PlannedAgent(agent).process(*objects, context=RunContext.over(ScriptedModel()))
+    process = PlannedAgent(agent).create_process(*objects, context=RunContext.over(ScriptedModel()))
     for _ in range(12):
         plan = await process.outlook()
         if plan is None or not plan.actions:

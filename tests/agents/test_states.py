@@ -111,7 +111,7 @@ async def test_states_loop_until_the_goal_is_reached() -> None:
 
 
 async def test_the_plan_leads_through_the_states() -> None:
-    process = PlannedAgent(WriteAndReview([])).process("a knight")
+    process = PlannedAgent(WriteAndReview([])).create_process("a knight")
     assert str(await process.outlook()) == "craft -> AssessStory.get_feedback -> AssessStory.assess -> Done.review"
 
 

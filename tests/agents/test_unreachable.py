@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from tactician import Blackboard, Platform, UserInput, achieves_goal, action, by_name, condition, planned_agent
 from tactician.testing import ScriptedModel
 from tests.agents.running import started, steps
-from tests.agents.test_mistakes import Correct, problems_of
+from tests.agents.test_mistakes import Correct, find_problems
 
 REMEDY = "in `post`, or declare a @condition"
 NAMES = "objects are called by their class, as in `bill` for a `Bill`, or by a binding"
@@ -63,7 +63,7 @@ def test_an_action_that_needs_what_it_makes_true_itself() -> None:
         @action(pre=["paid"], post=["paid"])
         def pay(self, bill: Bill) -> None: ...
 
-    assert problems_of(Circle()) == (
+    assert find_problems(Circle()) == (
         f"pay: it can never run, as only itself makes 'paid' true; give another action 'paid' {REMEDY}",
     )
 
@@ -83,7 +83,7 @@ def test_actions_that_need_each_other_and_what_follows_from_them() -> None:
         @action(post=["checked"])
         def check(self, bill: Bill) -> None: ...
 
-    assert problems_of(Circle()) == tuple(
+    assert find_problems(Circle()) == tuple(
         f"{one}: it can never run, as only {other}, which can never run either, makes {name!r} true; "
         f"give another action {name!r} {REMEDY}"
         for one, other, name in (("pay", "send", "sent"), ("send", "pay", "paid"), ("file", "send", "sent"))
@@ -120,7 +120,7 @@ def test_an_expression_about_what_there_never_is() -> None:
         @action(pre=["expr: nosuch.total > 1", "expr: bil.total > 1 and total > 1"])
         def pay(self, bill: Bill) -> None: ...
 
-    assert problems_of(Unknown()) == (
+    assert find_problems(Unknown()) == (
         f"pay: 'expr: nosuch.total > 1': nothing is called 'nosuch'; {NAMES}",
         "pay: 'expr: bil.total > 1 and total > 1': nothing is called 'bil'; did you mean 'bill'?",
         f"pay: 'expr: bil.total > 1 and total > 1': nothing is called 'total'; {NAMES}",
@@ -133,7 +133,7 @@ def test_an_expression_about_what_its_object_does_not_have() -> None:
         @action(pre=["expr: bill.nosuch > 1", "expr: letter.texts == ''"])
         def pay(self, bill: Bill, letter: Letter) -> None: ...
 
-    assert problems_of(Unknown()) == (
+    assert find_problems(Unknown()) == (
         "pay: 'expr: bill.nosuch > 1': 'bill' has no 'nosuch'; declare it as a field",
         "pay: \"expr: letter.texts == ''\": 'letter' has no 'texts'; did you mean 'text'?",
     )
@@ -189,7 +189,7 @@ def test_a_name_that_is_written_in_two_ways() -> None:
         @action
         def send(self, draft: Annotated[Bill, by_name]) -> None: ...
 
-    assert problems_of(Twice()) == ("send: no action binds anything to 'draft'; did you mean 'draught'?",)
+    assert find_problems(Twice()) == ("send: no action binds anything to 'draft'; did you mean 'draught'?",)
 
 
 class Binding:
@@ -248,7 +248,7 @@ def test_a_promise_of_a_type_that_there_is_not() -> None:
         @action(post=["user: Bil", "stranger: Unheard"])
         def look_up(self, user_input: UserInput) -> None: ...
 
-    assert problems_of(Agent()) == (
+    assert find_problems(Agent()) == (
         "look_up: 'user: Bil' in `post`: there is no such type; did you mean 'user: Bill'?",
         "look_up: 'stranger: Unheard' in `post`: there is no such type; "
         "write a name and a type that is known, as in 'user: User'",

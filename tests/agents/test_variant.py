@@ -27,7 +27,7 @@ def second() -> str:
 async def test_a_variant_leaves_the_agent_as_it_is() -> None:
     model = ScriptedModel("a", "b")
     agent = Agent("a", instructions="old", model="gpt-5.4")
-    changed = agent.variant(instructions="new", options=LlmOptions(session="s"))
+    changed = agent.with_changes(instructions="new", options=LlmOptions(session="s"))
     context = RunContext.over(model)
     await changed.run("hi", context=context)
     await agent.run("hi", context=context)
@@ -41,7 +41,7 @@ async def test_a_variant_leaves_the_agent_as_it_is() -> None:
 
 async def test_tools_that_the_agent_gets_later_reach_the_variant_too() -> None:
     agent = Agent("a", tools=[first])
-    plain, changed = agent.variant(), agent.variant(tools=loud)
+    plain, changed = agent.with_changes(), agent.with_changes(tools=loud)
     assert changed.tools is changed.tools
     agent.replace_tools([first, second])
     assert [one.name for one in plain.tools] == ["first", "second"]
@@ -53,4 +53,4 @@ async def test_tools_that_the_agent_gets_later_reach_the_variant_too() -> None:
 
 def test_a_model_that_is_an_object_is_not_changed_by_options() -> None:
     model = ScriptedModel()
-    assert Agent("a", model=model).variant(options=LlmOptions(session="s")).model is model
+    assert Agent("a", model=model).with_changes(options=LlmOptions(session="s")).model is model

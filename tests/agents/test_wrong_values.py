@@ -23,7 +23,7 @@ from tactician.planning import UtilityPlanner
 from tactician.process import Export
 from tactician.testing import ScriptedModel
 from tests.agents.running import started
-from tests.agents.test_mistakes import Correct, Story, problems_of
+from tests.agents.test_mistakes import Correct, Story, find_problems
 
 F = Callable[..., object]
 
@@ -44,11 +44,11 @@ F = Callable[..., object]
         ({"description": 3}, "the description is 3; it has to be a text"),
         ({"cost_method": 3}, "the cost_method is 3; write the name of a @cost method"),
         ({"value_method": 3}, "the value_method is 3; write the name of a @cost method"),
-        ({"pre": [3]}, "3 in `pre` is no name; write the name of a @condition, or an expression"),
-        ({"pre": 3}, "3 in `pre` is no name; write the name of a @condition, or an expression"),
-        ({"post": [None]}, "None in `post` is no name; write the name of a condition"),
-        ({"tool_groups": [3]}, "3 in `tool_groups` is no name; write the name of a ToolGroup"),
-        ({"tool_groups": ""}, "'' in `tool_groups` is no name; write the name of a ToolGroup"),
+        ({"pre": [3]}, "3 in `pre` is not a name; write the name of a @condition, or an expression"),
+        ({"pre": 3}, "3 in `pre` is not a name; write the name of a @condition, or an expression"),
+        ({"post": [None]}, "None in `post` is not a name; write the name of a condition"),
+        ({"tool_groups": [3]}, "3 in `tool_groups` is not a name; write the name of a ToolGroup"),
+        ({"tool_groups": ""}, "'' in `tool_groups` is not a name; write the name of a ToolGroup"),
     ],
 )
 def test_what_an_action_says(said: dict[str, Any], told: str) -> None:
@@ -58,7 +58,7 @@ def test_what_an_action_says(said: dict[str, Any], told: str) -> None:
         def write(self, user_input: UserInput) -> Story:
             return Story("")
 
-    assert problems_of(Agent()) == (f"write: {told}",)
+    assert find_problems(Agent()) == (f"write: {told}",)
 
 
 @pytest.mark.parametrize(
@@ -71,11 +71,11 @@ def test_what_an_action_says(said: dict[str, Any], told: str) -> None:
         (Export(local=1), "Export.local is 1; it has to be True or False"),  # type: ignore[arg-type]  # on purpose
         (
             Export(starting_input_types=["Story"]),  # type: ignore[list-item]  # on purpose
-            "'Story' in Export.starting_input_types is no class; write the class itself, as in [Order]",
+            "'Story' in Export.starting_input_types is not a class; write the class itself, as in [Order]",
         ),
         (
             Export(starting_input_types=[list[Story]]),
-            f"{list[Story]!r} in Export.starting_input_types is no class; write the class itself, as in [Order]",
+            f"{list[Story]!r} in Export.starting_input_types is not a class; write the class itself, as in [Order]",
         ),
         (
             Export(starting_input_types=Story),  # type: ignore[arg-type]  # on purpose
@@ -91,19 +91,19 @@ def test_how_a_goal_is_exported(export: Any, told: str) -> None:  # noqa: ANN401
         def write(self, user_input: UserInput) -> Story:
             return Story("")
 
-    assert problems_of(Agent()) == (f"write: {told}",)
+    assert find_problems(Agent()) == (f"write: {told}",)
 
 
 @pytest.mark.parametrize(
     ("declare", "told"),
     [
-        (lambda: action("x"), "@action.*it was given 'x', which is no method; write @action above a method"),  # type: ignore[call-overload]
-        (lambda: action()(property(len)), "@action.*it was given <property .*, which is no method"),  # type: ignore[type-var]
-        (lambda: action(Story), "@action.*which is no method"),
-        (lambda: condition(3), "@condition.*it was given 3, which is no method; write @condition above a method"),  # type: ignore[call-overload]
-        (lambda: cost("x"), "@cost.*it was given 'x', which is no method"),  # type: ignore[call-overload]
-        (lambda: achieves_goal("g")("x"), "@achieves_goal.*it was given 'x', which is no method"),  # type: ignore[type-var]
-        (lambda: state(5), "@state.*it was given 5, which is no class; write @state above a class"),  # type: ignore[call-overload]
+        (lambda: action("x"), "@action.*it was given 'x', which is not a method; write @action above a method"),  # type: ignore[call-overload]
+        (lambda: action()(property(len)), "@action.*it was given <property .*, which is not a method"),  # type: ignore[type-var]
+        (lambda: action(Story), "@action.*which is not a method"),
+        (lambda: condition(3), "@condition.*it was given 3, which is not a method; write @condition above a method"),  # type: ignore[call-overload]
+        (lambda: cost("x"), "@cost.*it was given 'x', which is not a method"),  # type: ignore[call-overload]
+        (lambda: achieves_goal("g")("x"), "@achieves_goal.*it was given 'x', which is not a method"),  # type: ignore[type-var]
+        (lambda: state(5), "@state.*it was given 5, which is not a class; write @state above a class"),  # type: ignore[call-overload]
     ],
 )
 def test_decorators_of_what_they_are_not_for(declare: Callable[[], object], told: str) -> None:
@@ -120,11 +120,11 @@ def test_all_of_one_class_are_told_together() -> None:
         def write(self, user_input: UserInput) -> Story:
             return Story("")
 
-    assert problems_of(Agent()) == (
+    assert find_problems(Agent()) == (
         "the resolver of Story is 3; write a function of the OperationContext",
-        "the resolvers have 'Story', which is no class; name the class of a parameter",
+        "the resolvers have 'Story', which is not a class; name the class of a parameter",
         "write: blocking is 'x'; it has to be True or False",
-        "write: 3 in `pre` is no name; write the name of a @condition, or an expression",
+        "write: 3 in `pre` is not a name; write the name of a @condition, or an expression",
     )
 
 
@@ -133,7 +133,7 @@ def test_what_an_agent_says() -> None:
     class Agent(Correct):
         """Says what it is for here."""
 
-    assert problems_of(Agent()) == (
+    assert find_problems(Agent()) == (
         "the description is ' '; say what the agent is for, as others choose it by that",
         "there is no planner 'utilty'; write one of Planner.GOAP, Planner.UTILITY, Planner.HYBRID, Planner.SUPERVISOR",
     )
@@ -164,7 +164,7 @@ def test_a_goal_without_parentheses_a_description_or_a_value() -> None:
         def empty(self, user_input: UserInput) -> Story:
             return Story("")
 
-    assert problems_of(Agent()) == (
+    assert find_problems(Agent()) == (
         'bare: its goal has no description; write @achieves_goal("what is reached")',
         'empty: its goal has no description; write @achieves_goal("what is reached")',
         "empty: the value of its goal is 'high'; it has to be a number",
@@ -185,7 +185,7 @@ def test_decorators_above_staticmethod() -> None:
         def ready(cls, user_input: UserInput) -> bool:
             return True
 
-    assert problems_of(Agent()) == tuple(
+    assert find_problems(Agent()) == tuple(
         f"{name}: it has to be a plain method; take @staticmethod or @classmethod away" for name in ("write", "ready")
     )
 
@@ -205,7 +205,7 @@ def test_methods_that_yield() -> None:
         def ready(self, user_input: UserInput) -> Iterator[bool]:
             yield True
 
-    assert problems_of(Agent()) == tuple(
+    assert find_problems(Agent()) == tuple(
         f"{name}: it yields, and has to give one thing; return it" for name in ("write", "draft", "ready")
     )
 
@@ -225,7 +225,7 @@ def test_conditions_and_costs_of_the_wrong_type() -> None:
         async def dear(self) -> str:
             return "high"
 
-    assert problems_of(Agent()) == (
+    assert find_problems(Agent()) == (
         "ready: it returns str, and a condition holds or not; write `-> bool`",
         "perhaps: it returns bool | None, and a condition holds or not; write `-> bool`",
         "dear: it returns str, and a cost is a number; write `-> float`",

@@ -11,7 +11,7 @@ import pytest
 from tactician import tool
 from tactician.errors import ConfigurationError
 from tactician.llm import SystemMessage
-from tactician.prompts import LlmReference, Reference, references_in
+from tactician.prompts import LlmReference, Reference, load_references
 from tactician.testing import ScriptedModel
 
 
@@ -64,7 +64,7 @@ async def test_texts_files_and_kinds_of_a_program(scripted_model: ScriptedModel,
     (file.parent / "texts" / "handbook.md").write_text("30 days of holidays")
     scripted_model.script("x")
 
-    await scripted_model.ai().with_references(*references_in(file, {"git": Repository})).generate_text("hi")
+    await scripted_model.ai().with_references(*load_references(file, {"git": Repository})).generate_text("hi")
 
     system = scripted_model.calls[0].messages[0]
     assert isinstance(system, SystemMessage)
@@ -106,7 +106,7 @@ def test_every_mistake_is_told_with_its_entry(file: Path) -> None:
     (file.parent.parent / "secret").write_text("secret")
 
     with pytest.raises(ConfigurationError) as raised:
-        references_in(file, {"git": Repository, "nothing": lambda: None})  # type: ignore[dict-item,return-value]
+        load_references(file, {"git": Repository, "nothing": lambda: None})  # type: ignore[dict-item,return-value]
 
     first, *problems = str(raised.value).splitlines()
     assert first == f"{file}:"
@@ -126,7 +126,7 @@ def test_every_mistake_is_told_with_its_entry(file: Path) -> None:
 
 def test_a_value_of_another_type(file: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"line 1: \[0\]\.name: Input should be a valid string"):
-        references_in(written(file, "- name: 7\n  description: x"))
+        load_references(written(file, "- name: 7\n  description: x"))
 
 
 @pytest.mark.parametrize(
@@ -141,14 +141,14 @@ def test_a_value_of_another_type(file: Path) -> None:
 )
 def test_what_is_no_list_of_references(file: Path, text: str, problem: str) -> None:
     with pytest.raises(ConfigurationError, match=problem):
-        references_in(written(file, text))
+        load_references(written(file, text))
 
 
 def test_a_file_that_is_not_there(file: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"The references in .*references\.yml cannot be read: No such file"):
-        references_in(str(file))
+        load_references(str(file))
 
 
 def test_an_empty_list(file: Path) -> None:
-    assert references_in(written(file, "[]")) == ()
-    assert references_in(written(file, "- {name: a, description: b}")) == (Reference("a", "b"),)
+    assert load_references(written(file, "[]")) == ()
+    assert load_references(written(file, "- {name: a, description: b}")) == (Reference("a", "b"),)

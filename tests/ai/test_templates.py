@@ -14,7 +14,7 @@ import pytest
 from tactician import Ai, AssistantMessage, Image, UserMessage
 from tactician.errors import ConfigurationError, MissingTemplateVariables, TemplateError
 from tactician.llm import SystemMessage, Text
-from tactician.prompts import Templates, default_templates
+from tactician.prompts import Templates, load_default_templates
 from tactician.testing import ScriptedModel
 
 
@@ -23,9 +23,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder `prompts` of the working directory."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TACTICIAN_CONFIG", raising=False)
-    default_templates.cache_clear()
+    load_default_templates.cache_clear()
     yield tmp_path / "prompts"
-    default_templates.cache_clear()
+    load_default_templates.cache_clear()
 
 
 def write(file: Path, text: str) -> Path:

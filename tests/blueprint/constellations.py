@@ -21,9 +21,9 @@ from tactician import (
     runnable,
 )
 from tactician.agents import BaseRunnable
-from tactician.conversation import CompactToolResults, ContextStrategy, SlidingWindow, Summarization
+from tactician.conversation import CompactToolResults, SlidingWindow, Summarization, WindowStrategy
 from tactician.llm import LanguageModel, Responder, RetrySettings, TraceMetadata
-from tactician.tools import ToolLike, snake_case, tools_of
+from tactician.tools import ToolLike, require_declared_tools, snake_case
 from tests.blueprint import acme
 
 ALLOW = ("tests.blueprint.acme",)
@@ -75,7 +75,7 @@ options = st.builds(
 )
 sliding = st.builds(SlidingWindow, numbers, st.booleans(), st.sampled_from([None, acme.CountsWords()]))
 summaries = st.builds(Summarization, numbers, st.integers(1, 9), st.none() | labels, st.none() | texts)
-strategies: st.SearchStrategy[ContextStrategy] = sliding | summaries | st.builds(CompactToolResults, st.integers(0, 9))
+strategies: st.SearchStrategy[WindowStrategy] = sliding | summaries | st.builds(CompactToolResults, st.integers(0, 9))
 contexts = st.none() | strategies | st.builds(lambda a, b: a | b, strategies, strategies)
 autonomy = st.none() | st.builds(
     Autonomous,
@@ -87,7 +87,9 @@ autonomy = st.none() | st.builds(
 )
 tools: st.SearchStrategy[list[ToolLike]] = st.lists(
     st.sampled_from([acme.look_up, acme.plain, acme.Echo()]), unique_by=id
-).flatmap(lambda some: st.sampled_from([some, [*some, *tools_of(acme.Shelf())], [*some, acme.Shelf().titles]]))
+).flatmap(
+    lambda some: st.sampled_from([some, [*some, *require_declared_tools(acme.Shelf())], [*some, acme.Shelf().titles]])
+)
 types: st.SearchStrategy[Any] = st.sampled_from(
     [None, acme.Order, int, list[acme.Order], acme.Page[acme.Order], acme.Order | acme.Invoice]
 )
@@ -96,7 +98,7 @@ types: st.SearchStrategy[Any] = st.sampled_from(
 @st.composite
 def models(draw: st.DrawFn) -> str | LlmOptions | LanguageModel | None:
     if draw(st.booleans()):
-        return draw(responders).model("acme/gpt", draw(options.map(without_model)), KEYS)
+        return draw(responders).create_model("acme/gpt", draw(options.map(without_model)), KEYS)
     return draw(st.none() | st.sampled_from(["gpt-5.4", "openai:gpt-5.4"]) | options)
 
 
@@ -161,9 +163,9 @@ def around(draw: st.DrawFn, inner: Sequence[AnyRunnable]) -> AnyRunnable:
             made = AgentNetwork(name, several, max_rounds=draw(st.integers(1, 5)), concurrent=draw(st.booleans()))
         case "parallel":
             group = ParallelAgents(name, several, description=draw(st.none() | labels))
-            made = draw(st.sampled_from([group, group.synthesized_by(draw(agents()))]))
+            made = draw(st.sampled_from([group, group.as_synthesis(draw(agents()))]))
         case "first":
-            made = ParallelAgents(name, several).first()
+            made = ParallelAgents(name, several).as_first_of()
         case _:
             departments = {draw(labels): Department(draw(agents()), inner)}
             made = HierarchicalAgents(executive=draw(agents()), departments=departments, max_turns=draw(numbers))

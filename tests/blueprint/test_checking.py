@@ -154,7 +154,7 @@ class Odd(Blueprint):
     inner: Node
 
     def build_with(self, builder: Builder) -> BaseRunnable[object] | None:
-        return builder.node(self.inner, "inner")
+        return builder.build_node(self.inner, "inner")
 
 
 def test_types_of_ones_own_are_left_out_with_what_they_need(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,9 +12,9 @@ from tactician.blueprint import (
     Difference,
     Limits,
     Outline,
-    differences_between,
+    build_outline,
+    compare_blueprints,
     export_blueprint,
-    outline_of,
     resolve_references,
 )
 from tests.blueprint.constellations import AnyRunnable, constellations
@@ -23,7 +23,7 @@ from tests.support.effort import examples
 
 
 def between(before: Mapping[str, object], after: Mapping[str, object]) -> list[Difference]:
-    return list(differences_between(Blueprint.from_json(json.dumps(before)), Blueprint.from_json(json.dumps(after))))
+    return list(compare_blueprints(Blueprint.from_json(json.dumps(before)), Blueprint.from_json(json.dumps(after))))
 
 
 def route(name: str, description: str, **more: object) -> dict[str, object]:
@@ -235,9 +235,9 @@ class TestTexts:
 @given(constellations(depth=6), constellations(depth=6))
 def test_equal_blueprints_and_only_those_do_not_differ(one: AnyRunnable, other: AnyRunnable) -> None:
     first, second = export_blueprint(one, strict=True), export_blueprint(other, strict=True)
-    assert differences_between(first, Blueprint.from_yaml(first.to_yaml())) == ()
-    assert bool(differences_between(first, second)) == (first != second)
-    assert len(differences_between(first, second)) == len(differences_between(second, first))
+    assert compare_blueprints(first, Blueprint.from_yaml(first.to_yaml())) == ()
+    assert bool(compare_blueprints(first, second)) == (first != second)
+    assert len(compare_blueprints(first, second)) == len(compare_blueprints(second, first))
 
 
 class TestFollowing:
@@ -341,7 +341,7 @@ class TestOutline:
             Outline("handoff", "agent", "Boss", "up: When angry", model),
             Outline("agent tool", "$ref", "x.json", "ask"),
         )
-        assert outline_of(Blueprint.from_data(data)) == Outline(
+        assert build_outline(Blueprint.from_data(data)) == Outline(
             *("", "router", "Desk", "", "m"),
             inner=(
                 Outline("route", "agent", "Billing", "Bills", model, facts, inner),
@@ -350,7 +350,7 @@ class TestOutline:
         )
 
     def test_a_hierarchy_has_departments(self) -> None:
-        found = outline_of(Blueprint.from_data(HIERARCHY))
+        found = build_outline(Blueprint.from_data(HIERARCHY))
         executive, department = found.inner[:2]
         assert (executive.role, executive.type) == ("executive", "agent")
         assert (department.role, department.type, department.name) == ("department", "", "Engineering")
@@ -360,10 +360,10 @@ class TestOutline:
         ("data", "roles"), [(NETWORK, {"peer", "synthesizer"}), (PARALLEL, {"member"}), (SUPERVISOR, {"worker"})]
     )
     def test_the_roles(self, data: dict[str, object], roles: set[str]) -> None:
-        assert {one.role for one in outline_of(Blueprint.from_data(data)).inner} == roles
+        assert {one.role for one in build_outline(Blueprint.from_data(data)).inner} == roles
 
     def test_what_an_import_finds(self) -> None:
-        planned = outline_of(
+        planned = build_outline(
             Blueprint.from_data({"type": "planned", "className": "acme.Teller", "arguments": {"n": [1]}})
         )
         assert planned == Outline("", "planned", "Teller", facts=(("className", "acme.Teller"),))
@@ -373,5 +373,5 @@ class TestOutline:
         (tmp_path / "b.json").write_text(
             json.dumps({"type": "parallel", "name": "P", "members": [{"$ref": "a.json"}]}), "utf-8"
         )
-        found = outline_of(resolve_references(Blueprint.from_file(tmp_path / "b.json")).blueprint)
+        found = build_outline(resolve_references(Blueprint.from_file(tmp_path / "b.json")).blueprint)
         assert [one.file for one in (found, *found.inner)] == [tmp_path / "b.json", tmp_path / "a.json"]

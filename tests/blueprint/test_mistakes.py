@@ -15,7 +15,7 @@ from tests.blueprint.constellations import ALLOW, KEYS
 from tests.blueprint.test_examples import ROUTER, agent
 
 
-def problems_of(
+def find_problems(
     blueprint: Blueprint, environment: Mapping[str, str] = KEYS, limits: Limits = DEFAULT_LIMITS
 ) -> Sequence[Problem]:
     return blueprint.problems(allow=ALLOW, environment=environment, limits=limits)
@@ -24,7 +24,7 @@ def problems_of(
 def told(
     blueprint: Blueprint, environment: Mapping[str, str] = KEYS, limits: Limits = DEFAULT_LIMITS
 ) -> dict[str, str]:
-    return {one.path: one.message for one in problems_of(blueprint, environment, limits)}
+    return {one.path: one.message for one in find_problems(blueprint, environment, limits)}
 
 
 def refused(text: str, kind: Literal["json", "yaml"] = "json") -> Sequence[Problem]:
@@ -100,7 +100,7 @@ class TestStructure:
             ("[1]", ""),
             ("null", ""),
             ('{"a": 1, "a": 2}', "'a' is said twice"),
-            ('{"a": NaN}', "NaN is no number"),
+            ('{"a": NaN}', "NaN is not a number"),
             ("[" * 100_000, "nested more than"),
             ('{"type": 5}', "cannot have the type"),
             ("{}", "needs the field 'type'"),
@@ -226,7 +226,7 @@ class TestBuilding:
         [
             ("tests.blueprint.acme.Stars", "has no JSON form"),
             ("list[tests.blueprint.acme.Stars]", "has no JSON form"),
-            ("tests.blueprint.acme.look_up", "is no class"),
+            ("tests.blueprint.acme.look_up", "is not a class"),
             ("dict[...]", "dict"),
             ("...", "has no JSON form"),
             ("int[str]", "subscriptable"),
@@ -261,7 +261,7 @@ class TestBuilding:
         firm = {"type": "hierarchical", "maxTurns": 3, "executive": agent("E"), "departments": {"D": department}}
         panel = {"type": "parallel", "name": "P", "members": [firm, firm, firm]}
 
-        (problem,) = problems_of(Blueprint.from_data(panel), limits=Limits(nodes=3))
+        (problem,) = find_problems(Blueprint.from_data(panel), limits=Limits(nodes=3))
 
         assert "more than 3 agents" in problem.message
 
@@ -283,7 +283,7 @@ class TestBuilding:
         data = agent("Mini", outputType="no.Type", toolClassNames=["no.tool"], inputGuardrails=[{"registryId": "no"}])
         blueprint = Blueprint.from_json(json.dumps(data, indent=1))
 
-        lines = [one.line for one in problems_of(blueprint)]
+        lines = [one.line for one in find_problems(blueprint)]
 
         assert len(lines) == 3
         assert lines == sorted(lines, key=lambda line: line or 0)
@@ -323,7 +323,7 @@ class TestTrust:
         ],
     )
     def test_nothing_is_named_that_is_not_allowed(self, name: str) -> None:
-        assert problems_of(Blueprint.from_data(agent("Mini", toolClassNames=[name or " "])))
+        assert find_problems(Blueprint.from_data(agent("Mini", toolClassNames=[name or " "])))
 
     def test_nothing_is_imported_that_is_not_allowed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "evil_module.py").write_text(
@@ -331,7 +331,7 @@ class TestTrust:
         )
         monkeypatch.syspath_prepend(tmp_path)
 
-        assert problems_of(Blueprint.from_data(agent("Mini", toolClassNames=["evil_module.tool"])))
+        assert find_problems(Blueprint.from_data(agent("Mini", toolClassNames=["evil_module.tool"])))
         assert not (tmp_path / "ran").exists()
 
     def test_the_environment_allows_packages(self) -> None:
@@ -362,8 +362,8 @@ class TestTrust:
         file = folder / "a.json"
         file.write_text(json.dumps(agent("Mini", instructions={"source": "file", "path": path})))
 
-        assert problems_of(Blueprint.from_file(file), environment={**KEYS})
-        assert "hidden" not in str(problems_of(Blueprint.from_file(file)))
+        assert find_problems(Blueprint.from_file(file), environment={**KEYS})
+        assert "hidden" not in str(find_problems(Blueprint.from_file(file)))
 
     def test_a_wider_root_may_be_given(self, tmp_path: Path) -> None:
         (tmp_path / "agents").mkdir()
@@ -402,7 +402,7 @@ class TestVariables:
     def test_the_place_of_a_key_holds_its_name(self) -> None:
         data = agent("Mini", responder={"provider": "OPENAI", "apiKeyEnvVar": "${OPENAI_API_KEY}"})
 
-        first, *_ = problems_of(Blueprint.from_data(data))
+        first, *_ = find_problems(Blueprint.from_data(data))
 
         assert first.path == "responder.apiKeyEnvVar"
         assert "write OPENAI_API_KEY, without ${}" in first.message
@@ -430,7 +430,7 @@ class TestReferences:
         assert isinstance(whole["routes"], list)
         assert "'path': 'sub/one.txt'" in str(whole)
         (tmp_path / "whole.json").write_text(json.dumps(whole))
-        assert not problems_of(Blueprint.from_file(tmp_path / "whole.json"))
+        assert not find_problems(Blueprint.from_file(tmp_path / "whole.json"))
         assert "'name': 'P', 'members': [{'type': 'agent', 'name': 'One'" in str(whole["routes"][0])
 
     def test_a_circle(self, tmp_path: Path) -> None:
@@ -440,7 +440,7 @@ class TestReferences:
             b={"type": "parallel", "name": "B", "members": [{"$ref": "a.json"}]},
         )
 
-        (problem,) = problems_of(Blueprint.from_file(file))
+        (problem,) = find_problems(Blueprint.from_file(file))
 
         assert (problem.path, problem.message) == (
             "members[0].$ref",
@@ -462,11 +462,11 @@ class TestReferences:
             c=agent("C", toolClassNames=["no.tool"]),
         )
 
-        found = [str(one) for one in problems_of(Blueprint.from_file(file))]
+        found = [str(one) for one in find_problems(Blueprint.from_file(file))]
 
         assert len(found) == 6
         assert "b.json: line 1: model: Field required" in found[0]
-        assert any("c.json:1: toolClassNames[0]: nothing is known by the name 'no.tool'" in one for one in found)
+        assert any("c.json:1: toolClassNames[0]: there is nothing with the name 'no.tool'" in one for one in found)
         assert any("no.json" in one and "cannot be read" in one for one in found)
         assert any("is outside of" in one for one in found)
 
@@ -477,4 +477,4 @@ class TestReferences:
         }
         file = self.write(tmp_path, **files, f12=agent("Last"))
 
-        assert "more than 5,000 agents" in str(problems_of(Blueprint.from_file(file))[0])
+        assert "more than 5,000 agents" in str(find_problems(Blueprint.from_file(file))[0])

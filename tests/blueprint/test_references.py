@@ -22,7 +22,7 @@ def naming(folder: Path, inner: Mapping[str, object], times: int) -> Blueprint:
     return Blueprint.from_file(folder / "outer.json")
 
 
-def problems_of(blueprint: Blueprint, limits: Limits) -> list[Problem]:
+def find_problems(blueprint: Blueprint, limits: Limits) -> list[Problem]:
     built = list(blueprint.problems(environment=KEYS, limits=limits))
     assert [one.message for one in resolve_references(blueprint, limits=limits).problems] == [
         one.message for one in built
@@ -35,8 +35,8 @@ GROUPS = agent("A", toolGroups=[f"group_{number}" for number in range(100)])
 
 def test_values_count_each_time_they_are_named(tmp_path: Path) -> None:
     blueprint = naming(tmp_path, GROUPS, 5)
-    assert problems_of(blueprint, Limits(values=1_000)) == []
-    first, second = problems_of(blueprint, Limits(values=400))
+    assert find_problems(blueprint, Limits(values=1_000)) == []
+    first, second = find_problems(blueprint, Limits(values=400))
     assert (first.path, second.path) == ("members[3].$ref", "members[4].$ref")
     assert first.message == "inner.json: with it, the files that are named have more than 400 values"
 
@@ -44,8 +44,8 @@ def test_values_count_each_time_they_are_named(tmp_path: Path) -> None:
 def test_characters_count_each_time_they_are_named(tmp_path: Path) -> None:
     size = len(json.dumps(GROUPS))
     blueprint = naming(tmp_path, GROUPS, 5)
-    assert problems_of(blueprint, Limits(size=5 * size)) == []
-    (problem,) = problems_of(blueprint, Limits(size=5 * size - 1))
+    assert find_problems(blueprint, Limits(size=5 * size)) == []
+    (problem,) = find_problems(blueprint, Limits(size=5 * size - 1))
     assert problem.path == "members[4].$ref"
     assert problem.message.endswith(f"the files that are named have more than {5 * size - 1:,} characters")
 

@@ -135,14 +135,14 @@ def test_the_blueprint_of_any_constellation_is_valid(runnable: AnyRunnable) -> N
 @given(mutated())
 def test_it_says_the_same_as_the_reader(data: Json) -> None:
     """What is read is valid; what is valid is read, but for the texts that the schema does not look into."""
-    wrong = problems_of(json.dumps(data))
+    wrong = find_problems(json.dumps(data))
     if not wrong:
         VALIDATOR.validate(without_nulls(data))
     elif VALIDATOR.is_valid(data):
         assert all(problem.path.endswith("utputType") for problem in wrong)
 
 
-def problems_of(text: str) -> Sequence[Problem]:
+def find_problems(text: str) -> Sequence[Problem]:
     try:
         Blueprint.from_json(text, limits=LIMITS)
     except BlueprintError as error:

@@ -12,7 +12,7 @@ from tactician import Agent, Blueprint, PlannedAgent, UserInput, achieves_goal, 
 from tactician.errors import BlueprintError
 from tests.blueprint.constellations import KEYS
 from tests.blueprint.test_examples import ROUTER, agent
-from tests.blueprint.test_mistakes import problems_of, told
+from tests.blueprint.test_mistakes import find_problems, told
 
 _LONG_KEY = "hushhush-42"
 _NO_KEY = SecretStr("")
@@ -90,7 +90,7 @@ class TestSecrets:
             file = tmp_path / "a.json"
             file.write_text(json.dumps(one))
 
-            (problem,) = problems_of(Blueprint.from_file(file))
+            (problem,) = find_problems(Blueprint.from_file(file))
 
             assert "begins with a dot" in problem.message
             assert problem.path in ("instructions.path", "fallback.$ref")

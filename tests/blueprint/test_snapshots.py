@@ -34,19 +34,19 @@ from tactician.blueprint import (
     BlueprintWarning,
     Builder,
     Exporter,
+    blueprint_exporter,
     blueprint_type,
-    definition_of,
+    create_definition,
     export_blueprint,
-    exports,
 )
-from tactician.conversation import ContextStrategy, SlidingWindow, TextCounter, TokenCounter, Window
+from tactician.conversation import SlidingWindow, TextCounter, TokenCounter, Window, WindowStrategy
 from tactician.errors import BlueprintError, DeclarationError
 from tactician.guardrails import GuardrailResult
 from tactician.llm import EmbeddedModel, Responder
 from tactician.prompts import InstructionFile, ProvidedInstructions, prompt_providers
 from tactician.runs import Input, RunContext
 from tactician.testing import ScriptedModel, ToolCall
-from tactician.tools import tools_of
+from tactician.tools import require_declared_tools
 from tests.blueprint import acme
 from tests.blueprint.constellations import ALLOW, KEYS
 
@@ -67,7 +67,7 @@ class TestTools:
             """Only here."""
             return text
 
-        agent = Agent("A", tools=[local, acme.look_up, *tools_of(acme.NeedsAddress("there"))])
+        agent = Agent("A", tools=[local, acme.look_up, *require_declared_tools(acme.NeedsAddress("there"))])
 
         with pytest.warns(BlueprintWarning) as told:
             blueprint = agent.to_blueprint()
@@ -124,14 +124,14 @@ class TestRefusals:
         strict = Agent(
             "A",
             input_guardrails=[acme.FewWords(2)],
-            tools=tools_of(acme.Box(9)),
+            tools=require_declared_tools(acme.Box(9)),
             window=SlidingWindow(9, counter=counter),
         )
 
         found = refused(strict, strict=True)
 
         assert found.keys() == {"inputGuardrails[0]", "toolClassNames", "contextManagement.tokenCounterClassName"}
-        usual = Agent("A", input_guardrails=[acme.FewWords(5)], tools=tools_of(acme.Box()))
+        usual = Agent("A", input_guardrails=[acme.FewWords(5)], tools=require_declared_tools(acme.Box()))
         assert usual.to_blueprint(strict=True).to_data()["toolClassNames"] == ["tests.blueprint.acme.Box"]
 
     def test_handoffs_that_cannot_be_said(self) -> None:
@@ -159,7 +159,7 @@ class TestRefusals:
         assert found.keys() == {"outputType", "handoffs[0].propagatedOutputType"}
 
     def test_models_and_strategies_of_ones_own(self) -> None:
-        class Strange(ContextStrategy):
+        class Strange(WindowStrategy):
             def start(self, run: RunContext, counter: TokenCounter) -> Window:
                 raise NotImplementedError
 
@@ -200,7 +200,7 @@ class TestModels:
         assert made.model is None
 
     def test_no_key_is_in_it(self) -> None:
-        model = Responder(provider="OPEN_ROUTER").model("gpt", environment=KEYS)
+        model = Responder(provider="OPEN_ROUTER").create_model("gpt", environment=KEYS)
 
         assert "key-one" not in Agent("A", model=model).to_blueprint().to_json()
 
@@ -222,7 +222,7 @@ class TestInstructions:
 
     async def test_a_prompt_of_a_provider_stays_one(self) -> None:
         class Fixed:
-            async def prompt(self, name: str, filters: Mapping[str, str]) -> str:
+            async def get_prompt(self, name: str, filters: Mapping[str, str]) -> str:
                 return f"{name} in {filters['label']}"
 
         prompt_providers.register("fixed", Fixed())
@@ -287,8 +287,8 @@ class TestPlannedAgents:
                 "arguments.stars",
                 "no JSON form",
             ),
-            ({"className": "tests.blueprint.acme.Order"}, "className", "no class with @planned_agent"),
-            ({"className": "tests.blueprint.acme.look_up"}, "className", "no class with @planned_agent"),
+            ({"className": "tests.blueprint.acme.Order"}, "className", "not a class with @planned_agent"),
+            ({"className": "tests.blueprint.acme.look_up"}, "className", "not a class with @planned_agent"),
         ],
     )
     def test_mistakes(self, data: dict[str, object], path: str, why: str) -> None:
@@ -321,7 +321,8 @@ class TestFunctions:
 
         (problem,) = Blueprint.from_data(data).problems(allow=ALLOW)
 
-        assert (problem.path, problem.message) == ("functionName", "'tests.blueprint.acme.plain' is no async function")
+        message = "'tests.blueprint.acme.plain' is not an async function"
+        assert (problem.path, problem.message) == ("functionName", message)
 
 
 class TestTypesOfOnesOwn:
@@ -333,10 +334,10 @@ class TestTypesOfOnesOwn:
 
             def build_with(self, builder: Builder) -> Odd | None:
                 if self.name == "wrong":
-                    builder.problem("that is no name", "name")
+                    builder.add_problem("that is no name", "name")
                 return builder.attempt(lambda: Odd(self.name))
 
-        @exports(Odd)
+        @blueprint_exporter(Odd)
         def export_odd(odd: Odd, exporter: Exporter) -> OddBlueprint | None:
             return exporter.make(OddBlueprint, {"name": odd.name})
 
@@ -351,7 +352,7 @@ class TestTypesOfOnesOwn:
 
 def undefined(blueprint: BlueprintLike) -> dict[str, str]:
     with pytest.raises(BlueprintError) as caught:
-        AgentDefinition.of_blueprint(blueprint, tools=[acme.look_up])
+        AgentDefinition.from_blueprint(blueprint, tools=[acme.look_up])
     return {one.path: one.message for one in caught.value.problems}
 
 
@@ -379,14 +380,14 @@ class TestDefinitions:
         assert [one.responder and one.responder.provider for one in (blueprint, target)] == ["OPEN_ROUTER"] * 2
         assert blueprint.tool_class_names == ("tests.blueprint.acme.look_up",)
         assert not blueprint.problems(allow=ALLOW, environment=KEYS)
-        assert AgentDefinition.of_blueprint(blueprint, tools=[acme.look_up]) == front
+        assert AgentDefinition.from_blueprint(blueprint, tools=[acme.look_up]) == front
 
     def test_texts_stay_as_they_are(self) -> None:
         costly = self.definition.model_copy(update={"instructions": "It costs ${PRICE}, or $${x}."})
 
         blueprint = costly.to_blueprint(tools=[acme.look_up])
 
-        assert AgentDefinition.of_blueprint(blueprint, tools=[acme.look_up]) == costly
+        assert AgentDefinition.from_blueprint(blueprint, tools=[acme.look_up]) == costly
         assert isinstance(blueprint, AgentBlueprint)
         assert "variables" in undefined(blueprint.model_copy(update={"instructions": "of ${TOWN}"}))["instructions"]
 
@@ -425,7 +426,7 @@ class TestDefinitions:
         assert isinstance(blueprint, AgentBlueprint)
 
         with pytest.raises(BlueprintError) as caught:
-            definition_of(blueprint, [])
+            create_definition(blueprint, [])
 
         assert [one.path for one in caught.value.problems] == [
             "instructions",

@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel, TypeAdapter
 
-from tactician.blueprint.type_names import TypeName, name_of_type
+from tactician.blueprint.type_names import TypeName, find_type_name
 from tactician.names import NameProblem, Names
 
 T = TypeVar("T")
@@ -100,7 +100,7 @@ class TestPython:
 
     @given(types())
     def test_a_type_is_found_by_its_name(self, kind: Any) -> None:  # noqa: ANN401
-        name = name_of_type(kind)
+        name = find_type_name(kind)
         assert name is not None
         if len(name) <= 1_000:
             assert str(TypeName.of(name)) == name
@@ -126,7 +126,7 @@ class TestPython:
         ],
     )
     def test_names_of_types(self, kind: object, name: str) -> None:
-        assert name_of_type(kind) == name
+        assert find_type_name(kind) == name
         assert resolved(name) in (kind, NoneType if kind is None else kind)
 
     def test_types_that_no_import_finds(self) -> None:
@@ -134,7 +134,7 @@ class TestPython:
 
         hidden: list[object] = [Local, list[Local], Local | None, Page[Local], Box[Local], Literal["a"], "Order", T]
         hidden += [Annotated[int, "a"]]
-        assert [name_of_type(one) for one in hidden] == [None] * len(hidden)
+        assert [find_type_name(one) for one in hidden] == [None] * len(hidden)
 
     def test_a_type_that_was_found_can_be_used(self) -> None:
         kind: Any = resolved(f"list[{HERE}.Page[{HERE}.Box[int]]] | None")
@@ -192,13 +192,13 @@ class TestMistakes:
             ("list[int>", "']' is expected in the name of a type"),
             ("java.util.List<int]", "'>' is expected in the name of a type"),
             ("list[int str]", "']' is expected in the name of a type"),
-            ("int]", "'int]' is no name of a type: ']' is not expected"),
-            ("list[int][str]", "'list[int][str]' is no name of a type: '[' is not expected"),
-            ("int str", "'int str' is no name of a type: 'str' is not expected"),
-            ("3d", "'3d' is no name of a type"),
-            ("a-b", "'a-b' is no name of a type"),
-            ("__import__('os')", "is no name of a type"),
-            ("java.util.List<? extends com.acme.Order>", "is no name of a type"),
+            ("int]", "'int]' is not the name of a type: ']' is not expected"),
+            ("list[int][str]", "'list[int][str]' is not the name of a type: '[' is not expected"),
+            ("int str", "'int str' is not the name of a type: 'str' is not expected"),
+            ("3d", "'3d' is not the name of a type"),
+            ("a-b", "'a-b' is not the name of a type"),
+            ("__import__('os')", "is not the name of a type"),
+            ("java.util.List<? extends com.acme.Order>", "is not the name of a type"),
             ("a" * 1_001, "the name of a type has more than 1,000 characters"),
             ("list[" * 21 + "int" + "]" * 21, "the name of a type is nested more than 20 deep"),
         ],
@@ -229,7 +229,7 @@ class TestMistakes:
             resolved(text)
 
     def test_a_class_that_nobody_knows(self) -> None:
-        with pytest.raises(NameProblem, match=r"nothing is known by the name 'com\.acme\.Order'"):
+        with pytest.raises(NameProblem, match=r"there is nothing with the name 'com\.acme\.Order'"):
             resolved("list[com.acme.Order]")
 
 

@@ -13,7 +13,7 @@ from tactician.blueprint import AgentBlueprint
 from tactician.errors import BlueprintError
 from tests.blueprint.constellations import KEYS
 from tests.blueprint.test_examples import agent
-from tests.blueprint.test_mistakes import problems_of, refused, told
+from tests.blueprint.test_mistakes import find_problems, refused, told
 from tests.blueprint.test_schema import VALIDATOR
 
 EVERYWHERE: Mapping[str, object] = {
@@ -109,7 +109,7 @@ class TestEverywhere:
         blueprint = Blueprint.from_file(tmp_path / "a.yaml")
 
         assert told(blueprint, environment={**KEYS, "N": "7"}) == {}
-        (problem,) = problems_of(blueprint, environment={**KEYS, "N": "many"})
+        (problem,) = find_problems(blueprint, environment={**KEYS, "N": "many"})
         assert (problem.path, problem.message) == ("maxTurns", "Input should be a valid integer")
         assert str(problem.file).endswith("one.json")
 
@@ -135,7 +135,7 @@ class TestEverywhere:
             "WHOM": "her and him",
         }
 
-        found = problems_of(Blueprint.from_yaml(text), environment={**SAID, **wrong})
+        found = find_problems(Blueprint.from_yaml(text), environment={**SAID, **wrong})
 
         assert {one.path: one.message for one in found} == {
             "maxTurns": "Input should be greater than 0",
@@ -198,7 +198,7 @@ class TestEverywhere:
         assert isinstance(blueprint, AgentBlueprint)
 
         with pytest.raises(BlueprintError) as caught:
-            AgentDefinition.of_blueprint(blueprint)
+            AgentDefinition.from_blueprint(blueprint)
 
         why = "a definition has no variables: write what they stand for"
         assert {one.path: one.message for one in caught.value.problems} == {
@@ -229,7 +229,7 @@ class TestBounds:
     )
     def test_a_large_text_takes_no_time(self, text: str) -> None:
         began = time.process_time()
-        problems_of(Blueprint.from_data(agent("Mini", instructions=text)))
+        find_problems(Blueprint.from_data(agent("Mini", instructions=text)))
         assert time.process_time() - began < 20  # what is quadratic takes an hour
 
     def test_a_hundred_mistakes_are_told(self) -> None:

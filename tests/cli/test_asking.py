@@ -12,8 +12,8 @@ import pytest
 from pydantic import BaseModel, Field
 from rich.console import Console
 
-from tactician.cli.answers import text_answer
-from tactician.cli.asking import Asker
+from tactician.cli.answers import parse_answer_text
+from tactician.cli.asker import Asker
 from tactician.errors import ResponseError
 from tactician.process import build_form, parse_answer
 from tactician.runs import PendingKind, PendingRequest, approve, reject
@@ -129,8 +129,8 @@ def test_every_kind_of_field_is_asked_for_in_its_own_way() -> None:
     )
     for complaint in (
         "choose one of good, bad, or its number",
-        "'heavy' is no number",
-        "'4.5' is no whole number",
+        "'heavy' is not a number",
+        "'4.5' is not a whole number",
         "answer y or n",
         "has to be JSON, such as {...}",
         "what you think",
@@ -232,7 +232,7 @@ TEXTS: Sequence[tuple[PendingKind, str, object]] = [
 
 @pytest.mark.parametrize(("kind", "text", "expected"), TEXTS)
 def test_a_text_is_an_answer_too(kind: PendingKind, text: str, expected: object) -> None:
-    assert text_answer(text, PendingRequest("r", kind, "Well?")) == expected
+    assert parse_answer_text(text, PendingRequest("r", kind, "Well?")) == expected
 
 
 @pytest.mark.parametrize(
@@ -246,12 +246,12 @@ def test_a_text_is_an_answer_too(kind: PendingKind, text: str, expected: object)
     ],
 )
 def test_the_text_of_a_form_is_json_or_its_only_value(wanted: type, text: str, expected: object) -> None:
-    assert parse_answer(wanted, text_answer(text, form(wanted))) == expected
+    assert parse_answer(wanted, parse_answer_text(text, form(wanted))) == expected
 
 
 @pytest.mark.parametrize(
     ("kind", "hint"), [("approval", "--approve or --reject REASON"), ("confirmation", "yes or no")]
 )
 def test_a_decision_is_yes_or_no(kind: PendingKind, hint: str) -> None:
-    with pytest.raises(ResponseError, match=f"r: 'perhaps' is no answer to 'Well\\?': answer {hint}"):
-        text_answer("perhaps", PendingRequest("r", kind, "Well?"))
+    with pytest.raises(ResponseError, match=f"r: 'perhaps' is not an answer to 'Well\\?': answer {hint}"):
+        parse_answer_text("perhaps", PendingRequest("r", kind, "Well?"))

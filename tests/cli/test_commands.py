@@ -388,3 +388,46 @@ def test_a_file_with_a_script_says_that_the_embedded_model_is_too_small(tmp_path
     assert "Add --scripted" in embedded.err
     large = tactician("run", file, "hello", env={"OPENAI_API_KEY": "sk-1"})
     assert "too small" not in large.err
+
+
+COVER = """
+from tactician import achieves_goal, action, planned_agent
+
+
+class Done: ...
+
+
+def source(number):
+    def gather(self) -> None: ...
+
+    facts = sorted({f"fact{number * step % 12}" for step in (1, 5, 7)})
+    return action(post=facts, cost=0.3 + number * 7 % 13 / 20)(gather)
+
+
+class Cover:
+    for number in range(30):
+        locals()[f"source{number}"] = source(number)
+
+    @achieves_goal("Covered")
+    @action(pre=[f"fact{number}" for number in range(12)])
+    def finish(self) -> Done:
+        return Done()
+
+
+cover = planned_agent(description="Gathers facts")(Cover)()
+"""
+
+
+def test_plan_shows_how_the_search_went(tmp_path: Path) -> None:
+    picture = tmp_path / "search.svg"
+
+    done = tactician("plan", written(tmp_path, COVER), "--search", "--picture", str(picture))
+
+    assert "search for finish  optimal" in done.out
+    assert "states" in done.out
+    assert picture.read_text(encoding="utf-8").startswith("<svg")
+    assert "least cost possible" in picture.read_text(encoding="utf-8")
+
+
+def test_plan_says_when_no_search_was_needed() -> None:
+    assert "no search was needed" in tactician("plan", STAR_NEWS, "--search").out

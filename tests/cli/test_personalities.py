@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tactician.cli.personalities import PERSONALITIES, PLAIN, personality
+from tactician.cli.personalities import PERSONALITIES, PLAIN, find_personality
 from tactician.cli.progress import ProgressView
 from tactician.errors import ConfigurationError
 from tactician.events import Event
@@ -35,7 +35,7 @@ EVENTS: list[tuple[Event, list[str]]] = [
 
 def told(name: str) -> list[str]:
     console = Console(file=StringIO(), width=200)
-    view = ProgressView(console, voice=personality(name))
+    view = ProgressView(console, voice=find_personality(name))
     for event, _ in EVENTS:
         view(event)
     assert isinstance(console.file, StringIO)
@@ -56,17 +56,17 @@ def test_every_voice_is_its_own() -> None:
 
 
 def test_without_a_name_it_is_plain() -> None:
-    assert personality(None) is personality("") is personality("plain") is PLAIN
+    assert find_personality(None) is find_personality("") is find_personality("plain") is PLAIN
 
 
 def test_an_unknown_voice_is_an_error_that_names_the_others() -> None:
     with pytest.raises(ConfigurationError, match="There are: plain, starwars, severance, colossus, hitchhiker, mont"):
-        personality("pirate")
+        find_personality("pirate")
 
 
 def test_the_project_may_name_the_voice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "tactician.toml"
     file.write_text('[platform]\npersonality = "colossus"\n', encoding="utf-8")
     monkeypatch.setenv("TACTICIAN_CONFIG", str(file))
-    assert personality(None) is PERSONALITIES["colossus"]
-    assert personality("starwars") is PERSONALITIES["starwars"]
+    assert find_personality(None) is PERSONALITIES["colossus"]
+    assert find_personality("starwars") is PERSONALITIES["starwars"]

@@ -1,4 +1,4 @@
-"""What `tactician run` shows of waiting, retries, fallbacks and rests."""
+"""What `tactician run` shows of waiting, retries, fallbacks and circuit breakers."""
 
 import asyncio
 import json
@@ -14,9 +14,9 @@ from tactician.config import ModelSettings, Settings
 from tactician.events import Event
 from tactician.llm import (
     AssistantMessage,
+    CircuitClosed,
+    CircuitOpened,
     Deployment,
-    InstanceRecovered,
-    InstanceRested,
     ModelCatalog,
     ModelFellBack,
     ModelRouter,
@@ -111,16 +111,20 @@ def test_waiting_for_limits_is_one_line_unless_nobody_would_notice() -> None:
 
 
 WORDS: dict[str, Event] = {
-    "waited 30.0 s for a:m (rest)": RequestDelayed(run_id="r", model="m", instance="a", seconds=30.0, reason="rest"),
+    "waited 30.0 s for a:m (cooldown)": RequestDelayed(
+        run_id="r", model="m", instance="a", seconds=30.0, reason="cooldown"
+    ),
     "a failed (timeout), trying again": RequestRetried(
         run_id="r", model="m", instance="a", attempt=1, error="timeout", delay=0.0, next_instance="a"
     ),
     "a failed (server), trying b after 1.5 s": RequestRetried(
         run_id="r", model="m", instance="a", attempt=1, error="server", delay=1.5, next_instance="b"
     ),
-    "a:m rests 5.0 s (server)": InstanceRested(run_id="r", model="m", instance="a", seconds=5.0, error="server"),
-    "a:m is back": InstanceRecovered(run_id="r", model="m", instance="a"),
-    "m rests, falling back to n": ModelFellBack(run_id="r", model="m", fallback="n", reason="rest"),
+    "circuit of a:m open for 5.0 s (server)": CircuitOpened(
+        run_id="r", model="m", instance="a", seconds=5.0, error="server"
+    ),
+    "circuit of a:m closed again": CircuitClosed(run_id="r", model="m", instance="a"),
+    "m is unavailable, falling back to n": ModelFellBack(run_id="r", model="m", fallback="n", reason="cooldown"),
     "": RequestRouted(run_id="r", model="m", instance="a", reason="round_robin"),
 }
 

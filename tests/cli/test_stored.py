@@ -187,7 +187,7 @@ def test_a_wrong_answer_is_one_message_and_changes_nothing(writer: Desk) -> None
 
     done = writer("respond", process, "perhaps", writer.file)
     assert done.code == 2
-    assert "error: Writer/publish/asked: 'perhaps' is no answer to 'Print it?': answer yes or no" in done.err
+    assert "error: Writer/publish/asked: 'perhaps' is not an answer to 'Print it?': answer yes or no" in done.err
 
 
 def test_an_action_that_fails_is_shown_with_its_error(writer: Desk) -> None:
@@ -291,7 +291,8 @@ def test_a_run_can_be_killed(payer: Desk) -> None:
 
 def test_an_approval_is_no_answer_to_a_form(writer: Desk) -> None:
     done = writer("respond", writer.waiting(), "--approve", writer.file)
-    assert (done.code, done.err) == (2, "error: Writer/review/asked is no approval (form): answer it with a VALUE.\n")
+    assert done.code == 2
+    assert done.err == "error: Writer/review/asked is not an approval (form): answer it with a VALUE.\n"
 
 
 def test_the_project_can_name_the_store(writer: Desk) -> None:

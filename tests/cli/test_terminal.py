@@ -89,6 +89,11 @@ class Terminal:
         return self._process.returncode, out.decode()
 
 
+def _take_interrupts() -> None:
+    """Let the program be interrupted where this process ignores that, as jobs of a script in the background do."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextmanager
 def terminal(folder: Path, *arguments: str, store: str = "runs.db") -> Iterator[Terminal]:
     keyboard, end = pty.openpty()
@@ -99,6 +104,7 @@ def terminal(folder: Path, *arguments: str, store: str = "runs.db") -> Iterator[
         stderr=subprocess.PIPE,
         cwd=folder,
         env=environment(TACTICIAN_STORE=store),
+        preexec_fn=_take_interrupts,
     )
     try:
         yield Terminal(process, keyboard)
@@ -283,3 +289,14 @@ def test_what_runs_elsewhere_can_be_killed(tmp_path: Path) -> None:
     shown = tactician("show", process, "--store", "runs.db", cwd=tmp_path).out
     assert "Slow killed" in shown
     assert "too slow" in shown
+
+
+def test_a_program_that_is_started_in_the_background_can_be_interrupted(tmp_path: Path) -> None:
+    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with terminal(tmp_path, "run", written(tmp_path, WRITER), "frogs") as seen:
+            seen.wait_for("Mood:")
+            seen.interrupt()
+            assert seen.ended()[0] == 130
+    finally:
+        signal.signal(signal.SIGINT, usual)

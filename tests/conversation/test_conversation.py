@@ -73,7 +73,7 @@ class TestGrowth:
 
         assert conversation.messages == [user("a"), user("by the way")]
         assert conversation.ids[-1] == waiting
-        assert conversation.changed_since(0) == 1
+        assert conversation.find_change_since(0) == 1
 
 
 class TestInserting:
@@ -118,7 +118,7 @@ class TestRemoving:
 
         assert conversation.remove(conversation.ids[1])
         assert conversation.messages == [user("a"), user("c")]
-        assert (conversation.revision, conversation.changed_since(0)) == (1, 1)
+        assert (conversation.revision, conversation.find_change_since(0)) == (1, 1)
 
     def test_what_is_not_there_cannot_go(self) -> None:
         conversation = Conversation([user("a")])
@@ -167,7 +167,7 @@ class TestTruncating:
 
         assert conversation.messages == [SystemMessage("s"), user("c"), says("d")]
         assert conversation.ids == (ids[0], *ids[-2:])
-        assert conversation.changed_since(0) == 1
+        assert conversation.find_change_since(0) == 1
 
     def test_what_is_short_stays_as_it_is(self) -> None:
         conversation = Conversation([user("a"), says("b")])
@@ -274,7 +274,7 @@ class TestSaving:
 
     def test_what_is_too_large_is_not_even_read(self, monkeypatch: pytest.MonkeyPatch) -> None:
         text = Conversation([AssistantMessage()]).to_json()
-        monkeypatch.setattr("tactician.conversation.saved._MAX_SIZE", len(text) - 1)
+        monkeypatch.setattr("tactician.conversation.saved_form._MAX_SIZE", len(text) - 1)
 
         with pytest.raises(StoredStateError, match="it is longer than"):
             Conversation.from_json(text)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tactician import Agent
-from tactician.conversation import Chain, ContextStrategy, Conversation, SlidingWindow, Summarization, TokenCounter
+from tactician.conversation import Chain, Conversation, SlidingWindow, Summarization, TokenCounter, WindowStrategy
 from tactician.llm import Message, SystemMessage
 from tactician.runs import RunContext
 from tactician.testing import ScriptedModel
@@ -65,9 +65,7 @@ async def test_one_too_many_leaves_no_room_for_a_summary(run: RunContext) -> Non
 
 
 @pytest.mark.parametrize("strategy", [SlidingWindow, lambda limit: Summarization(limit, keep_recent=1)])
-async def test_without_one_that_of_the_run_is_asked(
-    strategy: Callable[[int], ContextStrategy], run: RunContext
-) -> None:
+async def test_without_one_that_of_the_run_is_asked(strategy: Callable[[int], WindowStrategy], run: RunContext) -> None:
     ones = Ones()
     assert await strategy(5).start(run, ones).view(talk()) == talk().messages
     assert ones.counted == 5

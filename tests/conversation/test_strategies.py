@@ -13,13 +13,13 @@ from tactician.conversation import (
     ESTIMATE,
     Chain,
     CompactToolResults,
-    ContextStrategy,
     Conversation,
     Messages,
     SlidingWindow,
     Summarization,
     TokenCounter,
     Window,
+    WindowStrategy,
     chain,
 )
 from tactician.errors import DeclarationError, ModelServerError
@@ -48,7 +48,7 @@ class Scribe:
         raise NotImplementedError
 
 
-def started(strategy: ContextStrategy, counter: TokenCounter = ESTIMATE) -> Window:
+def started(strategy: WindowStrategy, counter: TokenCounter = ESTIMATE) -> Window:
     return strategy.start(RunContext.over(Scribe()), counter)
 
 
@@ -66,7 +66,7 @@ strategies = st.one_of(
 
 
 @given(strategies, conversations())
-def test_no_provider_refuses_what_is_shown(strategy: ContextStrategy, messages: list[Message]) -> None:
+def test_no_provider_refuses_what_is_shown(strategy: WindowStrategy, messages: list[Message]) -> None:
     async def check() -> None:
         window, conversation = started(strategy), Conversation()
         for message in messages:
@@ -85,7 +85,7 @@ def test_no_provider_refuses_what_is_shown(strategy: ContextStrategy, messages: 
 
 @given(st.one_of(slidings, st.builds(lambda a, b: a | b, compactions, slidings)), conversations(), st.data())
 def test_a_window_shows_what_a_new_one_would_show(
-    strategy: ContextStrategy, messages: list[Message], data: st.DataObject
+    strategy: WindowStrategy, messages: list[Message], data: st.DataObject
 ) -> None:
     async def check() -> None:
         window, conversation, turn = started(strategy), Conversation(), 0
@@ -139,7 +139,7 @@ def test_what_is_summed_up_may_change(strategy: Summarization, messages: list[Me
     ],
     ids=str,
 )
-async def test_a_turn_counts_only_what_is_new(strategy: ContextStrategy) -> None:
+async def test_a_turn_counts_only_what_is_new(strategy: WindowStrategy) -> None:
     counter = Ones()
     window, conversation = started(strategy, counter), Conversation([user("go")])
     counted: list[int] = []
@@ -153,7 +153,7 @@ async def test_a_turn_counts_only_what_is_new(strategy: ContextStrategy) -> None
 
 
 @pytest.mark.parametrize("strategy", [SlidingWindow(10), CompactToolResults(after=5), Summarization(10)], ids=str)
-async def test_what_fits_is_shown_without_a_copy(strategy: ContextStrategy) -> None:
+async def test_what_fits_is_shown_without_a_copy(strategy: WindowStrategy) -> None:
     conversation = Conversation([user("hi"), says("hello")])
     view = await started(strategy, Ones()).view(conversation)
     assert isinstance(view, Messages)
@@ -195,7 +195,7 @@ class TestChains:
             def __init__(self, count: int) -> None:
                 self.count = count
 
-        class ShowLast(ContextStrategy):
+        class ShowLast(WindowStrategy):
             def start(self, run: RunContext, counter: TokenCounter) -> Window:
                 return Last(4)
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from tactician.clock import SYSTEM_CLOCK
-from tactician.conversation import ContextSummarized, Conversation, Messages, Summarization, Window
+from tactician.conversation import Conversation, ConversationSummarized, Messages, Summarization, Window
 from tactician.errors import DeclarationError, ModelServerError
 from tactician.events import Event
 from tactician.llm import (
@@ -284,8 +284,8 @@ class TestFailures:
         await window.view(conversation)
 
         assert heard == [
-            ContextSummarized(run_id=run.run_id, messages=3, summary="summary"),
-            ContextSummarized(run_id=run.run_id, messages=2, error="ModelServerError: on fire"),
+            ConversationSummarized(run_id=run.run_id, messages=3, summary="summary"),
+            ConversationSummarized(run_id=run.run_id, messages=2, error="ModelServerError: on fire"),
         ]
 
     def test_numbers_have_to_be_positive(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tactician.conversation import ESTIMATE, TextCounter, counter_for
+from tactician.conversation import ESTIMATE, TextCounter, find_token_counter
 from tactician.conversation import tokens as module
 from tactician.llm import (
     AssistantMessage,
@@ -24,7 +24,7 @@ from tactician.llm import (
     UserMessage,
 )
 
-needs_tokenizer = pytest.mark.skipif(sys.version_info >= (3, 14), reason="the extra `tokens` has no wheels for it")
+needs_load_tokenizer = pytest.mark.skipif(sys.version_info >= (3, 14), reason="the extra `tokens` has no wheels for it")
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 JPEG = b"\xff\xd8\xff\xe0\x00\x10JFIF" + bytes(10) + b"\xff\xc0\x00\x11\x08"
 
@@ -32,8 +32,8 @@ JPEG = b"\xff\xd8\xff\xe0\x00\x10JFIF" + bytes(10) + b"\xff\xc0\x00\x11\x08"
 @pytest.fixture(autouse=True)
 def _forgotten() -> Iterator[None]:
     yield
-    counter_for.cache_clear()
-    module._tokenizer.cache_clear()
+    find_token_counter.cache_clear()
+    module._load_tokenizer.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -95,37 +95,39 @@ def test_a_counter_of_ones_own_counts_the_texts() -> None:
 HELLO = UserMessage("Hello, world! Здравствуй, мир!")
 
 
-@needs_tokenizer
+@needs_load_tokenizer
 class TestTokenizers:
     @pytest.mark.parametrize(
         "model",
         ["gpt-5.4", "openai:gpt-5.4-mini", "openrouter:openai/gpt-4o", "azure:ft:gpt-4.1:acme", "ft:gpt-4o:acme", "o3"],
     )
     def test_new_models_of_openai_are_counted_exactly(self, model: str) -> None:
-        assert counter_for(model).count(HELLO) == 4 + 11
+        assert find_token_counter(model).count(HELLO) == 4 + 11
 
     @pytest.mark.parametrize("model", ["gpt-4", "openai:gpt-4-turbo", "azure-openai:gpt-35-turbo"])
     def test_old_models_of_openai_have_another_vocabulary(self, model: str) -> None:
-        assert counter_for(model).count(HELLO) == 4 + 13
+        assert find_token_counter(model).count(HELLO) == 4 + 13
 
     def test_what_is_no_text_is_counted_all_the_same(self) -> None:
-        assert counter_for("gpt-5.4").count(UserMessage("\ud800")) == counter_for("gpt-5.4").count(UserMessage("?"))
+        assert find_token_counter("gpt-5.4").count(UserMessage("\ud800")) == find_token_counter("gpt-5.4").count(
+            UserMessage("?")
+        )
 
     def test_special_tokens_in_a_text_are_text(self) -> None:
-        assert counter_for("gpt-5.4").count(UserMessage("<|endoftext|>")) == 4 + 7
+        assert find_token_counter("gpt-5.4").count(UserMessage("<|endoftext|>")) == 4 + 7
 
     def test_a_model_has_one_counter(self) -> None:
-        assert counter_for("gpt-5.4") is counter_for("gpt-5.4")
+        assert find_token_counter("gpt-5.4") is find_token_counter("gpt-5.4")
 
 
 @pytest.mark.parametrize("model", ["anthropic:claude-sonnet-5", "gpt-4-farm:llama", "local", "local:/m/a.gguf", ""])
 def test_other_models_are_estimated(model: str) -> None:
-    assert counter_for(model) is ESTIMATE
+    assert find_token_counter(model) is ESTIMATE
 
 
 def test_without_the_extra_all_are_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
-    counter_for.cache_clear()
-    module._tokenizer.cache_clear()
+    find_token_counter.cache_clear()
+    module._load_tokenizer.cache_clear()
     monkeypatch.setitem(sys.modules, "rs_bpe", None)
 
-    assert counter_for("gpt-5.4") is ESTIMATE
+    assert find_token_counter("gpt-5.4") is ESTIMATE

@@ -2,19 +2,20 @@
 
 import json
 import re
+import tomllib
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tactician import AgentService, Blueprint
-from tactician.config import Settings, load_settings
+from tactician.config import load_settings
 from tactician.llm import ModelCatalog, ModelRouter, parse_instances
 from tactician.testing import ScriptedModel
 from tests.docs.pages import Block, list_blocks, promised_outputs
 from tests.support.forking import ForkingProgram, bare_environment
 
-FOREIGN = "# left: "
+FOREIGN = "# with "
 """First words of a program for another framework: `benchmarks/coming_from.py` runs it, where that is installed."""
 
 
@@ -72,7 +73,7 @@ def test_a_configuration_is_valid(block: Block, tmp_path: Path) -> None:
 
     settings = load_settings(file)
 
-    assert settings != Settings()
+    assert settings.model_fields_set == tomllib.loads(block.text).keys()
     ModelCatalog(settings, environment={})  # which also reads the profiles
 
 

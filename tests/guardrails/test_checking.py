@@ -14,12 +14,12 @@ from tactician.guardrails import (
     GuardrailResult,
     InputGuardrail,
     InputGuardrails,
-    any_objection,
     as_input_guardrail,
     as_output_guardrail,
     as_tool_input_guardrail,
     failed,
-    first_objection,
+    find_any_objection,
+    find_first_objection,
     passed,
     retry,
 )
@@ -45,7 +45,7 @@ class TestInOrder:
         first = noting(seen, "first", passed())
         second, third = noting(seen, "second", failed("No")), noting(seen, "third", failed("Never"))
 
-        objection = await first_objection([first, second, third], said("hi"), context())
+        objection = await find_first_objection([first, second, third], said("hi"), context())
 
         assert objection is not None
         assert (objection.guardrail, objection.kind, objection.reason) == ("second", "input", "No")
@@ -55,12 +55,14 @@ class TestInOrder:
     async def test_nothing_to_object_to(self) -> None:
         seen: list[str] = []
 
-        assert await first_objection([noting(seen, "a", passed())], said("hi"), context()) is None
-        assert await first_objection([], said("hi"), context()) is None
+        assert await find_first_objection([noting(seen, "a", passed())], said("hi"), context()) is None
+        assert await find_first_objection([], said("hi"), context()) is None
         assert seen == ["a"]
 
     async def test_a_retry_is_an_objection_that_the_model_can_mend(self) -> None:
-        objection = await first_objection([as_output_guardrail(lambda o: retry("Shorter"))], answered("x"), context())
+        objection = await find_first_objection(
+            [as_output_guardrail(lambda o: retry("Shorter"))], answered("x"), context()
+        )
 
         assert objection is not None
         assert objection.wants_retry
@@ -73,8 +75,8 @@ class TestInOrder:
 
         guardrail = as_tool_input_guardrail(never)
 
-        assert await first_objection([guardrail], called("look_up"), context()) is None
-        assert await first_objection([guardrail], called("refund"), context()) is not None
+        assert await find_first_objection([guardrail], called("look_up"), context()) is None
+        assert await find_first_objection([guardrail], called("refund"), context()) is not None
 
 
 class TestAtOnce:
@@ -96,7 +98,7 @@ class TestAtOnce:
 
         async with asyncio.timeout(10):
             checks = [as_input_guardrail(slow), as_input_guardrail(quick)]
-            objection = await any_objection(checks, said("hi"), context())
+            objection = await find_any_objection(checks, said("hi"), context())
 
         assert objection is not None
         assert objection.guardrail == "quick"
@@ -110,10 +112,10 @@ class TestAtOnce:
             return passed()
 
         async with asyncio.timeout(10):
-            assert await any_objection([as_input_guardrail(meet)] * 3, said("hi"), context()) is None
+            assert await find_any_objection([as_input_guardrail(meet)] * 3, said("hi"), context()) is None
 
     async def test_none_is_none(self) -> None:
-        assert await any_objection([], said("hi"), context()) is None
+        assert await find_any_objection([], said("hi"), context()) is None
 
     async def test_cancelling_the_check_leaves_nothing_behind(self) -> None:
         started = asyncio.Event()
@@ -124,7 +126,7 @@ class TestAtOnce:
             return passed()
 
         before = asyncio.all_tasks()
-        task = asyncio.create_task(any_objection([as_input_guardrail(endless)] * 2, said("hi"), context()))
+        task = asyncio.create_task(find_any_objection([as_input_guardrail(endless)] * 2, said("hi"), context()))
         await started.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -149,10 +151,10 @@ class TestParts:
 
 class TestErrors:
     async def test_the_error_says_who_stopped_what_and_why(self) -> None:
-        objection = await first_objection([noting([], "max_length", failed("Too long"))], said("hi"), context())
+        objection = await find_first_objection([noting([], "max_length", failed("Too long"))], said("hi"), context())
 
         assert objection is not None
-        error = objection.error("Support", DONE_SO_FAR)
+        error = objection.create_error("Support", DONE_SO_FAR)
         assert isinstance(error, GuardrailError)
         assert isinstance(error, RunError)
         assert str(error) == "Support: the input guardrail 'max_length' stopped the run: Too long"
@@ -166,12 +168,12 @@ class TestErrors:
         def small(call: ToolCall) -> GuardrailResult:
             raise problem
 
-        objection = await first_objection([as_tool_input_guardrail(small)], called(), context())
+        objection = await find_first_objection([as_tool_input_guardrail(small)], called(), context())
 
         assert objection is not None
         with pytest.raises(GuardrailError, match="the tool input guardrail 'small' stopped the run: it raised OSError"):
-            raise objection.error("Support", DONE_SO_FAR)
-        assert objection.error("Support", DONE_SO_FAR).__cause__ is problem
+            raise objection.create_error("Support", DONE_SO_FAR)
+        assert objection.create_error("Support", DONE_SO_FAR).__cause__ is problem
 
 
 class TestEvents:
@@ -179,7 +181,7 @@ class TestEvents:
         events: list[Event] = []
         checks = [noting([], "first", passed()), noting([], "second", failed("No"))]
 
-        await first_objection(checks, said("hi"), context(events.append))
+        await find_first_objection(checks, said("hi"), context(events.append))
 
         told = [event for event in events if isinstance(event, GuardrailChecked)]
         assert [(one.guardrail, one.kind, one.outcome, one.reason) for one in told] == [

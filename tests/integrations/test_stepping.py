@@ -23,8 +23,8 @@ from tactician import (
 from tactician.agents import BaseRunnable
 from tactician.agents.flows import simple_agent
 from tactician.errors import AgentNotFoundError, ResponseError, RunConflictError, RunNotFoundError
-from tactician.integrations.standing import Standing
-from tactician.integrations.stepping import Stepper
+from tactician.integrations.step_report import StepReport
+from tactician.integrations.stepper import Stepper
 from tactician.llm import AssistantMessage, Text
 from tactician.process import ProcessFailedError, ask_human
 from tactician.runs import Input, RunError, RunStatus, RunStore
@@ -57,7 +57,7 @@ class Program:
     async def start(self) -> str:
         return await self.stepper().add(self._kind.agent(self.desk), self._kind.input, options=self._kind.options)
 
-    async def run(self, run_id: str) -> list[Standing]:
+    async def run(self, run_id: str) -> list[StepReport]:
         """Make all steps, with the answers; return how the run stood after each."""
         steps = [await self.stepper().step(run_id, NOW)]
         while not steps[-1].has_ended:
@@ -76,7 +76,7 @@ async def test_a_run_of_any_kind_is_made_step_by_step_each_by_another_program(ki
         steps = await program.run(run_id)
 
         assert await program.stepper().load_output(run_id) == kind.output
-        assert steps[-1] == Standing("completed", has_ended=True)
+        assert steps[-1] == StepReport("completed", has_ended=True)
         assert [len(step.pending) for step in steps].count(1) == 1, "it has waited once"
         assert sorted(program.desk.done) == sorted(kind.done), "each once"
         assert (await program.stepper().step(run_id, NOW)).status == "completed"
@@ -104,7 +104,7 @@ async def test_a_process_is_paused_between_its_actions_and_the_delay_is_told() -
     stepper = stepper_of(MemoryStore(), agent)
     run_id = await stepper.add(agent, "frogs", options=ProcessOptions(delay=60))
 
-    assert await stepper.step(run_id, NOW) == Standing("running", delay=60)
+    assert await stepper.step(run_id, NOW) == StepReport("running", delay=60)
 
     assert agent.done == ["draft"]
     assert (await stepper.load(run_id)).status is RunStatus.PAUSED
@@ -240,7 +240,7 @@ class TestEndings:
         stepper = stepper_of(JsonStore(), simple_agent(str, fail, name="Failing"))
         run_id = await stepper.add("Failing", "frogs")
 
-        assert await stepper.step(run_id, NOW) == Standing("failed", has_ended=True)
+        assert await stepper.step(run_id, NOW) == StepReport("failed", has_ended=True)
 
         with pytest.raises(RunError, match=r"Failing: the run \w+ is failed: ValueError: no frogs"):
             await stepper.load_output(run_id)
@@ -263,16 +263,16 @@ class TestEndings:
         stepper = stepper_of(JsonStore(), Agent("Clerk"))
         run_id = await stepper.add("Clerk", "frogs", deadline=datetime(2020, 1, 1, tzinfo=UTC))
 
-        assert await stepper.step(run_id, NOW) == Standing("terminated", has_ended=True)
+        assert await stepper.step(run_id, NOW) == StepReport("terminated", has_ended=True)
 
     async def test_a_process_that_is_killed(self) -> None:
         stepper = stepper_of(JsonStore(), Printer())
         run_id = await stepper.add("Printer", "frogs")
         await stepper.step(run_id, NOW)
 
-        assert await stepper.kill(run_id) == Standing("killed", has_ended=True)
+        assert await stepper.kill(run_id) == StepReport("killed", has_ended=True)
 
-        assert await stepper.step(run_id, NOW) == Standing("killed", has_ended=True)
+        assert await stepper.step(run_id, NOW) == StepReport("killed", has_ended=True)
         with pytest.raises(ProcessFailedError, match="Printer is killed"):
             await stepper.load_output(run_id)
 

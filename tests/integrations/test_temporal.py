@@ -168,7 +168,7 @@ async def test_an_answer_that_does_not_fit_is_refused_and_the_process_still_wait
         process_id = await driver.start("Rated", "frogs")
         request = await waiting(client, driver, process_id)
 
-        with pytest.raises(ResponseError, match=r"this is no valid answer: .*stars"):
+        with pytest.raises(ResponseError, match=r"this is not a valid answer: .*stars"):
             await driver.respond(process_id, request.id, {"stars": "very many"})
         with pytest.raises(ResponseError, match="does not wait for 'something else'"):
             await driver.respond(process_id, "something else", 1)

@@ -12,17 +12,17 @@ from tactician import LlmOptions, ModelRouter
 from tactician.config import ModelSettings, RouterSettings, Settings, load_settings
 from tactician.errors import ConfigurationError, ModelError
 from tactician.llm import (
+    CircuitBreakerPolicy,
     LanguageModel,
     ModelCatalog,
     ModelRequest,
     ModelRetryPolicy,
-    RestPolicy,
     RetryRule,
     UserMessage,
     parse_instances,
 )
 from tactician.llm.router_settings import apply_environment
-from tactician.llm.routing import deployments_of, policies_of
+from tactician.llm.routing import create_deployments, create_router_arguments
 from tests.support.chat_server import ChatServer, answers, completion, fails
 
 ALL = """
@@ -40,9 +40,9 @@ truncated = { attempts = 1 }
 first_timeout = 30
 statuses = [429, 503]
 
-[models.router.rests]
-failures = 2
-seconds = 1.5
+[models.router.circuit_breaker]
+failure_threshold = 2
+cooldown = 1.5
 
 [models.fallbacks]
 "big" = ["small"]
@@ -62,7 +62,7 @@ VARIABLES = {
             "statuses": [429, 503],
         }
     ),
-    "TACTICIAN_ROUTER_RESTS": '{"failures": 2, "seconds": 1.5}',
+    "TACTICIAN_ROUTER_CIRCUIT_BREAKER": '{"failure_threshold": 2, "cooldown": 1.5}',
     "TACTICIAN_FALLBACKS": '{"big": ["small"]}',
 }
 
@@ -78,7 +78,7 @@ def test_the_file_and_the_environment_say_the_same(tmp_path: Path) -> None:
 
     assert filed == variables
     assert filed.fallbacks == {"big": ("small",)}
-    assert policies_of(filed.router) == {
+    assert create_router_arguments(filed.router) == {
         "policy": "sticky",
         "requests_per_second": 20.0,
         "tokens_per_second": 3000.0,
@@ -93,15 +93,15 @@ def test_the_file_and_the_environment_say_the_same(tmp_path: Path) -> None:
             first_timeout=30.0,
             statuses=frozenset({429, 503}),
         ),
-        "rests": RestPolicy(failures=2, seconds=1.5),
+        "circuit_breaker": CircuitBreakerPolicy(failure_threshold=2, cooldown=1.5),
     }
 
 
 def test_what_nobody_says_is_as_usual() -> None:
-    policies = policies_of(RouterSettings())
+    policies = create_router_arguments(RouterSettings())
 
     assert (policies["policy"], policies["max_concurrency"]) == ("round_robin", 50)
-    assert (policies["retries"], policies["rests"]) == (ModelRetryPolicy(), RestPolicy())
+    assert (policies["retries"], policies["circuit_breaker"]) == (ModelRetryPolicy(), CircuitBreakerPolicy())
 
 
 def test_a_variable_comes_before_the_file_and_an_empty_one_says_nothing(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_all_mistakes_in_the_environment_are_told_at_once() -> None:
         "TACTICIAN_ROUTER_REQUEST_PER_SECOND": "1",
         "TACTICIAN_ROUTER_DEADLINE": "0",
         "TACTICIAN_ROUTER_MAX_RETRIES": "many",
-        "TACTICIAN_ROUTER_RESTS": '{"failures": -1, "second": 2}',
+        "TACTICIAN_ROUTER_CIRCUIT_BREAKER": '{"failure_threshold": -1, "cooldwn": 2}',
         "TACTICIAN_ROUTER_RETRIES": "{",
         "TACTICIAN_FALLBACKS": '["a"]',
     }
@@ -133,8 +133,8 @@ def test_all_mistakes_in_the_environment_are_told_at_once() -> None:
         "'TACTICIAN_ROUTER_REQUESTS_PER_SECOND'?",
         "TACTICIAN_ROUTER_DEADLINE: Input should be greater than 0",
         "TACTICIAN_ROUTER_MAX_RETRIES: Input should be a valid integer",
-        "TACTICIAN_ROUTER_RESTS: failures: Input should be greater than or equal to 0",
-        "TACTICIAN_ROUTER_RESTS: second: there is no such field; did you mean 'seconds'?",
+        "TACTICIAN_ROUTER_CIRCUIT_BREAKER: failure_threshold: Input should be greater than or equal to 0",
+        "TACTICIAN_ROUTER_CIRCUIT_BREAKER: cooldwn: there is no such field; did you mean 'cooldown'?",
         "TACTICIAN_ROUTER_RETRIES:1: it is not JSON",
         "TACTICIAN_FALLBACKS: Input should be a valid object",
     ):
@@ -143,8 +143,12 @@ def test_all_mistakes_in_the_environment_are_told_at_once() -> None:
 
 def test_all_mistakes_in_the_file_are_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        written('[models.router]\npolicy = "random"\ndeadline = -1\n[models.router.rests]\ngrowth = 0.5\n', tmp_path)
-    for path in ("models.router.policy", "models.router.deadline", "models.router.rests.growth"):
+        written(
+            '[models.router]\npolicy = "random"\ndeadline = -1\n'
+            "[models.router.circuit_breaker]\ncooldown_factor = 0.5\n",
+            tmp_path,
+        )
+    for path in ("models.router.policy", "models.router.deadline", "models.router.circuit_breaker.cooldown_factor"):
         assert path in str(caught.value)
 
 
@@ -173,10 +177,11 @@ def resolved(
 
 @pytest.mark.parametrize("ways", ["from_json", "environment", "tactician.toml"])
 async def test_what_is_configured_holds_for_calls(ways: str, tmp_path: Path) -> None:
-    text = '[models.router]\nmax_retries = 0\n[models.router.rests]\nfailures = 2\n[models.fallbacks]\nm = ["n"]\n'
+    text = "[models.router]\nmax_retries = 0\n[models.router.circuit_breaker]\nfailure_threshold = 2\n"
+    text += '[models.fallbacks]\nm = ["n"]\n'
     variables = {
         "TACTICIAN_ROUTER_MAX_RETRIES": "0",
-        "TACTICIAN_ROUTER_RESTS": '{"failures": 2}',
+        "TACTICIAN_ROUTER_CIRCUIT_BREAKER": '{"failure_threshold": 2}',
         "TACTICIAN_FALLBACKS": '{"m": ["n"]}',
     }
     async with ChatServer(fails(500)) as broken, ChatServer(answers(completion("hello"))) as healthy:
@@ -184,7 +189,7 @@ async def test_what_is_configured_holds_for_calls(ways: str, tmp_path: Path) -> 
         model = resolved(ways, instances, tmp_path, text, variables)
         said = [await model.generate(ModelRequest((UserMessage("hi"),))) for _ in range(5)]
     assert [one.usage.model for one in said] == ["site-2:n"] * 5
-    assert len(broken.received) == 2  # no retries, and after two failures it rests
+    assert len(broken.received) == 2  # no retries, and after two failures the circuit opens
 
 
 @pytest.mark.parametrize("ways", ["from_json", "environment", "tactician.toml"])
@@ -207,7 +212,7 @@ def test_limits_of_an_instance_are_those_of_its_deployments() -> None:
         "tokenLimits": {"*": "${TOKENS}"},
         "maxConcurrency": {"n": 3},
     }
-    first, second = deployments_of(parse_instances(json.dumps([entry]), {"TOKENS": "900"}))
+    first, second = create_deployments(parse_instances(json.dumps([entry]), {"TOKENS": "900"}))
 
     assert (first.requests_per_second, first.tokens_per_second, first.max_concurrency) == (5.0, 900.0, None)
     assert (second.requests_per_second, second.tokens_per_second, second.max_concurrency) == (None, 900.0, 3)
@@ -229,7 +234,7 @@ rateLimits = { m = 5 }
         (found,) = ModelCatalog(settings, {"EU_KEY": "sk-secret"}).instances
         (other,) = ModelCatalog(settings, {"LLM_INSTANCES": json.dumps([{**ENTRY, "id": "us"}])}).instances
 
-        assert (found.id, found.models, found.rate_limit("m")) == ("eu", ("m", "n"), 5.0)
+        assert (found.id, found.models, found.find_rate_limit("m")) == ("eu", ("m", "n"), 5.0)
         assert found.endpoint.headers == {"Authorization": "Bearer sk-secret"}
         assert (other.id, other.models) == ("us", ("m",))
         assert "sk-secret" not in repr(found)

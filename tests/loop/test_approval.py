@@ -154,7 +154,7 @@ class TestSeveral:
         still = await agent.resume(waiting.run_id, {second.id: approve()}, context=over(model, store))
 
         assert (still.status, still.pending, bank.paid) == (RunStatus.WAITING, (first,), [2])
-        assert await agent.pending(waiting.run_id, context=over(model, store)) == (first,)
+        assert await agent.list_pending(waiting.run_id, context=over(model, store)) == (first,)
         result = await agent.resume(waiting.run_id, {first.id: approve()}, context=over(model, store))
         assert (result.output, bank.paid) == ("done", [2, 1])
         assert results_of(result) == ["paid 1", "paid 2"]

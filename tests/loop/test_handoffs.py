@@ -216,24 +216,24 @@ class TestBoundary:
     async def test_an_answer_of_the_type_stays(self) -> None:
         agent = Agent("A", model=ScriptedModel(Bill(amount=5)), output_type=Bill)
 
-        assert (await agent.returns(Bill).run("hi")).output == Bill(amount=5)
+        assert (await agent.with_output_type(Bill).run("hi")).output == Bill(amount=5)
 
     async def test_text_is_read(self) -> None:
         agent = Agent("A", model=ScriptedModel('{"amount": 5}'))
-        bounded = agent.returns(Bill)
+        bound_schema = agent.with_output_type(Bill)
 
-        assert (await bounded.run("hi")).output == Bill(amount=5)
-        assert (bounded.name, bounded.description) == (agent.name, agent.description)
+        assert (await bound_schema.run("hi")).output == Bill(amount=5)
+        assert (bound_schema.name, bound_schema.description) == (agent.name, agent.description)
 
     async def test_anything_else_is_an_error(self) -> None:
         agent = Agent("A", model=ScriptedModel("no"))
 
         with pytest.raises(OutputError, match="A: its answer is not a valid Bill") as raised:
-            await agent.returns(Bill).run("hi")
+            await agent.with_output_type(Bill).run("hi")
         assert raised.value.last_reply == "no"
 
     async def test_the_model_is_not_told(self) -> None:
         model = ScriptedModel('{"amount": 5}')
-        await Agent("A", model=model).returns(Bill).run("hi")
+        await Agent("A", model=model).with_output_type(Bill).run("hi")
 
         assert model.calls[0].output is None

@@ -25,7 +25,7 @@ from tactician import (
 )
 from tactician.agents.flows import scatter_gather, simple_agent
 from tactician.errors import RunConflictError
-from tactician.integrations.stepping import Stepper
+from tactician.integrations.stepper import Stepper
 from tactician.platform import Worker
 from tactician.process import OperationContext
 from tactician.runs import PendingRequest, RunRecord, RunStatus, approve

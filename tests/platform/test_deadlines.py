@@ -23,8 +23,8 @@ from tactician import (
     tool,
 )
 from tactician.agents.flows import simple_agent
-from tactician.integrations.standing import Standing
-from tactician.integrations.stepping import Stepper
+from tactician.integrations.step_report import StepReport
+from tactician.integrations.stepper import Stepper
 from tactician.platform import Worker
 from tactician.process import AgentProcess
 from tactician.runs import BudgetError, RunRecord, RunStatus, approve
@@ -206,7 +206,7 @@ class TestAnswersAfterTheDeadline:
 async def test_a_process_that_no_store_has_ends_too() -> None:
     clock = FakeClock()
     context = RunContext.over(ScriptedModel(), clock=clock).with_deadline(clock.time() + 60)
-    process = await PlannedAgent(Asker()).process("How much?", context=context).run()
+    process = await PlannedAgent(Asker()).create_process("How much?", context=context).run()
     assert process.status is ProcessStatus.WAITING
     clock.advance(60)
 
@@ -273,7 +273,7 @@ async def test_whoever_makes_steps_is_woken_at_the_deadline(make: Callable[[], o
     assert standing.wakes_at == now + 60
 
     # Only the time of the engine has moved on.
-    assert await stepper.step(run_id, now + 60) == Standing("terminated", has_ended=True)
+    assert await stepper.step(run_id, now + 60) == StepReport("terminated", has_ended=True)
 
     await office.expect_missed(run_id)
 

@@ -144,9 +144,11 @@ TAKERS: list[Callable[[], Runnable]] = [
     lambda: scatter_gather(int, [take_and_count, lambda: 1], add, name="flow"),
     lambda: scatter_gather(int, [lambda: 1], add, name="flow"),
     lambda: repeat_until(int, lambda: 1, is_enough, name="flow"),
-    lambda: simple_agent(int, take_and_count, name="flow").returns(int),
+    lambda: simple_agent(int, take_and_count, name="flow").with_output_type(int),
     lambda: ParallelAgents("flow", [runnable(take_order), Agent("Reader")]),
-    lambda: ParallelAgents("flow", [runnable(take_customer), runnable(take_anything), runnable(take_order)]).first(),
+    lambda: ParallelAgents(
+        "flow", [runnable(take_customer), runnable(take_anything), runnable(take_order)]
+    ).as_first_of(),
 ]
 
 

@@ -89,7 +89,7 @@ async def test_an_agent_is_run_with_them() -> None:
     assert (await PlannedAgent(Combiner()).run(named=NAMED)).output == Pair("a-b")
     agent = PlannedAgent(Combiner())
     assert (await agent.run((UserInput("x"), "+"), named=NAMED)).output == Pair("a-b")
-    assert (await agent.process(named=NAMED).outlook()) is not None
+    assert (await agent.create_process(named=NAMED).outlook()) is not None
     assert (await Combiner().run(named=NAMED)).output == Pair("a-b")  # type: ignore[attr-defined]
 
 

@@ -146,7 +146,7 @@ class TestToolDelay:
                 return Report(done.output)
 
         context = RunContext.over(ScriptedModel(*steps), clock=clock)
-        process = await PlannedAgent(Looker()).process("look", context=context, options=options).run()
+        process = await PlannedAgent(Looker()).create_process("look", context=context, options=options).run()
         assert process.result == Report("done")
         return times, clock
 

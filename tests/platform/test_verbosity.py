@@ -118,7 +118,7 @@ async def test_answers_that_come_in_pieces_are_told_once(caplog: pytest.LogCaptu
     context = Platform(models=ScriptedModel(*STEPS)).context().with_listeners(lambda event: None, streaming=True)
     options = ProcessOptions(verbosity=Verbosity(responses=True, debug=True))
     with caplog.at_level(logging.INFO, logger="tactician"):
-        await PlannedAgent(Poet()).process("about frogs", context=context, options=options).run()
+        await PlannedAgent(Poet()).create_process("about frogs", context=context, options=options).run()
     lines = [record.getMessage() for record in caplog.records]
     assert sum("they never stop" in line for line in lines) == 1
 

@@ -115,7 +115,7 @@ class TestNoBranchWaitsForTheOther:
             return lambda: clock.sleep(seconds)
 
         agent, context = PlannedAgent(Branches(takes(0.4), takes(0.2), takes(0.2))), RunContext.over(ScriptedModel())
-        process = agent.process("go", context=context, options=TWO)
+        process = agent.create_process("go", context=context, options=TWO)
         running = asyncio.create_task(process.run())
         while not running.done():
             await let_others_run()
@@ -138,7 +138,7 @@ class TestNoBranchWaitsForTheOther:
         assert clock.slept.count(3) == 3, "after the two, after `two` and after `finish`"
 
     async def test_a_step_starts_what_can_start_now_and_no_more(self) -> None:
-        process = PlannedAgent(Branches()).process("go", context=RunContext.over(ScriptedModel()), options=TWO)
+        process = PlannedAgent(Branches()).create_process("go", context=RunContext.over(ScriptedModel()), options=TWO)
         seen = []
         for _ in range(4):
             await process.tick()
@@ -217,7 +217,7 @@ class TestSaving:
                 return Two()
 
         agent = PlannedAgent(Careful(may_end.wait))
-        process = agent.process("go", context=RunContext.over(ScriptedModel()), options=TWO)
+        process = agent.create_process("go", context=RunContext.over(ScriptedModel()), options=TWO)
         async with asyncio.timeout(5), asyncio.TaskGroup() as group:
             group.create_task(process.run())
             await asked.wait()
@@ -258,7 +258,9 @@ class TestAPersonIsAsked:
         assert (process.status, steps(process)) == (ProcessStatus.WAITING, ["other"])
 
     async def test_step_by_step(self) -> None:
-        process = PlannedAgent(Branches(ask)).process("go", context=RunContext.over(ScriptedModel()), options=TWO)
+        process = PlannedAgent(Branches(ask)).create_process(
+            "go", context=RunContext.over(ScriptedModel()), options=TWO
+        )
         await process.tick()
         assert (process.status, steps(process)) == (ProcessStatus.RUNNING, ["one"])
         assert process.pending
@@ -312,7 +314,7 @@ class TestAPersonIsAsked:
             process.answer(process.pending[0].id, "yes")
 
         agent = PlannedAgent(Branches(ask_and_note, slow, two_may_end.wait))
-        process = agent.process("go", context=RunContext.over(ScriptedModel()), options=TWO)
+        process = agent.create_process("go", context=RunContext.over(ScriptedModel()), options=TWO)
         async with asyncio.timeout(5):
             await process.run()
         assert process.status is ProcessStatus.COMPLETED
@@ -409,7 +411,7 @@ class TestEnds:
             process.pause()
 
         agent = PlannedAgent(Branches(let_others_run, pause))
-        process = agent.process("go", context=RunContext.over(ScriptedModel()), options=TWO)
+        process = agent.create_process("go", context=RunContext.over(ScriptedModel()), options=TWO)
         await process.run()
         assert (process.status, sorted(steps(process))) == (ProcessStatus.PAUSED, ["one", "other"])
         await process.run()
@@ -423,7 +425,7 @@ class TestEnds:
             await asyncio.Event().wait()
 
         agent = PlannedAgent(Branches(asyncio.Event().wait, two=hang))
-        process = agent.process("go", context=RunContext.over(ScriptedModel()), options=TWO)
+        process = agent.create_process("go", context=RunContext.over(ScriptedModel()), options=TWO)
         running = asyncio.create_task(process.run())
         await has_begun.wait()
         await process.kill("enough")
@@ -472,7 +474,7 @@ class TestRunsThatMeet:
             has_begun.set()
             await may_end.wait()
 
-        process = PlannedAgent(Branches(slow)).process("go", context=RunContext.over(ScriptedModel()))
+        process = PlannedAgent(Branches(slow)).create_process("go", context=RunContext.over(ScriptedModel()))
         async with asyncio.timeout(5), asyncio.TaskGroup() as group:
             group.create_task(process.tick())
             await has_begun.wait()
@@ -484,13 +486,13 @@ class TestRunsThatMeet:
         assert steps(process) == ["other", "one", "two", "finish"]
 
     async def test_two_runs_end_together(self) -> None:
-        process = PlannedAgent(Branches(let_others_run)).process("go", context=RunContext.over(ScriptedModel()))
+        process = PlannedAgent(Branches(let_others_run)).create_process("go", context=RunContext.over(ScriptedModel()))
         done = await asyncio.gather(process.run(), process.run())
         assert [one.status for one in done] == [ProcessStatus.COMPLETED] * 2
         assert steps(process) == ["other", "one", "two", "finish"]
 
     async def test_steps_come_one_after_the_other(self) -> None:
-        process = PlannedAgent(Branches(let_others_run)).process("go", context=RunContext.over(ScriptedModel()))
+        process = PlannedAgent(Branches(let_others_run)).create_process("go", context=RunContext.over(ScriptedModel()))
         await asyncio.gather(process.tick(), process.tick())
         assert steps(process) == ["other", "one"]
 
@@ -502,14 +504,14 @@ class TestRunsThatMeet:
 
         options = ProcessOptions(max_parallel=most)
         agent = PlannedAgent(Branches(run_itself))
-        process = agent.process("go", context=RunContext.over(ScriptedModel()), options=options)
+        process = agent.create_process("go", context=RunContext.over(ScriptedModel()), options=options)
         async with asyncio.timeout(5):
             await process.run()
         assert process.status is ProcessStatus.COMPLETED
 
     async def test_a_run_that_waits_for_another_can_be_cancelled(self) -> None:
         may_end = asyncio.Event()
-        process = PlannedAgent(Branches(may_end.wait)).process("go", context=RunContext.over(ScriptedModel()))
+        process = PlannedAgent(Branches(may_end.wait)).create_process("go", context=RunContext.over(ScriptedModel()))
         first, second = asyncio.create_task(process.run()), asyncio.create_task(process.run())
         await let_others_run()
         second.cancel()

@@ -71,7 +71,7 @@ def test_it_shows_actions_types_and_conditions() -> None:
 
 
 async def test_a_process_that_has_not_begun_is_drawn_like_its_agent_with_what_is_there() -> None:
-    process = PlannedAgent(Payer()).process("7", context=RunContext.over(ScriptedModel()))
+    process = PlannedAgent(Payer()).create_process("7", context=RunContext.over(ScriptedModel()))
     assert states(process.to_mermaid()) == {"type_UserInput": "done"}
 
 

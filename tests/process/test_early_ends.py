@@ -71,7 +71,7 @@ async def published(drafter: object, clock: FakeClock, budget: Budget) -> AgentP
     context = RunContext.over(model)
     context = RunContext.over(context.models, clock=clock)
     options = ProcessOptions(budget=budget)
-    return await PlannedAgent(Publisher(drafter)).process("frogs", context=context, options=options).run()
+    return await PlannedAgent(Publisher(drafter)).create_process("frogs", context=context, options=options).run()
 
 
 @pytest.mark.parametrize(

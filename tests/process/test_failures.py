@@ -49,7 +49,7 @@ class Flaky:
 async def run(agent: object, options: ProcessOptions | None = None) -> tuple[AgentProcess, FakeClock]:
     clock = FakeClock()
     context = RunContext.over(ScriptedModel(), clock=clock)
-    process = PlannedAgent(agent).process("x", context=context, options=options)
+    process = PlannedAgent(agent).create_process("x", context=context, options=options)
     return await process.run(), clock
 
 
@@ -161,7 +161,9 @@ class TestReplanning:
         assert [entry.error for entry in process.history] == ["Replan: the shop is closed"] * 2 + [None, None]
 
     async def test_a_look_ahead_is_what_the_next_tick_does(self) -> None:
-        process = PlannedAgent(Closed(7)).process("x", context=RunContext.over(ScriptedModel()), options=UNLIMITED)
+        process = PlannedAgent(Closed(7)).create_process(
+            "x", context=RunContext.over(ScriptedModel()), options=UNLIMITED
+        )
         while process.result is None and len(process.history) < 20:
             plan, before = await process.outlook(), len(process.history)
             await process.tick()
@@ -261,7 +263,7 @@ class Slow:
 class TestEndingFromOutside:
     async def test_kill_interrupts_and_is_final(self) -> None:
         agent = Slow()
-        process = PlannedAgent(agent).process("x", context=RunContext.over(ScriptedModel()))
+        process = PlannedAgent(agent).create_process("x", context=RunContext.over(ScriptedModel()))
         task = asyncio.ensure_future(process.run())
         await agent.entered.wait()
 
@@ -276,7 +278,7 @@ class TestEndingFromOutside:
 
     async def test_a_cancelled_run_is_killed_and_still_raises(self) -> None:
         agent = Slow()
-        process = PlannedAgent(agent).process("x", context=RunContext.over(ScriptedModel()))
+        process = PlannedAgent(agent).create_process("x", context=RunContext.over(ScriptedModel()))
         task = asyncio.ensure_future(process.run())
         await agent.entered.wait()
 

@@ -233,7 +233,7 @@ class TestWhatIsToldOfIt:
             @achieves_goal("helped")
             @action
             async def help(self, topic: UserInput, context: OperationContext) -> Book:
-                process = PlannedAgent(Drafter()).process(context=context.run)
+                process = PlannedAgent(Drafter()).create_process(context=context.run)
                 await process.run()
                 process.blackboard.add(Facts("help"))
                 await process.run()

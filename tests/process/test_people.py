@@ -358,7 +358,7 @@ async def test_time_in_which_it_waits_is_not_counted() -> None:
     clock = FakeClock()
     context = RunContext.over(ScriptedModel(), clock=clock)
     options = ProcessOptions(budget=Budget(seconds=10))
-    process = await PlannedAgent(Writer()).process("frogs", context=context, options=options).run()
+    process = await PlannedAgent(Writer()).create_process("frogs", context=context, options=options).run()
 
     clock.advance(3600)
     await process.respond(process.pending[0].id, {"comments": "good", "stars": 5})

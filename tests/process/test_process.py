@@ -264,7 +264,7 @@ async def test_a_goal_that_holds_from_the_start_needs_no_action() -> None:
 
 
 async def test_a_process_starts_when_it_is_run() -> None:
-    process = PlannedAgent(Author()).process("x", context=RunContext.over(ScriptedModel()))
+    process = PlannedAgent(Author()).create_process("x", context=RunContext.over(ScriptedModel()))
     assert process.status is ProcessStatus.NOT_STARTED
     assert process.history == ()
     assert process.plan is None
@@ -272,7 +272,7 @@ async def test_a_process_starts_when_it_is_run() -> None:
 
 
 async def test_the_outlook_is_the_plan_and_changes_nothing() -> None:
-    process = PlannedAgent(Author()).process("x", context=RunContext.over(ScriptedModel()))
+    process = PlannedAgent(Author()).create_process("x", context=RunContext.over(ScriptedModel()))
     plan = await process.outlook()
     assert plan is not None
     assert str(plan) == "draft -> publish"
@@ -281,7 +281,7 @@ async def test_the_outlook_is_the_plan_and_changes_nothing() -> None:
 
 async def test_what_a_process_uses_is_counted_in_the_run_that_started_it() -> None:
     context = RunContext.over(ScriptedModel(Draft("d"), Book("b")))
-    process = await PlannedAgent(Author()).process("x", context=context).run()
+    process = await PlannedAgent(Author()).create_process("x", context=context).run()
     assert process.parent_id is None
     assert context.tally.total.total_tokens == process.usage.total_tokens == 30
 
@@ -305,7 +305,7 @@ class TestCancelling:
     """A run that is cancelled is killed, and says so."""
 
     async def killed(self, agent: object, reached: asyncio.Event) -> AgentProcess:
-        process = PlannedAgent(agent).process("x", context=RunContext.over(ScriptedModel("ok")))
+        process = PlannedAgent(agent).create_process("x", context=RunContext.over(ScriptedModel("ok")))
         task = asyncio.create_task(process.run())
         await reached.wait()
         task.cancel()

@@ -54,7 +54,7 @@ class Author:
 
 def process_of(agent: object, events: list[Event] | None = None) -> AgentProcess:
     sink = None if events is None else events.append
-    return PlannedAgent(agent).process("frogs", context=RunContext.over(ScriptedModel(), sink))
+    return PlannedAgent(agent).create_process("frogs", context=RunContext.over(ScriptedModel(), sink))
 
 
 async def test_a_process_is_run_step_by_step() -> None:

@@ -45,10 +45,10 @@ async def test_the_ending_may_be_left_out(ending: str, folder: Path) -> None:
 
     prompts = FolderPrompts(str(folder))
 
-    assert await prompts.prompt("support/v1.2", {}) == "Be kind."
-    assert await prompts.prompt(f"support/v1.2{ending}", {}) == "Be kind."
+    assert await prompts.get_prompt("support/v1.2", {}) == "Be kind."
+    assert await prompts.get_prompt(f"support/v1.2{ending}", {}) == "Be kind."
     with pytest.raises(ConfigurationError, match=r"no file in it is called 'v1\.2'"):
-        await prompts.prompt("v1.2", {})
+        await prompts.get_prompt("v1.2", {})
 
 
 async def test_the_whole_name_comes_first_and_a_folder_is_no_prompt(folder: Path) -> None:
@@ -58,17 +58,17 @@ async def test_the_whole_name_comes_first_and_a_folder_is_no_prompt(folder: Path
 
     prompts = FolderPrompts(folder)
 
-    assert await prompts.prompt("support", {}) == "of the team"
-    assert await prompts.prompt("support.md", {}) == "of the team"
-    assert await prompts.prompt("support.txt", {}) == "another"
+    assert await prompts.get_prompt("support", {}) == "of the team"
+    assert await prompts.get_prompt("support.md", {}) == "of the team"
+    assert await prompts.get_prompt("support.txt", {}) == "another"
 
 
 async def test_a_file_that_changes_is_read_again(folder: Path) -> None:
     prompts = FolderPrompts(folder)
     write(folder, "a.md", "one")
-    assert await prompts.prompt("a", {}) == "one"
+    assert await prompts.get_prompt("a", {}) == "one"
     write(folder, "a.md", "\N{BYTE ORDER MARK}two")
-    assert await prompts.prompt("a", {}) == "two"
+    assert await prompts.get_prompt("a", {}) == "two"
 
 
 async def test_links_inside_the_folder_are_followed(folder: Path) -> None:
@@ -76,8 +76,8 @@ async def test_links_inside_the_folder_are_followed(folder: Path) -> None:
     (folder / "support" / "b.md").symlink_to(folder / "a.md")
     (folder.parent / "link").symlink_to(folder)
 
-    assert await FolderPrompts(folder).prompt("support/b", {}) == "Be kind."
-    assert await FolderPrompts(folder.parent / "link").prompt("support/../a", {}) == "Be kind."
+    assert await FolderPrompts(folder).get_prompt("support/b", {}) == "Be kind."
+    assert await FolderPrompts(folder.parent / "link").get_prompt("support/../a", {}) == "Be kind."
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ async def test_nothing_else_is_a_prompt(name: str, folder: Path) -> None:
     name = name.format(absolute=folder.parent / "secret.md")
 
     with pytest.raises(ConfigurationError) as caught:
-        await FolderPrompts(folder).prompt(name, {})
+        await FolderPrompts(folder).get_prompt(name, {})
 
     assert str(caught.value).startswith(f"There is no prompt {name!r} in {folder}: no file in it is called {name!r}")
 
@@ -119,15 +119,15 @@ async def test_what_is_wrong_with_a_file(folder: Path) -> None:
     prompts = FolderPrompts(folder)
 
     with pytest.raises(ConfigurationError, match=r"^The prompt 'latin' in .*: the file is not UTF-8\.$"):
-        await prompts.prompt("latin", {})
+        await prompts.get_prompt("latin", {})
     with pytest.raises(ConfigurationError, match=r"^The prompt 'long' in .* has more than 1,000,000 characters\.$"):
-        await prompts.prompt("long", {})
+        await prompts.get_prompt("long", {})
 
 
 async def test_a_variable_without_a_value(folder: Path) -> None:
     write(folder, "support/greeting.md", "Greet {{who}}.")
     with pytest.raises(MissingPromptVariable) as caught:
-        await FolderPrompts(folder).prompt("support/greeting", {"how": "joy"})
+        await FolderPrompts(folder).get_prompt("support/greeting", {"how": "joy"})
     assert str(caught.value) == (
         "support/greeting: the instructions need a value for {{who}}; pass filters={'who': ...} (given: how)"
     )
@@ -137,4 +137,4 @@ async def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     prompts = FolderPrompts(tmp_path / "missing")
     assert repr(prompts) == f"FolderPrompts({str(tmp_path / 'missing')!r})"
     with pytest.raises(ConfigurationError, match=r"There is no prompt 'a': .*missing is not a folder\."):
-        await prompts.prompt("a", {})
+        await prompts.get_prompt("a", {})

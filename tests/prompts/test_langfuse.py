@@ -74,7 +74,7 @@ class TestWhatIsAsked:
     async def test_a_version(
         self, filters: dict[str, str], query: str, text: str, server: LangfuseServer, langfuse: LangfusePrompts
     ) -> None:
-        assert await langfuse.prompt("support", filters) == text
+        assert await langfuse.get_prompt("support", filters) == text
         assert server.asked == [f"{PROMPTS}support{query}"]
 
     @pytest.mark.parametrize("filters", [{"label": "a", "version": "1"}, {"version": "two"}, {"version": "-1"}])
@@ -82,7 +82,7 @@ class TestWhatIsAsked:
         self, filters: dict[str, str], server: LangfuseServer, langfuse: LangfusePrompts
     ) -> None:
         with pytest.raises(ConfigurationError, match="Which version of the prompt 'support' is meant"):
-            await langfuse.prompt("support", filters)
+            await langfuse.get_prompt("support", filters)
         assert server.asked == []
 
     @pytest.mark.parametrize(
@@ -92,17 +92,17 @@ class TestWhatIsAsked:
         self, name: str, server: LangfuseServer, langfuse: LangfusePrompts
     ) -> None:
         server.prompts[name] = [Version("Be kind.")]
-        assert await langfuse.prompt(name, {"label": "production"}) == "Be kind."
+        assert await langfuse.get_prompt(name, {"label": "production"}) == "Be kind."
 
     @pytest.mark.parametrize("name", [".", "..", "", "\udcff"])
     async def test_a_name_that_there_cannot_be(self, name: str, langfuse: LangfusePrompts) -> None:
         with pytest.raises(ConfigurationError, match="has no prompt"):
-            await langfuse.prompt(name, {})
+            await langfuse.get_prompt(name, {})
 
     async def test_langfuse_may_be_inside_of_a_path(self, server: LangfuseServer) -> None:
         langfuse = LangfusePrompts(PUBLIC_KEY, SECRET_KEY, host=f"{server.url}/tools/langfuse/")
         with pytest.raises(ConfigurationError, match="has no prompt 'a'"):
-            await langfuse.prompt("a", {})
+            await langfuse.get_prompt("a", {})
         assert server.asked == [f"/tools/langfuse{PROMPTS}a"]
 
 
@@ -122,20 +122,20 @@ class TestChatPrompts:
     ) -> None:
         said = [{"role": role, "content": content} for role, content in messages]
         server.prompts["chat"] = [Version([*said, {"type": "placeholder", "name": "history"}])]
-        assert await langfuse.prompt("chat", {"who": "Ada"}) == text
+        assert await langfuse.get_prompt("chat", {"who": "Ada"}) == text
 
 
 class TestWhatWasRead:
     async def test_it_is_used_for_a_while(
         self, server: LangfuseServer, langfuse: LangfusePrompts, clock: FakeClock
     ) -> None:
-        assert await langfuse.prompt("support", {}) == "Be kind."
+        assert await langfuse.get_prompt("support", {}) == "Be kind."
         server.prompts["support"] = [Version("Be rude.")]
 
         clock.advance(59.9)
-        assert await langfuse.prompt("support", {}) == "Be kind."
+        assert await langfuse.get_prompt("support", {}) == "Be kind."
         clock.advance(0.1)
-        assert await langfuse.prompt("support", {}) == "Be rude."
+        assert await langfuse.get_prompt("support", {}) == "Be rude."
         assert len(server.asked) == 2
 
     async def test_versions_and_variables_are_not_mixed_up(
@@ -144,40 +144,40 @@ class TestWhatWasRead:
         server.prompts["hi"] = [Version("Hi {{who}}"), Version("Bye {{who}}", ("1",))]
 
         for _ in range(2):
-            assert await langfuse.prompt("hi", {"version": "1", "who": "Ada"}) == "Hi Ada"
-            assert await langfuse.prompt("hi", {"label": "1", "who": "Ada"}) == "Bye Ada"
-            assert await langfuse.prompt("hi", {"who": "Bob"}) == "Hi Bob"
+            assert await langfuse.get_prompt("hi", {"version": "1", "who": "Ada"}) == "Hi Ada"
+            assert await langfuse.get_prompt("hi", {"label": "1", "who": "Ada"}) == "Bye Ada"
+            assert await langfuse.get_prompt("hi", {"who": "Bob"}) == "Hi Bob"
         assert len(server.asked) == 3
 
     async def test_without_a_while_it_is_asked_each_time(self, server: LangfuseServer) -> None:
         langfuse = LangfusePrompts(PUBLIC_KEY, SECRET_KEY, host=server.url, seconds=0)
         for _ in range(2):
-            await langfuse.prompt("support", {})
+            await langfuse.get_prompt("support", {})
         assert len(server.asked) == 2
 
     @pytest.mark.parametrize("fault", [gives(500), gives(503), gives(429), gives(408), hangs_up, NOT_JSON])
     async def test_it_is_used_while_langfuse_fails(
         self, fault: Fault, server: LangfuseServer, langfuse: LangfusePrompts, clock: FakeClock
     ) -> None:
-        await langfuse.prompt("support", {})
+        await langfuse.get_prompt("support", {})
         server.fault = fault
         clock.advance(60)
         for _ in range(3):
-            assert await langfuse.prompt("support", {}) == "Be kind."
+            assert await langfuse.get_prompt("support", {}) == "Be kind."
         asked = len(server.asked)  # aiohttp itself asks once more when a connection breaks
         assert asked <= 3
 
         server.fault = None
         server.prompts["support"] = [Version("Be rude.")]
-        assert await langfuse.prompt("support", {}) == "Be kind."
+        assert await langfuse.get_prompt("support", {}) == "Be kind."
         clock.advance(60)
-        assert await langfuse.prompt("support", {}) == "Be rude."
+        assert await langfuse.get_prompt("support", {}) == "Be rude."
         assert len(server.asked) == asked + 1
 
     async def test_one_asks_and_the_others_do_not_wait(
         self, server: LangfuseServer, langfuse: LangfusePrompts, clock: FakeClock
     ) -> None:
-        await langfuse.prompt("support", {})
+        await langfuse.get_prompt("support", {})
         go_on = asyncio.Event()
 
         async def waits(_: object) -> None:
@@ -187,24 +187,24 @@ class TestWhatWasRead:
         server.prompts["support"] = [Version("Be rude.")]
         server.reached.clear()
         clock.advance(60)
-        first = asyncio.create_task(langfuse.prompt("support", {}))
+        first = asyncio.create_task(langfuse.get_prompt("support", {}))
         await server.reached.wait()
 
-        assert await langfuse.prompt("support", {}) == "Be kind."
+        assert await langfuse.get_prompt("support", {}) == "Be kind."
         go_on.set()
         assert await first == "Be rude."
-        assert await langfuse.prompt("support", {}) == "Be rude."
+        assert await langfuse.get_prompt("support", {}) == "Be rude."
 
     @pytest.mark.parametrize(("fault", "why"), [(gives(401), "refuses the keys"), (gives(404), "has no prompt")])
     async def test_it_is_not_used_when_langfuse_refuses(
         self, fault: Fault, why: str, server: LangfuseServer, langfuse: LangfusePrompts, clock: FakeClock
     ) -> None:
-        await langfuse.prompt("support", {})
+        await langfuse.get_prompt("support", {})
         server.fault = fault
         clock.advance(60)
         for _ in range(2):
             with pytest.raises(ConfigurationError, match=why):
-                await langfuse.prompt("support", {})
+                await langfuse.get_prompt("support", {})
         assert len(server.asked) == 3
 
 
@@ -212,28 +212,28 @@ class TestMistakes:
     async def test_there_is_no_such_prompt(self, server: LangfuseServer, langfuse: LangfusePrompts) -> None:
         for filters, which in (({}, "label 'production'"), ({"label": "x"}, "label 'x'"), ({"version": "9"}, "'9'")):
             with pytest.raises(ConfigurationError) as caught:
-                await langfuse.prompt("missing", filters)
+                await langfuse.get_prompt("missing", filters)
             assert str(caught.value).startswith(f"{server.url} has no prompt 'missing' with the ")
             assert f"{which}. Create it there, or ask for another one." in str(caught.value)
 
     async def test_a_variable_without_a_value(self, server: LangfuseServer, langfuse: LangfusePrompts) -> None:
         server.prompts["hi"] = [Version("Hi {{who}}, {{label}}", ("production", "x"))]
         with pytest.raises(MissingPromptVariable, match=r"hi: .* value for {{who}}; pass filters={'who': \.\.\.}"):
-            await langfuse.prompt("hi", {"how": "joy"})
+            await langfuse.get_prompt("hi", {"how": "joy"})
         with pytest.raises(MissingPromptVariable, match=r"value for {{label}}"):
-            await langfuse.prompt("hi", {"who": "Ada", "label": "x"})
+            await langfuse.get_prompt("hi", {"who": "Ada", "label": "x"})
 
     @pytest.mark.parametrize(
         ("fault", "why"),
         [
-            (gives(500), "cannot be had from {url}: it answers 500."),
-            (gives(429), "cannot be had from {url}: it answers 429."),
-            (gives(408), "cannot be had from {url}: it answers 408."),
-            (hangs_up, "cannot be had from {url}: "),
-            (NOT_JSON, "cannot be had from {url}: its answer is no prompt of Langfuse."),
-            (gives(200, "{}"), "its answer is no prompt of Langfuse."),
-            (gives(200, '{"prompt": [1]}'), "its answer is no prompt of Langfuse."),
-            (gives(200, '{"prompt": null}'), "its answer is no prompt of Langfuse."),
+            (gives(500), "cannot be loaded from {url}: it answers 500."),
+            (gives(429), "cannot be loaded from {url}: it answers 429."),
+            (gives(408), "cannot be loaded from {url}: it answers 408."),
+            (hangs_up, "cannot be loaded from {url}: "),
+            (NOT_JSON, "cannot be loaded from {url}: its answer is not a prompt of Langfuse."),
+            (gives(200, "{}"), "its answer is not a prompt of Langfuse."),
+            (gives(200, '{"prompt": [1]}'), "its answer is not a prompt of Langfuse."),
+            (gives(200, '{"prompt": null}'), "its answer is not a prompt of Langfuse."),
             (gives(401), "{url} refuses the keys (401): check the public and the secret key of the project."),
             (gives(403), "{url} refuses the keys (403)"),
             (gives(400), "{url} answers 400 when it is asked for the prompt 'support' with the label 'production'."),
@@ -247,41 +247,41 @@ class TestMistakes:
     ) -> None:
         server.fault = fault
         with pytest.raises(ConfigurationError) as caught:
-            await langfuse.prompt("support", {})
+            await langfuse.get_prompt("support", {})
         assert why.format(url=server.url) in str(caught.value)
 
         server.fault = None
-        assert await langfuse.prompt("support", {}) == "Be kind."
+        assert await langfuse.get_prompt("support", {}) == "Be kind."
 
     async def test_no_answer(self, server: LangfuseServer, clock: FakeClock) -> None:
         server.fault = stalls
         langfuse = LangfusePrompts(PUBLIC_KEY, SECRET_KEY, host=server.url, timeout=0.05, clock=clock)
-        with pytest.raises(ConfigurationError, match=r"'support' cannot be had from .*: no answer within 0\.05 s\."):
-            await langfuse.prompt("support", {})
+        with pytest.raises(ConfigurationError, match=r"'support' cannot be loaded from .*: no answer within 0\.05 s\."):
+            await langfuse.get_prompt("support", {})
 
         server.fault = None
-        assert await langfuse.prompt("support", {}) == "Be kind."
+        assert await langfuse.get_prompt("support", {}) == "Be kind."
         server.fault = stalls
         clock.advance(60)
-        assert await langfuse.prompt("support", {}) == "Be kind."
+        assert await langfuse.get_prompt("support", {}) == "Be kind."
 
     async def test_nobody_is_there(self, server: LangfuseServer, langfuse: LangfusePrompts) -> None:
         await server.__aexit__()
-        with pytest.raises(ConfigurationError, match=r"'support' cannot be had from .*: Cannot connect to host"):
-            await langfuse.prompt("support", {})
+        with pytest.raises(ConfigurationError, match=r"'support' cannot be loaded from .*: Cannot connect to host"):
+            await langfuse.get_prompt("support", {})
 
     async def test_a_run_that_is_cancelled_leaves_nothing_behind(
         self, server: LangfuseServer, langfuse: LangfusePrompts
     ) -> None:
         server.fault = stalls
-        task = asyncio.create_task(langfuse.prompt("support", {}))
+        task = asyncio.create_task(langfuse.get_prompt("support", {}))
         await server.reached.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
         server.fault = None
-        assert await langfuse.prompt("support", {}) == "Be kind."
+        assert await langfuse.get_prompt("support", {}) == "Be kind."
 
 
 class TestSecrets:
@@ -305,7 +305,7 @@ class TestSecrets:
         server.fault, seen = fault, repr(langfuse) + str(langfuse)
         with caplog.at_level(logging.DEBUG):
             try:
-                seen += await langfuse.prompt("support" if fault else "missing", {})
+                seen += await langfuse.get_prompt("support" if fault else "missing", {})
             except ConfigurationError as error:
                 seen += "".join(traceback.format_exception(error))
             del langfuse
@@ -319,13 +319,13 @@ class TestSecrets:
         async with LangfuseServer() as other:
             server.fault = gives(307, Location=other.url)
             with pytest.raises(ConfigurationError, match="redirects are not followed"):
-                await LangfusePrompts(PUBLIC_KEY, SECRET_KEY, host=server.url).prompt("support", {})
+                await LangfusePrompts(PUBLIC_KEY, SECRET_KEY, host=server.url).get_prompt("support", {})
             assert other.asked == []
 
     @pytest.mark.parametrize("keys", [("wrong", SECRET_KEY), (PUBLIC_KEY, "wrong"), (PUBLIC_KEY, "\udcff")])
     async def test_wrong_keys(self, keys: tuple[str, str], server: LangfuseServer) -> None:
         with pytest.raises(ConfigurationError, match=r"refuses the keys \(401\)"):
-            await LangfusePrompts(*keys, host=server.url).prompt("support", {})
+            await LangfusePrompts(*keys, host=server.url).get_prompt("support", {})
 
     @pytest.mark.parametrize("keys", [("", SECRET_KEY), (PUBLIC_KEY, "")])
     def test_no_keys(self, keys: tuple[str, str]) -> None:
@@ -356,7 +356,7 @@ class TestFromEnvironment:
     async def test_keys_and_host(self, server: LangfuseServer, monkeypatch: pytest.MonkeyPatch) -> None:
         for name, value in {**self.KEYS, "LANGFUSE_HOST": server.url}.items():
             monkeypatch.setenv(name, value)
-        assert await LangfusePrompts.from_environment().prompt("support", {}) == "Be kind."
+        assert await LangfusePrompts.from_environment().get_prompt("support", {}) == "Be kind."
 
     @pytest.mark.parametrize(
         ("hosts", "host"),

@@ -29,7 +29,7 @@ instructions:
 
 
 class Nobody:
-    async def prompt(self, name: str, filters: Mapping[str, str]) -> str:
+    async def get_prompt(self, name: str, filters: Mapping[str, str]) -> str:
         return ""
 
 

@@ -42,7 +42,7 @@ class Shelf:
         self.text = text
         self.asked: list[tuple[str, Mapping[str, str]]] = []
 
-    async def prompt(self, name: str, filters: Mapping[str, str]) -> str:
+    async def get_prompt(self, name: str, filters: Mapping[str, str]) -> str:
         self.asked.append((name, dict(filters)))
         return self.text
 
@@ -135,7 +135,7 @@ class TestInstructionFile:
         model = ScriptedModel("Hello")
         agent = Agent("A", model=model, instructions=InstructionFile(written(tmp_path, b"Be kind.")))
 
-        await agent.variant(instructions="Be brief.").run("hi")
+        await agent.with_changes(instructions="Be brief.").run("hi")
 
         assert told(model) == ["Be brief."]
 
@@ -266,7 +266,7 @@ class TestProvidedInstructions:
 
     async def test_a_provider_that_gives_no_text(self) -> None:
         class Nothing:
-            async def prompt(self, name: str, filters: Mapping[str, str]) -> None:
+            async def get_prompt(self, name: str, filters: Mapping[str, str]) -> None:
                 return None
 
         prompt_providers.register("team", cast("PromptProvider", Nothing()))
@@ -275,7 +275,7 @@ class TestProvidedInstructions:
 
     async def test_instructions_for_one_request_come_before_it(self, shelf: Shelf) -> None:
         model = ScriptedModel("Hello")
-        await Agent("A", model=model, instructions=ASKED_FOR).variant(instructions="Be brief.").run("hi")
+        await Agent("A", model=model, instructions=ASKED_FOR).with_changes(instructions="Be brief.").run("hi")
         assert (told(model), shelf.asked) == (["Be brief."], [])
 
     def test_the_same_source_is_equal_and_can_be_a_key(self) -> None:

@@ -77,7 +77,7 @@ def shown(model: ScriptedModel, call: int = 0) -> list[str]:
 
 class TestWhatAGroupIs:
     async def test_tools_functions_and_objects_carry_its_name(self) -> None:
-        mixed = await ToolGroup("mixed", [search, plain, Calculator(1), DeclaredTool("d", "declared")]).tools()
+        mixed = await ToolGroup("mixed", [search, plain, Calculator(1), DeclaredTool("d", "declared")]).load_tools()
         assert [(one.name, one.traits.group) for one in mixed] == [
             ("search", "mixed"),
             ("plain", "mixed"),
@@ -88,11 +88,11 @@ class TestWhatAGroupIs:
         assert await mixed[2].call('{"a": 1, "b": 2}', RunContext.over(ScriptedModel())) == "4"
 
     async def test_one_tool_or_one_object_needs_no_list(self) -> None:
-        assert names(await ToolGroup("one", search).tools()) == ["search"]
-        assert names(await ToolGroup("one", Calculator(0)).tools()) == ["add"]
+        assert names(await ToolGroup("one", search).load_tools()) == ["search"]
+        assert names(await ToolGroup("one", Calculator(0)).load_tools()) == ["add"]
 
     async def test_a_tool_that_has_its_name_already_stays_as_it_is(self) -> None:
-        (kept,) = await ToolGroup("other", fetch).tools()
+        (kept,) = await ToolGroup("other", fetch).load_tools()
         assert kept is fetch
 
     async def test_a_function_gives_them_each_time_that_they_are_needed(self) -> None:
@@ -105,17 +105,17 @@ class TestWhatAGroupIs:
             return Calculator(0)
 
         group = ToolGroup("lazy", give)
-        assert names(await group.tools()) == ["search"]
+        assert names(await group.load_tools()) == ["search"]
         given.append(plain)
-        assert names(await group.tools()) == ["search", "plain"]
-        assert names(await ToolGroup("lazy", connect).tools()) == ["add"]
+        assert names(await group.load_tools()) == ["search", "plain"]
+        assert names(await ToolGroup("lazy", connect).load_tools()) == ["add"]
 
     async def test_what_the_function_raises_says_whose_tools_are_missing(self) -> None:
         def broken() -> object:
             raise OSError("no server")
 
         with pytest.raises(OSError, match="no server") as caught:
-            await ToolGroup("web", broken).tools()
+            await ToolGroup("web", broken).load_tools()
         assert caught.value.__notes__ == ["in the tool group 'web'"]
 
     def test_what_it_says_of_itself(self) -> None:
@@ -221,7 +221,7 @@ class TestAgents:
 
     async def test_a_variant_has_the_same_groups(self) -> None:
         model = ScriptedModel("done")
-        await Agent("R", model=model, tool_groups=[WEB]).variant(instructions="x").run("go")
+        await Agent("R", model=model, tool_groups=[WEB]).with_changes(instructions="x").run("go")
         assert shown(model) == ["search", "fetch"]
 
     async def test_an_unknown_name_fails_the_run_before_the_model_is_asked(self) -> None:
@@ -258,7 +258,7 @@ class TestAgents:
 
     def test_a_definition_cannot_say_them(self) -> None:
         with pytest.raises(DeclarationError, match="R: a definition cannot name tool groups"):
-            AgentDefinition.of(Agent("R", tool_groups=["web"]))
+            AgentDefinition.from_agent(Agent("R", tool_groups=["web"]))
 
 
 @dataclass(frozen=True)
@@ -398,7 +398,10 @@ class TestConfiguration:
         )
         platform = Platform(ScriptedModel(), tool_groups=[DOCKER])
         group = platform.tool_groups["web"]
-        assert [(one.name, one.traits.group) for one in await group.tools()] == [("search", "web"), ("fetch", "web")]
+        assert [(one.name, one.traits.group) for one in await group.load_tools()] == [
+            ("search", "web"),
+            ("fetch", "web"),
+        ]
         assert (group.description, group.provider, group.version) == ("The web", "Docker", "2")
         assert group.permissions == {ToolGroupPermission.INTERNET_ACCESS}
 
@@ -406,15 +409,15 @@ class TestConfiguration:
         configure('[tool_groups.web]\ntools = ["docker:search"]\n[tool_groups.any]\ntools = ["search"]\n')
         maps = ToolGroup("maps", DeclaredTool("search", "Finds a place"))
         platform = Platform(ScriptedModel(), tool_groups=[maps, DOCKER])
-        (found,) = await platform.tool_groups["web"].tools()
+        (found,) = await platform.tool_groups["web"].load_tools()
         assert found.description == "Searches the web."
         with pytest.raises(ConfigurationError, match="'maps' and 'docker' have different tools of the name 'search'"):
-            await platform.tool_groups["any"].tools()
+            await platform.tool_groups["any"].load_tools()
 
     async def test_a_tool_that_is_nowhere_is_an_error(self, configure: Configure) -> None:
         configure('[tool_groups.web]\ntools = ["search", "docker:serch", "nix:search"]\n')
         with pytest.raises(ConfigurationError) as caught:
-            await Platform(ScriptedModel(), tool_groups=[DOCKER]).tool_groups["web"].tools()
+            await Platform(ScriptedModel(), tool_groups=[DOCKER]).tool_groups["web"].load_tools()
         assert str(caught.value) == (
             "tactician.toml: tool_groups.web.tools: no tool of a registered group is called 'docker:serch' or "
             "'nix:search'; the registered groups: goals, docker"

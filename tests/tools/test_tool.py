@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field
 from tactician import RunContext, Tool, tool
 from tactician.errors import DeclarationError, ToolError
 from tactician.testing import ScriptedModel
-from tactician.tools import Toolbox, as_text, as_tool, tools_of
+from tactician.tools import Toolbox, as_text, as_tool, require_declared_tools
 
 
 class Unit(Enum):
@@ -278,7 +278,7 @@ class TestMethods:
     async def test_those_declared_as_tools_are_found(self, context: RunContext) -> None:
         account, other = self.Account(1), self.Account(100)
 
-        deposit, close = tools_of(account)
+        deposit, close = require_declared_tools(account)
 
         assert (deposit.name, close.name) == ("deposit", "close_it")
         assert list(properties(deposit)) == ["amount"]
@@ -288,7 +288,7 @@ class TestMethods:
         assert other.deposit(1) == 101
 
     async def test_a_subclass_overrides_and_inherits(self, context: RunContext) -> None:
-        deposit, close = tools_of(self.Savings(7))
+        deposit, close = require_declared_tools(self.Savings(7))
 
         assert deposit.description == "Puts money away."
         assert await deposit.call('{"amount": 4}', context) == "-4"
@@ -296,7 +296,7 @@ class TestMethods:
 
     def test_an_object_without_tools_is_refused(self) -> None:
         with pytest.raises(DeclarationError, match="it has no method declared with @tool"):
-            tools_of(object())
+            require_declared_tools(object())
 
     async def test_a_bound_method_of_any_object_will_do(self, context: RunContext) -> None:
         class Greeter:

@@ -1,7 +1,7 @@
 """Agents, constellations of them, and the decorators of planned agents."""
 
 from tactician.agents.agent import Agent
-from tactician.agents.base import BLUEPRINTS, BaseRunnable, BlueprintLike, Returns
+from tactician.agents.base import BLUEPRINTS, BaseRunnable, BlueprintLike, TypedRunnable
 from tactician.agents.constellations import (
     AgentNetwork,
     Broadcast,
@@ -14,36 +14,37 @@ from tactician.agents.constellations import (
     SupervisorAgent,
     Synthesis,
 )
-from tactician.agents.context_definition import ContextDefinition
 from tactician.agents.definition import DEFINITIONS, AgentDefinition, HandoffDefinition
 from tactician.agents.function import FunctionRunnable, runnable
 from tactician.agents.planned import (
+    Planned,
     PlannedAgent,
     Planner,
     achieves_goal,
     action,
     as_runnable,
+    build_component_agent,
     by_name,
-    combined_spec,
+    combine_specs,
     component,
-    component_agent,
     condition,
     cost,
+    find_planned_specs,
+    find_process_spec,
     is_component,
     is_planned,
     is_planned_class,
-    objects_of,
+    list_input_objects,
     planned_agent,
     planned_spec,
-    planned_specs,
-    process_spec,
     raise_unless_completed,
     resolve,
     state,
 )
 from tactician.agents.spec import AgentSettings, AgentSpec
 from tactician.agents.supervision import DEFAULT_SUPERVISOR_ROUNDS, LEADER, supervise
-from tactician.agents.tempering import Tempered
+from tactician.agents.temperature import ModelWithTemperature
+from tactician.agents.window_definition import WindowDefinition
 from tactician.tools import RunnableTool
 
 __all__ = [
@@ -52,8 +53,8 @@ __all__ = [
     "AgentSettings",
     "AgentDefinition",
     "HandoffDefinition",
-    "ContextDefinition",
-    "Tempered",
+    "WindowDefinition",
+    "ModelWithTemperature",
     "RouterAgent",
     "SupervisorAgent",
     "ParallelAgents",
@@ -64,6 +65,7 @@ __all__ = [
     "Synthesis",
     "Broadcast",
     "planned_agent",
+    "Planned",
     "PlannedAgent",
     "action",
     "achieves_goal",
@@ -71,9 +73,9 @@ __all__ = [
     "cost",
     "state",
     "component",
-    "combined_spec",
+    "combine_specs",
     "is_component",
-    "component_agent",
+    "build_component_agent",
     "Planner",
     "by_name",
     "resolve",
@@ -81,7 +83,7 @@ __all__ = [
     "BaseRunnable",
     "FunctionRunnable",
     "RunnableTool",
-    "Returns",
+    "TypedRunnable",
     "BlueprintLike",
     "BLUEPRINTS",
     "DEFINITIONS",
@@ -89,10 +91,10 @@ __all__ = [
     "is_planned_class",
     "as_runnable",
     "planned_spec",
-    "planned_specs",
-    "process_spec",
+    "find_planned_specs",
+    "find_process_spec",
     "raise_unless_completed",
-    "objects_of",
+    "list_input_objects",
     "supervise",
     "LEADER",
     "DEFAULT_SUPERVISOR_ROUNDS",

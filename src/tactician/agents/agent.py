@@ -12,8 +12,8 @@ from typing_extensions import TypeVar, Unpack, override
 from tactician.agents.base import BaseRunnable
 from tactician.agents.composition import Member
 from tactician.agents.spec import AgentSettings, AgentSpec
-from tactician.agents.toolboxes import Changed, ToolboxSource, describe_workers, invocation_tools, with_groups
-from tactician.conversation import ContextStrategy, Conversation
+from tactician.agents.toolboxes import DerivedTools, ToolboxSource, create_worker_tools, describe_workers, with_groups
+from tactician.conversation import Conversation, WindowStrategy
 from tactician.llm import NO_OPTIONS, LlmOptions, ModelLike
 from tactician.loop import Handoff, OutputType, TurnLoop, output_type
 from tactician.runs import (
@@ -40,26 +40,26 @@ class Agent(BaseRunnable[T_co]):
     An agent holds no state of a run: the same object may run many times at once.
 
     Args:
-        name: how others call it; its role when there is none.
-        model: a name, options, or a model; the default model of the run's context when `None`.
-        instructions: what it has to know and do: a text, or where it is, as `InstructionFile("support.md")`.
-        tools: what it may use: functions, `@tool` functions, tools, `other_agent.as_tool()`.
-        tool_groups: what else: groups of tools, by the names that they have where it runs, or themselves.
-        handoffs: to whom it may hand the conversation on: `handoff(...)`, or simply Runnables.
-        output_type: what its answer has to be; text by default.
-        description: what it is for, for those who choose between agents; its goal or instructions by default.
-        id: how a service finds it; its name as `snake_case` by default.
+        name: the name; the role by default.
+        model: a name, options, or a model; by default the default model of the run's context.
+        instructions: a text, or a source such as `InstructionFile("support.md")`.
+        tools: functions, `@tool` functions, tools, `other_agent.as_tool()`.
+        tool_groups: tool groups, or their names on the platform.
+        handoffs: targets to which it may hand the conversation over: `handoff(...)`, or Runnables.
+        output_type: the type of the answer; text by default.
+        description: the purpose, for the choice between agents; the goal or the instructions by default.
+        id: the id for services; the name as `snake_case` by default.
         role, goal, background: instructions in three parts, instead of or before `instructions`.
-        input_guardrails, output_guardrails: what is checked of the input, and of the answer; see `guardrails`.
-        tool_input_guardrails, tool_output_guardrails: what is checked of tool calls, and of what tools return.
-        window: what of a long conversation the model is shown, such as `SlidingWindow(max_tokens=4000)`; all by
+        input_guardrails, output_guardrails: checks of the input and of the answer; see `guardrails`.
+        tool_input_guardrails, tool_output_guardrails: checks of tool calls and of their results.
+        window: the part of a long conversation that the model sees, such as `SlidingWindow(max_tokens=4000)`; all by
             default.
-        autonomy: `Autonomous(...)`, for an agent that works on until it says that it is done.
-        max_turns: requests to the model in which it may use tools. After them it is told to answer.
-        max_attempts: how often an answer may fail to be a valid `output_type`.
-        max_tool_calls: how many tool calls may be run in all; no limit by default.
-        max_tool_output_tokens: what a tool returns is cut off there; no limit by default.
-        parallel_tools: whether tool calls of one turn run concurrently.
+        autonomy: `Autonomous(...)`, for an agent that works until it declares its task done.
+        max_turns: number of requests in which the model may use tools. After them it is told to answer.
+        max_attempts: number of attempts at a valid `output_type`.
+        max_tool_calls: number of tool calls in all; no limit by default.
+        max_tool_output_tokens: length at which a tool's result is cut off; no limit by default.
+        parallel_tools: run the tool calls of a turn concurrently.
         tool_timeout: seconds for a tool call; no limit by default.
 
     Raises:
@@ -102,55 +102,58 @@ class Agent(BaseRunnable[T_co]):
         return self.spec.prompt
 
     @property
-    def window(self) -> ContextStrategy | None:
+    def window(self) -> WindowStrategy | None:
         """The part of a long conversation that the model is shown; all of it, when `None`."""
         return self.spec.window
 
     @property
     def handoffs(self) -> tuple[Handoff[object], ...]:
-        """Those to whom the agent may hand the conversation over."""
+        """The Runnables to which the agent may hand the conversation over."""
         return self.spec.handoffs
 
     @property
     def tools(self) -> Toolbox:
-        """The tools of the agent with its handoffs and workers; not those that its tool groups stand for."""
+        """The tools of the agent, with handoffs and workers, but without the tools of its tool groups."""
         return self._current_tools()
 
     def replace_tools(self, tools: Sequence[ToolLike]) -> None:
-        """Give the agent other tools, beside its handoffs and workers. Runs that have begun get them from their next
-        turn on.
+        """Replace the tools of the agent, except its handoffs and workers.
+
+        Runs that have begun use the new tools from their next turn on.
 
         Raises:
             DeclarationError: when one is not declared correctly; then nothing changes.
         """
         self._adopt(self.spec.with_settings(tools=tools))
 
-    def variant(
+    def with_changes(
         self,
         *,
         instructions: str | None = None,
         options: LlmOptions = NO_OPTIONS,
         tools: Callable[[Tool], Tool] | None = None,
     ) -> Self:
-        """Return a copy with other instructions, more options, or its tools made into others. `replace_tools` of the
-        agent itself reaches the copy too. Options do not change a model that was given as an object."""
+        """Return a copy with other instructions, other options or changed tools.
+
+        `replace_tools` of this agent changes the copy too. Options do not change a model that was given as an object.
+        """
         settings: AgentSettings = {}
         if instructions is not None:
             settings |= {"instructions": instructions, "role": None, "goal": None, "background": None}
         if self.model is None or isinstance(self.model, str | LlmOptions):
-            settings["model"] = options.over(LlmOptions.of(self.model))
+            settings["model"] = options.with_defaults(LlmOptions.of(self.model))
         changed = copy(self)
         changed.spec = self.spec.with_settings(**settings)
         changed._view = self._current_tools
         if tools is not None:
-            changed._view = Changed(self._current_tools, lambda own: Toolbox(map(tools, own)))
+            changed._view = DerivedTools(self._current_tools, lambda own: Toolbox(map(tools, own)))
         return changed
 
     def with_workers(self, workers: Iterable[tuple[str, Runnable]], *, name: str, max_turns: int) -> Self:
-        """Return a copy under another name that has these workers beside its own, each with what it does."""
+        """Return a copy under another name that has these workers as well, each with a description of its work."""
         leader = copy(self)
         leader._view = None
-        leader._invocations = (*self._invocations, *invocation_tools(workers))
+        leader._invocations = (*self._invocations, *create_worker_tools(workers))
         beside = (*self._invocations, *self.handoffs)
         own = [tool for tool in self.tools if tool not in beside]
         leader._adopt(self.spec.with_settings(name=name, max_turns=max_turns, tools=own))
@@ -185,23 +188,23 @@ class Agent(BaseRunnable[T_co]):
         budget: Budget | None = None,
         conversation: Conversation | None = None,
     ) -> RunResult[T_co]:
-        """Work on the input until it can answer.
+        """Work on the input until the model gives an answer.
 
         Args:
             input: a string, a message, a conversation or any object that has a JSON form.
-            context: the surroundings; those of the code that runs by default, and outside of runs the default services.
-            budget: how much it and all runs inside it may use; no limit by default.
-            conversation: what was said before. It grows with all that is said, and can always be gone on with.
+            context: the context; by default that of the running code, and outside of runs the default services.
+            budget: the budget of the run and of all nested runs; no limit by default.
+            conversation: the conversation so far. It gets all new messages, and can always be continued.
 
         Returns:
             The result. Its status is `WAITING` when the run needs an approval or the caller first: see `resume`.
 
         Raises:
-            RunError: when it finds no answer; the error holds what was done so far.
+            RunError: when there is no answer; the error has the messages so far.
             ModelError: when the model cannot be called.
         """
         work = partial(self._run, conversation=conversation)
-        return await start_run(self.name, input, self._traced(context), budget, work, input_types=READS_MESSAGES)
+        return await start_run(self.name, input, self._with_trace(context), budget, work, input_types=READS_MESSAGES)
 
     async def resume(
         self,
@@ -211,21 +214,21 @@ class Agent(BaseRunnable[T_co]):
         context: RunContext | None = None,
         conversation: Conversation | None = None,
     ) -> RunResult[T_co]:
-        """Go on with a run that waits, in this process or another one.
+        """Continue a waiting run, in this process or in another one.
 
         Args:
-            run_id: `run_id` of the result that the waiting run gave.
-            responses: what it is told, by the ids of its pending requests: `approve()`, `reject("why")`, or what a tool
-                gave. Those left out stay pending.
-            context: the surroundings; they need the store of the run that waits.
-            conversation: that of the run, if it had one, as the run left it.
+            run_id: the `run_id` of the result of the waiting run.
+            responses: the responses, by the ids of pending requests: `approve()`, `reject("why")`, or what a tool
+                returned. Other requests stay pending.
+            context: the context; it needs the store of the waiting run.
+            conversation: the conversation of the run, if it had one, as the run left it.
 
         Raises:
-            RunNotFoundError: when no run of this name waits with the id, or not for one of these requests.
-            RunConflictError: when somebody else has taken it up.
-            RunError: when it fails. It still waits then, with what it has done since.
+            RunNotFoundError: when no waiting run of this name has the id, or one of the requests is not pending.
+            RunConflictError: when another caller continues it.
+            RunError: when it fails. The run then still waits, and keeps its progress.
         """
-        work, traced = partial(self._run, conversation=conversation), self._traced(context)
+        work, traced = partial(self._run, conversation=conversation), self._with_trace(context)
         return await resume_run(self.name, run_id, responses, traced, work, input_types=READS_MESSAGES)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:

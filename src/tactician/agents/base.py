@@ -1,4 +1,4 @@
-"""Base of all Runnables: everything that they offer beside `run`."""
+"""Base class of all Runnables."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ T_co = TypeVar("T_co", covariant=True, default=str)
 
 
 class BaseRunnable(ABC, Generic[T_co]):
-    """Gives a class with `name`, `description` and `_work` all that a Runnable offers.
+    """Base class that adds the methods of a Runnable to a class with `name`, `description` and `_work`.
 
-    `_work` is run again from the beginning after a pause. What it does has to be runs of other Runnables, in an order
-    that depends on their results only: those that had ended give the same results again, without doing anything.
+    `_work` runs again from the beginning after a suspension. It may only run other Runnables, in an order
+    that depends on their results only: those that had ended return their saved results.
     """
 
     name: str
@@ -62,7 +62,7 @@ class BaseRunnable(ABC, Generic[T_co]):
 
     @abstractmethod
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
-        """Do the work, in the context of this run."""
+        """Do the work in the context of this run."""
 
     async def run(
         self, input: Input, *, context: RunContext | None = None, budget: Budget | None = None
@@ -71,49 +71,49 @@ class BaseRunnable(ABC, Generic[T_co]):
 
         Args:
             input: a string, a message, a conversation or any object that has a JSON form.
-            context: the surroundings; those of the code that runs by default, and outside of runs the default services.
-            budget: how much it and all runs inside it may use; no limit by default.
+            context: the context; by default that of the running code, and outside of runs the default services.
+            budget: the budget of the run and of all nested runs; no limit by default.
 
         Returns:
             The result. Its status is `WAITING` when the run needs an approval or the caller first: see `resume`.
 
         Raises:
-            RunError: when it fails; the error holds what was done so far.
+            RunError: when it fails; the error has the messages so far.
             ModelError: when a model cannot be called.
             StoredStateError: when the run is saved, and its input would not be read back equal: see `input_types`.
         """
         return await start_run(
-            self.name, input, self._traced(context), budget, self._work, input_types=self.input_types
+            self.name, input, self._with_trace(context), budget, self._work, input_types=self.input_types
         )
 
     async def resume(
         self, run_id: str, responses: Mapping[str, Response], *, context: RunContext | None = None
     ) -> RunResult[T_co]:
-        """Go on with a run that waits, in this process or another one.
+        """Continue a waiting run, in this process or in another one.
 
         Args:
-            run_id: `run_id` of the result that the waiting run gave.
-            responses: what it is told, by the ids of its pending requests: `approve()`, `reject("why")`, or what a tool
-                gave. Those left out stay pending.
-            context: the surroundings; they need the store of the run that waits.
+            run_id: the `run_id` of the result of the waiting run.
+            responses: the responses, by the ids of pending requests: `approve()`, `reject("why")`, or what a tool
+                returned. Other requests stay pending.
+            context: the context; it needs the store of the waiting run.
 
         Raises:
-            RunNotFoundError: when no run of this name waits with the id, or not for one of these requests.
-            RunConflictError: when somebody else has taken it up.
-            RunError: when it fails. It still waits then, with what it has done since.
+            RunNotFoundError: when no waiting run of this name has the id, or one of the requests is not pending.
+            RunConflictError: when another caller continues it.
+            RunError: when it fails. The run then still waits, and keeps its progress.
         """
-        traced = self._traced(context)
+        traced = self._with_trace(context)
         return await resume_run(self.name, run_id, responses, traced, self._work, input_types=self.input_types)
 
     async def continue_claimed(
         self, record: RunRecord, lease: Lease, *, context: RunContext, seconds: float = DEFAULT_LEASE
     ) -> RunResult[T_co]:
-        """Continue a run that was claimed, as far as it can go: one that was enqueued, or whose worker has died.
+        """Continue a claimed run as far as possible: one that was enqueued, or whose worker died.
 
         Args:
             record: record of the run.
             lease: its lease, which is released at the end.
-            context: the surroundings.
+            context: the context.
             seconds: duration of the lease; it is renewed meanwhile.
 
         Raises:
@@ -121,7 +121,7 @@ class BaseRunnable(ABC, Generic[T_co]):
             LeaseLostError: when another worker has claimed it meanwhile.
             RunError: when it fails.
         """
-        traced = self._traced(context) or context
+        traced = self._with_trace(context) or context
         return await continue_run(record, lease, traced, self._work, seconds, input_types=self.input_types)
 
     async def prepare_fork(self, fork: Fork, input: Input, context: RunContext) -> None:
@@ -130,7 +130,7 @@ class BaseRunnable(ABC, Generic[T_co]):
         Args:
             fork: the fork.
             input: another input, for a fork from the start; the same one, when `None`.
-            context: the surroundings.
+            context: the context.
 
         Raises:
             ConfigurationError: for another input after the start.
@@ -139,7 +139,7 @@ class BaseRunnable(ABC, Generic[T_co]):
         if input is not None:
             fork.replace_input(input, context, self.input_types)
 
-    async def pending(self, run_id: str, *, context: RunContext | None = None) -> tuple[PendingRequest, ...]:
+    async def list_pending(self, run_id: str, *, context: RunContext | None = None) -> tuple[PendingRequest, ...]:
         """Return the requests that a run of this Runnable waits for.
 
         Raises:
@@ -147,12 +147,12 @@ class BaseRunnable(ABC, Generic[T_co]):
         """
         return await pending_of(self.name, run_id, context)
 
-    def _traced(self, context: RunContext | None) -> RunContext | None:
-        """Return the context, in which everything belongs to what this belongs to."""
+    def _with_trace(self, context: RunContext | None) -> RunContext | None:
+        """Return the context, with the trace of this Runnable."""
         return context if self.trace is None else (context or RunContext.current()).with_trace(self.trace)
 
     def run_sync(self, input: Input) -> RunResult[T_co]:
-        """`run`, for programs without an event loop.
+        """Run from a program without an event loop; see `run`.
 
         Raises:
             RuntimeError: when called inside a running event loop; use `await ... .run(...)` there.
@@ -162,7 +162,7 @@ class BaseRunnable(ABC, Generic[T_co]):
     def stream(
         self, input: Input, *, context: RunContext | None = None, budget: Budget | None = None
     ) -> AsyncGenerator[Event]:
-        """Return the events of a run as they happen, the answer in pieces; the last one is `RunCompleted`."""
+        """Stream the events of a run, with the answer in pieces; the last event is `RunCompleted`."""
 
         async def run(heard: RunContext) -> RunResult[object]:
             return await self.run(input, context=heard, budget=budget)
@@ -197,7 +197,7 @@ class BaseRunnable(ABC, Generic[T_co]):
 
     @property
     def input_types(self) -> InputTypes:
-        """The types of objects that this Runnable takes: a store keeps those besides text, messages and JSON."""
+        """The types of input objects; a store keeps objects of these types besides text, messages and JSON."""
         return InputTypes()
 
     @property
@@ -206,7 +206,7 @@ class BaseRunnable(ABC, Generic[T_co]):
         return None
 
     def to_blueprint(self, *, strict: bool = False) -> BlueprintLike:
-        """Return the blueprint of this Runnable and of all that it is made of.
+        """Return the blueprint of this Runnable and of all Runnables inside it.
 
         The object is a `tactician.Blueprint`; `tactician.blueprint.export_blueprint` is the same with that static type.
 
@@ -214,22 +214,22 @@ class BaseRunnable(ABC, Generic[T_co]):
             strict: refuse to leave out tools that no import would find again; else a `BlueprintWarning` names them.
 
         Raises:
-            BlueprintError: with everything that a blueprint cannot say.
+            BlueprintError: with everything that a blueprint cannot express.
         """
         return BLUEPRINTS.load()(self, strict=strict)
 
-    def returns(self, wanted: type[T]) -> Returns[T]:
-        """Return this Runnable with its output validated as `wanted`: see `Returns`."""
-        return Returns(self, wanted)
+    def with_output_type(self, wanted: type[T]) -> TypedRunnable[T]:
+        """Return this Runnable with its output validated as `wanted`; see `TypedRunnable`."""
+        return TypedRunnable(self, wanted)
 
 
-class Returns(BaseRunnable[T], Generic[T]):
-    """A Runnable whose answer is validated as a type, whoever gives it: the Runnable itself, or one it handed over to.
+class TypedRunnable(BaseRunnable[T], Generic[T]):
+    """Runnable whose output is validated as a type, also after a handoff.
 
-    An answer that is of the type already stays as it is, any other is read as JSON. No model is told of the type.
+    An answer of the type stays unchanged, any other is parsed as JSON. The type is not sent to a model.
 
     Args:
-        inner: the Runnable that does the work.
+        inner: the wrapped Runnable.
         wanted: the type.
     """
 
@@ -258,12 +258,12 @@ class Returns(BaseRunnable[T], Generic[T]):
 
 
 def find_input_types(*takers: Runnable | None) -> InputTypes:
-    """Return the types of the input of a Runnable that gives its input to these."""
+    """Return the input types of a Runnable that passes its input on to these Runnables."""
     return InputTypes.combine(getattr(taker, "input_types", InputTypes()) for taker in takers if taker is not None)
 
 
 class BlueprintLike(Protocol):
-    """A Runnable as data: the part of `tactician.Blueprint` that agents know of.
+    """Runnable as data: the part of `tactician.Blueprint` that agents depend on.
 
     Blueprints are made of agents, so that this layer must not know their classes. `tactician.Blueprint` is checked
     against this protocol where it is bound to `BLUEPRINTS`.
@@ -310,7 +310,7 @@ class BlueprintLike(Protocol):
 
 
 class BlueprintExporter(Protocol):
-    """A function that turns a Runnable, and all that it is made of, into a blueprint."""
+    """Function that exports a Runnable to a blueprint."""
 
     def __call__(self, runnable: Runnable, *, strict: bool = False) -> BlueprintLike:
         """Return the blueprint."""

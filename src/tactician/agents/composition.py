@@ -1,4 +1,4 @@
-"""The composition of a Runnable: those inside it, with their roles, and a drawing of them."""
+"""Composition of a Runnable: the Runnables inside it with their roles, and a drawing."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ class Member(NamedTuple):
 
 @runtime_checkable
 class Composed(Protocol):
-    """Runnable that tells those inside it."""
+    """Runnable that lists the Runnables inside it."""
 
     @property
     def composition(self) -> tuple[Member, ...]:
-        """Those inside, with their roles."""
+        """The Runnables inside, with their roles."""
         ...
 
     @property
     def label(self) -> tuple[str, ...]:
-        """Lines that name the Runnable in a drawing."""
+        """The lines that name the Runnable in a drawing."""
         ...
 
 
 @runtime_checkable
 class Wrapper(Protocol):
-    """Runnable that stands for another one, under the same name."""
+    """Runnable that wraps another one under the same name."""
 
     @property
     def inner(self) -> Runnable:
-        """The other one."""
+        """The wrapped Runnable."""
         ...
 
 
 def draw_composition(runnable: Runnable) -> Diagram:
-    """Draw a Runnable and all inside it, each once, although several may work with it. At most 200 are drawn."""
+    """Draw a Runnable and all Runnables inside it, each once. At most 200 are drawn."""
     runnable = _unwrap(runnable)
     numbers: dict[int, str] = {}
     found: list[Runnable] = []
@@ -61,7 +61,7 @@ def draw_composition(runnable: Runnable) -> Diagram:
 
 
 def _walk(runnable: Runnable) -> Iterator[tuple[Runnable | None, Member]]:
-    """Yield each Runnable with the one that it is inside of, which is entered once."""
+    """Yield each Runnable with its parent; each is entered once."""
     yield None, Member("", runnable)
     waiting, entered = [runnable], {id(runnable)}
     while waiting and len(entered) <= _MOST_NODES:

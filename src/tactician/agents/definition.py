@@ -1,4 +1,4 @@
-"""Definitions of agents without their models and tools: for models that make agents."""
+"""Definitions of agents without models and tools, for models that create agents."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pydantic import BeforeValidator, Field
 
 from tactician.agents.agent import Agent
 from tactician.agents.base import BlueprintLike
-from tactician.agents.context_definition import ContextDefinition, Definition
-from tactician.agents.tempering import Tempered, with_temperature
+from tactician.agents.temperature import ModelWithTemperature, with_temperature
+from tactician.agents.window_definition import Definition, WindowDefinition
 from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.guardrails import AnyGuardrail
@@ -27,15 +27,15 @@ _none_as_empty = BeforeValidator(lambda value: () if value is None else value)
 
 
 class HandoffDefinition(Definition):
-    """Another agent, to which the conversation can be handed over."""
+    """Definition of a handoff to another agent."""
 
     name: Annotated[str, Field(description="A short name of the handoff, such as transfer_to_billing")]
     description: Annotated[str, Field(description="When to hand the conversation over")]
-    target: Annotated[AgentDefinition, Field(description="The agent that goes on with the conversation")]
+    target: Annotated[AgentDefinition, Field(description="The agent that continues the conversation")]
 
     @property
     def tool_name(self) -> str:
-        """The name as a tool can have it."""
+        """The name as a valid tool name."""
         return self.name if _TOOL_NAME.fullmatch(self.name) else snake_case(self.name)
 
     def _build(self, model: str | LlmOptions | LanguageModel | None, tools: Mapping[str, Tool]) -> Handoff[object]:
@@ -43,7 +43,7 @@ class HandoffDefinition(Definition):
 
 
 class AgentDefinition(Definition):
-    """Behaviour of an agent. The model, the tools and the guardrails are found when the definition is built."""
+    """Behaviour of an agent. The model, the tools and the guardrails are resolved when the definition is built."""
 
     name: Annotated[str, Field(min_length=1, description="A unique name, for logs and handoffs")]
     instructions: Annotated[
@@ -60,38 +60,38 @@ class AgentDefinition(Definition):
         tuple[str, ...], _none_as_empty, Field(description="The names of the tools it may use, of those available")
     ] = ()
     input_guardrails: Annotated[
-        tuple[str, ...], _none_as_empty, Field(description="The names of the guardrails that check what it is asked")
+        tuple[str, ...], _none_as_empty, Field(description="The names of the guardrails on its input")
     ] = ()
     output_guardrails: Annotated[
-        tuple[str, ...], _none_as_empty, Field(description="The names of the guardrails that check what it answers")
+        tuple[str, ...], _none_as_empty, Field(description="The names of the guardrails on its answers")
     ] = ()
     handoffs: Annotated[
         tuple[HandoffDefinition, ...], _none_as_empty, Field(description="The agents to which it may hand over")
     ] = ()
     context_management: Annotated[
-        ContextDefinition | None, Field(description="How long conversations are shown to it; null for all of them")
+        WindowDefinition | None, Field(description="How long conversations are shown to it; null for all of them")
     ] = None
 
     def build(
         self, *, model: str | LlmOptions | LanguageModel | None = None, tools: Sequence[ToolLike] = ()
     ) -> Agent[str]:
-        """Return the agent, and those to which it hands over.
+        """Return the agent, and the agents to which it hands over.
 
         Args:
-            model: the model of all of them; the default model of the run's context when `None`.
-            tools: what the definition may name.
+            model: the model of all these agents; by default the default model of the run's context.
+            tools: the tools that the definition may name.
 
         Raises:
             DeclarationError: with every tool and every guardrail that does not exist.
         """
         known = {tool.name: tool for tool in map(as_tool, tools)}
-        if problems := list(self._problems(known, "")):
+        if problems := list(self._find_problems(known, "")):
             raise DeclarationError(self.name, problems)
         return self._build(model, known)
 
     @classmethod
-    def of(cls, agent: Agent[object]) -> AgentDefinition:
-        """Return the definition of an agent: what it does. Its model, output type and autonomy are not a part of that.
+    def from_agent(cls, agent: Agent[object]) -> AgentDefinition:
+        """Return the definition of an agent, without its model, output type and autonomy.
 
         Raises:
             DeclarationError: with everything that a definition cannot say: a guardrail without a registered name or one
@@ -103,31 +103,31 @@ class AgentDefinition(Definition):
     def to_blueprint(
         self, *, model: str | None = None, responder: Responder | None = None, tools: Sequence[ToolLike] = ()
     ) -> BlueprintLike:
-        """Return the blueprint of the agent and of those to which it hands over, an `AgentBlueprint`.
+        """Return the blueprint of the agent and of its handoff targets, an `AgentBlueprint`.
 
         Args:
-            model: the name of the model of all of them; the default model of wherever they run, when `None`.
-            responder: where that model is reached; found by its name, when `None`.
-            tools: what the definition may name.
+            model: the name of the model of all these agents; the default model of the platform, when `None`.
+            responder: the responder of that model; found by the model's name, when `None`.
+            tools: the tools that the definition may name.
 
         Raises:
             DeclarationError: with every tool and every guardrail that does not exist.
             BlueprintError: with every tool that no import would find.
         """
-        return DEFINITIONS.load().blueprint_of(self, model, responder, tools)
+        return DEFINITIONS.load().create_blueprint(self, model, responder, tools)
 
     @classmethod
-    def of_blueprint(cls, blueprint: BlueprintLike, *, tools: Sequence[ToolLike] = ()) -> AgentDefinition:
-        """Return the definition of the agent of a blueprint, without its model and where that is reached.
+    def from_blueprint(cls, blueprint: BlueprintLike, *, tools: Sequence[ToolLike] = ()) -> AgentDefinition:
+        """Return the definition of the agent in a blueprint, without its model and responder.
 
         Args:
-            blueprint: that of an agent.
-            tools: what the definition may name.
+            blueprint: the blueprint of an agent.
+            tools: the tools that the definition may name.
 
         Raises:
-            BlueprintError: with everything that a definition cannot say.
+            BlueprintError: with everything that a definition cannot express.
         """
-        return DEFINITIONS.load().definition_of(blueprint, tools)
+        return DEFINITIONS.load().create_definition(blueprint, tools)
 
     def _build(self, model: str | LlmOptions | LanguageModel | None, tools: Mapping[str, Tool]) -> Agent[str]:
         return Agent(
@@ -142,10 +142,10 @@ class AgentDefinition(Definition):
             max_turns=self.max_turns,
         )
 
-    def _problems(self, tools: Mapping[str, Tool], place: str) -> Iterable[str]:
+    def _find_problems(self, tools: Mapping[str, Tool], place: str) -> Iterable[str]:
         for name in dict.fromkeys(self.tool_names):
             if name not in tools:
-                yield f"{place}toolNames: there is no tool {name!r}.{_hint(name, tools)}"
+                yield f"{place}toolNames: there is no tool {name!r}.{_suggest_names(name, tools)}"
         for field, find, names in (
             ("inputGuardrails", input_named, self.input_guardrails),
             ("outputGuardrails", output_named, self.output_guardrails),
@@ -160,19 +160,19 @@ class AgentDefinition(Definition):
             if one.tool_name in taken:
                 yield f"{place}handoffs[{number}].name: {one.tool_name!r} is used twice"
             taken.add(one.tool_name)
-            yield from one.target._problems(tools, f"{place}handoffs[{number}].target.")
+            yield from one.target._find_problems(tools, f"{place}handoffs[{number}].target.")
 
 
 class DefinitionCodec(Protocol):
-    """The functions that turn definitions into blueprints and back."""
+    """Functions that convert between definitions and blueprints."""
 
-    def blueprint_of(
+    def create_blueprint(
         self, definition: AgentDefinition, model: str | None, responder: Responder | None, tools: Sequence[ToolLike]
     ) -> BlueprintLike:
         """Return the blueprint of the agent that a definition describes."""
         ...
 
-    def definition_of(self, blueprint: BlueprintLike, tools: Sequence[ToolLike]) -> AgentDefinition:
+    def create_definition(self, blueprint: BlueprintLike, tools: Sequence[ToolLike]) -> AgentDefinition:
         """Return the definition of the agent of a blueprint."""
         ...
 
@@ -182,40 +182,42 @@ DEFINITIONS: Final[Port[DefinitionCodec]] = Port("definitions")
 
 
 class _Reader:
-    """Reads agents, and collects what a definition of them cannot say."""
+    """Reader of agents that collects the settings that a definition cannot express."""
 
     def __init__(self) -> None:
-        self._problems: list[str] = []
+        self._find_problems: list[str] = []
 
     def definition(self, agent: Agent[object]) -> AgentDefinition:
-        """Return the definition of the agent and of those to which it hands over."""
+        """Return the definition of the agent and of its handoff targets."""
         definition = self._read(agent, ())
-        if self._problems:
-            raise DeclarationError(agent.name, self._problems)
+        if self._find_problems:
+            raise DeclarationError(agent.name, self._find_problems)
         return definition
 
     def _read(self, agent: Agent[object], path: tuple[Agent[object], ...]) -> AgentDefinition:
         spec, guards = agent.spec, agent.spec.guards
         if guards.tool_input or guards.tool_output:
-            self._problems.append(f"{agent.name}: a definition cannot name guardrails of tools")
+            self._find_problems.append(f"{agent.name}: a definition cannot name guardrails of tools")
         if spec.tool_groups:
-            self._problems.append(f"{agent.name}: a definition cannot name tool groups")
+            self._find_problems.append(f"{agent.name}: a definition cannot name tool groups")
         path = (*path, agent)
         return AgentDefinition(
             name=agent.name,
             instructions=agent.instructions,
             max_turns=spec.max_turns,
-            temperature=_temperature(spec.model),
+            temperature=_find_temperature(spec.model),
             tool_names=tuple(tool.name for tool in agent.tools if not isinstance(tool, Handoff)),
-            input_guardrails=self._names(agent, (*guards.input.immediate, *guards.input.concurrent)),
-            output_guardrails=self._names(agent, guards.output),
-            handoffs=tuple(found for one in spec.handoffs if (found := self._handoff(agent, one, path)) is not None),
-            context_management=self._window(agent),
+            input_guardrails=self._list_tool_names(agent, (*guards.input.immediate, *guards.input.concurrent)),
+            output_guardrails=self._list_tool_names(agent, guards.output),
+            handoffs=tuple(
+                found for one in spec.handoffs if (found := self._read_handoff(agent, one, path)) is not None
+            ),
+            context_management=self._read_window(agent),
         )
 
-    def _names(self, agent: Agent[object], used: Iterable[AnyGuardrail]) -> tuple[str, ...]:
+    def _list_tool_names(self, agent: Agent[object], used: Iterable[AnyGuardrail]) -> tuple[str, ...]:
         names = [(one.name, one.registered) for one in used]
-        self._problems += [
+        self._find_problems += [
             f"{agent.name}: the guardrail {name!r} is not registered; give it a name, as in "
             f'@guardrails.input_guardrail("{name}")'
             for name, registered in names
@@ -223,34 +225,34 @@ class _Reader:
         ]
         return tuple(registered for _, registered in names if registered is not None)
 
-    def _handoff(
+    def _read_handoff(
         self, agent: Agent[object], one: Handoff[object], path: tuple[Agent[object], ...]
     ) -> HandoffDefinition | None:
         target = one.target
         if not isinstance(target, Agent):
-            self._problems.append(
-                f"{agent.name}: {one.name} hands over to a {type(target).__name__}, which is no Agent"
+            self._find_problems.append(
+                f"{agent.name}: {one.name} hands over to a {type(target).__name__}, which is not an Agent"
             )
             return None
         if target in path:
-            self._problems.append(f"{agent.name}: {one.name} goes in a circle, back to {target.name}")
+            self._find_problems.append(f"{agent.name}: {one.name} goes in a circle, back to {target.name}")
             return None
         return HandoffDefinition(name=one.name, description=one.description, target=self._read(target, path))
 
-    def _window(self, agent: Agent[object]) -> ContextDefinition | None:
+    def _read_window(self, agent: Agent[object]) -> WindowDefinition | None:
         try:
-            return None if agent.window is None else ContextDefinition.of(agent.window)
+            return None if agent.window is None else WindowDefinition.from_strategy(agent.window)
         except DeclarationError as error:
-            self._problems += [f"{agent.name}: {error.subject}: {problem}" for problem in error.problems]
+            self._find_problems += [f"{agent.name}: {error.subject}: {problem}" for problem in error.problems]
             return None
 
 
-def _temperature(model: str | LlmOptions | LanguageModel | None) -> float | None:
-    if isinstance(model, Tempered):
+def _find_temperature(model: str | LlmOptions | LanguageModel | None) -> float | None:
+    if isinstance(model, ModelWithTemperature):
         return model.temperature
     return model.temperature if isinstance(model, LlmOptions) else None
 
 
-def _hint(name: str, known: Iterable[str]) -> str:
+def _suggest_names(name: str, known: Iterable[str]) -> str:
     names = list(known)
     return f"{did_you_mean(name, names)} Tools: {', '.join(names) or 'none'}."

@@ -10,16 +10,16 @@ from typing import cast
 from typing_extensions import TypeVar, override
 
 from tactician.agents.base import BaseRunnable
-from tactician.agents.outputs import accept_output, find_output, keep_output
+from tactician.agents.outputs import accept_output, load_output, save_output
 from tactician.runs import Input, InputTypes, RunContext, RunResult
-from tactician.tools import caller_namespace, resolved_hints
+from tactician.tools import find_caller_namespace, resolve_hints
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True, default=str)
 
 
 class FunctionRunnable(BaseRunnable[T_co]):
-    """A function as a Runnable. Made by `runnable`."""
+    """Function as a Runnable; see `runnable`."""
 
     def __init__(
         self, function: Callable[..., Awaitable[T_co]], name: str, description: str, hints: Mapping[str, object]
@@ -38,10 +38,10 @@ class FunctionRunnable(BaseRunnable[T_co]):
         description: str | None = None,
         namespace: Mapping[str, object] = MappingProxyType({}),
     ) -> FunctionRunnable[T]:
-        """Return a function, with its own name and docstring where nothing else is said; see `runnable`."""
+        """Return a function as a Runnable, with its own name and docstring by default; see `runnable`."""
         own_name = str(getattr(function, "__name__", type(function).__name__))
         label = description or (function.__doc__ or own_name).strip()
-        return FunctionRunnable(function, name or own_name, label, resolved_hints(function, namespace))
+        return FunctionRunnable(function, name or own_name, label, resolve_hints(function, namespace))
 
     @property
     @override
@@ -50,19 +50,19 @@ class FunctionRunnable(BaseRunnable[T_co]):
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
         wanted = self._hints.get("return")
-        if (kept := find_output(context, wanted)) is not None:
+        if (kept := load_output(context, wanted)) is not None:
             output = cast("T_co", kept.value)
         else:
             await context.begin_step()
-            output = await self.__wrapped__(*self._arguments(input, context))
-            await keep_output(context, output, wanted)
+            output = await self.__wrapped__(*self._build_arguments(input, context))
+            await save_output(context, output, wanted)
         return RunResult(output, tally=context.tally, run_id=context.run_id)
 
     @property
     def _input_hint(self) -> object:
         return self._hints.get(self._parameters[0]) if self._parameters else None
 
-    def _arguments(self, input: Input, context: RunContext) -> tuple[object, ...]:
+    def _build_arguments(self, input: Input, context: RunContext) -> tuple[object, ...]:
         first = self._input_hint
         is_json = isinstance(input, dict) and first is not dict
         given = accept_output(input, first) if is_json else input
@@ -73,10 +73,10 @@ class FunctionRunnable(BaseRunnable[T_co]):
 def runnable(
     function: Callable[..., Awaitable[T_co]], *, name: str | None = None, description: str | None = None
 ) -> FunctionRunnable[T_co]:
-    """Make a Runnable of any async function of one argument, the input.
+    """Return a Runnable of an async function with one argument, the input.
 
     With a second parameter of type `RunContext` it gets the context of its run, for the runs inside it:
     `await agent.run(..., context=context)`. When one of those has to wait, the function is called again afterwards,
     from its beginning, and the runs that had ended give their results again.
     """
-    return FunctionRunnable.of(function, name, description, caller_namespace(1))
+    return FunctionRunnable.of(function, name, description, find_caller_namespace(1))

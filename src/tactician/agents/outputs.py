@@ -1,4 +1,4 @@
-"""Outputs of functions: as their declared types, and in checkpoints, so that the functions need not run again."""
+"""Outputs of functions: validated as declared types, and saved in checkpoints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KEY = "output"
 
 
 def accept_output(value: object, wanted: object) -> object:
-    """Return a value, validated as a declared type: objects as they are, text and JSON as objects.
+    """Return a value validated as a declared type; text and JSON are parsed.
 
     Raises:
         InvalidOutput: when it is neither.
@@ -33,14 +33,14 @@ def accept_output(value: object, wanted: object) -> object:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptOutput:
-    """Output of a function that has run before the run was suspended or interrupted."""
+class SavedOutput:
+    """Output of a function that ran before the run was suspended or interrupted."""
 
     value: object
 
 
-async def keep_output(context: RunContext, output: object, wanted: object) -> None:
-    """Keep the output of a function in the checkpoint of its run.
+async def save_output(context: RunContext, output: object, wanted: object) -> None:
+    """Save the output of a function in the checkpoint of its run.
 
     Args:
         context: context of the function.
@@ -58,8 +58,8 @@ async def keep_output(context: RunContext, output: object, wanted: object) -> No
         await context.save_step("function", context.path[-1], as_text(output))
 
 
-def find_output(context: RunContext, wanted: object) -> KeptOutput | None:
-    """Return the output that was kept, or `None` when the function has to run.
+def load_output(context: RunContext, wanted: object) -> SavedOutput | None:
+    """Return the saved output, or `None` when the function has to run.
 
     Raises:
         StoredStateError: when it cannot be read as the declared type.
@@ -68,4 +68,4 @@ def find_output(context: RunContext, wanted: object) -> KeptOutput | None:
     if _KEY not in context.checkpoint.data:
         return None
     saved, kind = context.checkpoint.data[_KEY], object if wanted is None else wanted
-    return KeptOutput(revive(saved, lambda value: decode_value(cast("JsonValue", value), kind)))
+    return SavedOutput(revive(saved, lambda value: decode_value(cast("JsonValue", value), kind)))

@@ -1,4 +1,4 @@
-"""Results of runs inside a run: taken over, contributed, and allowed to fail."""
+"""Results of nested runs."""
 
 from __future__ import annotations
 
@@ -6,45 +6,45 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from tactician.llm import text_of
+from tactician.llm import join_text
 from tactician.runs import BudgetError, Input, RunContext, RunError, Runnable, RunResult, RunStatus, messages_of
 from tactician.tools import as_text
 
 T = TypeVar("T")
 
 
-def as_own(
+def as_own_result(
     result: RunResult[T], context: RunContext, related: Sequence[RunResult[object]] | None = None
 ) -> RunResult[T]:
-    """Return the result of a run as that of the run around it, which used what all runs inside it did."""
+    """Return the result of a nested run as that of its parent, with the usage of all nested runs."""
     others = result.related if related is None else tuple(related)
     return replace(result, tally=context.tally, run_id=context.run_id, related=others)
 
 
-def failure(input: Input, context: RunContext) -> RunResult[None]:
-    """Return the result of a run that fails: the work so far."""
+def create_failed_result(input: Input, context: RunContext) -> RunResult[None]:
+    """Return the result of a failed run, with the messages so far."""
     return RunResult(None, RunStatus.FAILED, tuple(messages_of(input)), context.tally, run_id=context.run_id)
 
 
-def contribution(who: Runnable, result: RunResult[object]) -> str:
-    """Return an answer as the others read it."""
+def format_contribution(who: Runnable, result: RunResult[object]) -> str:
+    """Return an answer with the name of its author, for other agents."""
     return f"[{who.name}]: {as_text(result.output)}"
 
 
-def briefing(input: Input, contributions: Iterable[str]) -> str:
-    """Return the input and all contributions, for the Runnable that makes one answer of them."""
+def format_briefing(input: Input, contributions: Iterable[str]) -> str:
+    """Return the input and all contributions as text, for a synthesizer."""
     said = "\n\n".join(contributions)
-    return f"This was asked:\n{text_of(messages_of(input))}\n\nThis was said:\n{said}\n\nMake one answer of it."
+    return f"This was asked:\n{join_text(messages_of(input))}\n\nThis was said:\n{said}\n\nMake one answer of it."
 
 
 class Attempts:
-    """Runs inside a run that may fail. Once the run is resumed, those that failed are not run again.
+    """Nested runs that may fail. After a resume, failed runs are not repeated.
 
     Args:
-        context: that of the run they are in.
+        context: the context of the parent run.
 
     Attributes:
-        last_error: what the last one raised that failed; `None` when none has since the run was resumed.
+        last_error: the exception of the last failed attempt; `None` when none has failed since the run was resumed.
     """
 
     def __init__(self, context: RunContext) -> None:
@@ -56,7 +56,7 @@ class Attempts:
         self._reasons = {key: str(reason) for key, reason in known.items()} if isinstance(known, dict) else {}
 
     async def run(self, key: str, runnable: Runnable, input: Input) -> RunResult[object]:
-        """Return the result of a run; where it fails, one with the status `FAILED` whose output is `[ERROR: ...]`.
+        """Return the result of a nested run; for a failed run, one with the status `FAILED` and the error as output.
 
         Raises:
             BudgetError: when the budget of the run around it is used up.
@@ -73,15 +73,15 @@ class Attempts:
         return RunResult(f"[ERROR: {self._reasons[key]}]", RunStatus.FAILED)
 
     def give_up(self, keys: Iterable[str], reason: str) -> None:
-        """Count runs that are no longer needed as failed, so that they are not run again either."""
+        """Record unneeded runs as failed, so that they are not repeated either."""
         for key in keys:
             if key not in self._reasons:
                 self._fail(key, reason)
 
-    def all_failed(self, name: str, input: Input, contributions: Iterable[str]) -> RunError:
-        """Return the error of a run in which nobody has succeeded."""
+    def create_error(self, name: str, input: Input, contributions: Iterable[str]) -> RunError:
+        """Return the error of a run in which every attempt failed."""
         why = "; ".join(contributions)
-        return RunError(f"{name}: nobody succeeded: {why}", failure(input, self._context))
+        return RunError(f"{name}: no attempt succeeded: {why}", create_failed_result(input, self._context))
 
     def _fail(self, key: str, reason: str) -> None:
         self._reasons[key] = reason

@@ -1,4 +1,4 @@
-"""The description of an agent: the settings, their defaults and their validation, once.
+"""Specification of an agent: the settings, their defaults and their validation, once.
 
 `Agent(...)`, blueprints, JSON agent files and definitions that models write are codecs of `AgentSpec`. A new setting is
 a key of `AgentSettings` and a field of `AgentSpec` (or of `TurnPolicy`, where the turn loop reads it), and a field of
@@ -15,7 +15,7 @@ from typing import Final, Generic, Self, TypedDict
 
 from typing_extensions import TypeVar, Unpack
 
-from tactician.conversation import ContextStrategy
+from tactician.conversation import WindowStrategy
 from tactician.documents import did_you_mean
 from tactician.errors import DeclarationError
 from tactician.guardrails import GuardrailLike
@@ -29,7 +29,7 @@ T_co = TypeVar("T_co", covariant=True, default=str)
 
 
 class AgentSettings(TypedDict, total=False):
-    """The keyword arguments of `Agent` beside its name and its output type."""
+    """Keyword arguments of `Agent` besides its name and its output type."""
 
     model: ModelLike | None
     instructions: str | InstructionSource
@@ -45,7 +45,7 @@ class AgentSettings(TypedDict, total=False):
     output_guardrails: Sequence[GuardrailLike]
     tool_input_guardrails: Sequence[GuardrailLike]
     tool_output_guardrails: Sequence[GuardrailLike]
-    window: ContextStrategy | None
+    window: WindowStrategy | None
     autonomy: Autonomous | None
     max_turns: int
     max_attempts: int
@@ -61,18 +61,18 @@ _KNOWN: Final = AgentSettings.__annotations__.keys()
 
 @dataclass(frozen=True, kw_only=True, init=False)
 class AgentSpec(TurnPolicy, Generic[T_co]):
-    """Everything that is said of an agent. The turn loop reads the part that is its `TurnPolicy`.
+    """All settings of an agent. The turn loop reads the part that is its `TurnPolicy`.
 
     Attributes:
-        name: how others call the agent; its role when there is no name.
+        name: the name of the agent; its role when there is no name.
         output_type: the type of its answer; text, when `None`.
-        id: how a service finds the agent; its name as `snake_case` by default.
-        description: what the agent is for; its goal, its instructions or its name, where nothing else is said.
+        id: the id for services; the name as `snake_case` by default.
+        description: the purpose; by default the goal, the instructions or the name.
         model: the default model of the run's context, when `None`.
-        instructions: a text, or where the text is; see `prompt` for the text with role, goal and background.
+        instructions: a text, or its source; see `prompt` for the text with role, goal and background.
         tools: the tools of its own, without handoffs.
-        tool_groups: groups of further tools, by name or themselves.
-        handoffs: to whom the agent may hand the conversation over.
+        tool_groups: tool groups, or their names.
+        handoffs: the targets to which the agent may hand the conversation over.
         role: the first part of the instructions, as are `goal` and `background`.
     """
 
@@ -114,12 +114,12 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
 
     @property
     def source(self) -> InstructionSource | None:
-        """The place where the instructions are, unless they are a text."""
+        """The source of the instructions, unless they are a text."""
         return None if isinstance(self.instructions, str) else self.instructions
 
     @cached_property
     def prompt(self) -> str:
-        """The instructions as a text: role, goal and background first. Empty, while a source has not been read."""
+        """The instructions as a text: role, goal and background first. Empty while a source has not been read."""
         lines = (
             self.role and f"You are: {self.role}.",
             self.goal and f"Your goal: {self.goal}",
@@ -129,7 +129,7 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
         return "\n".join(filter(None, lines))
 
     def _set(self, settings: AgentSettings) -> None:
-        """Store settings in the form that the fields have.
+        """Store settings, converted to the types of the fields.
 
         Raises:
             TypeError: when there is no such setting.

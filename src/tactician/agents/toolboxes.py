@@ -1,4 +1,4 @@
-"""Tools that an agent has at a time: its own, those of groups, and those that stand for its workers."""
+"""Current tools of an agent: its own, those of tool groups, and those for its workers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from tactician.runs import RunContext, Runnable
-from tactician.tools import RunnableTool, Tool, Toolbox, ToolGroup, snake_case, tools_in
+from tactician.tools import RunnableTool, Tool, Toolbox, ToolGroup, load_group_tools, snake_case
 
 ToolboxSource: TypeAlias = Callable[[], Toolbox]
 
 
-class Changed:
-    """Tools made of those that an agent has at the time, when it is called; the same as long as it has the same."""
+class DerivedTools:
+    """Function that derives tools from the current tools of an agent, cached while they are unchanged."""
 
     __slots__ = ("_change", "_made", "_source")
 
@@ -30,22 +30,22 @@ class Changed:
 
 
 async def with_groups(source: ToolboxSource, groups: Sequence[str | ToolGroup], context: RunContext) -> ToolboxSource:
-    """Return an agent's own tools, and those of groups as they are now.
+    """Return an agent's own tools with the current tools of its groups.
 
     Raises:
         ConfigurationError: when a name is unknown, or two groups have different tools of one name.
     """
-    more = await tools_in(groups, context)
-    return Changed(source, lambda own: Toolbox((*own, *more)))
+    more = await load_group_tools(groups, context)
+    return DerivedTools(source, lambda own: Toolbox((*own, *more)))
 
 
-def invocation_tools(workers: Iterable[tuple[str, Runnable]]) -> tuple[Tool, ...]:
-    """Return a tool for each worker, given with the description of its work."""
+def create_worker_tools(workers: Iterable[tuple[str, Runnable]]) -> tuple[Tool, ...]:
+    """Return a tool for each worker, described by its work."""
     return tuple(RunnableTool(worker, snake_case(worker.name, "invoke_"), what) for what, worker in workers)
 
 
 def describe_workers(instructions: str, workers: Sequence[Tool]) -> str:
-    """Return the instructions of an agent that has these tools as workers."""
+    """Return the instructions for an agent that has these tools as workers."""
     listed = "\n".join(f"- {worker.name}: {worker.description}" for worker in workers)
     told = (
         f"These work for you; call them as tools:\n{listed}\n"

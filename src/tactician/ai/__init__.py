@@ -1,4 +1,4 @@
-"""One typed call to a model."""
+"""Single typed calls to a model."""
 
 from tactician.ai.ai import Ai
 

@@ -1,4 +1,4 @@
-"""`Ai`: one typed call to a model, said fluently."""
+"""`Ai`: a typed call to a model, with a fluent interface."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Self, TypeVar, cast
 
 from tactician.ai.items import ItemReader
-from tactician.ai.telling import Example, generated_example, instructions, told, with_pictures
+from tactician.ai.prompt_parts import Example, attach_images, build_instructions, format_example, generate_example
 from tactician.conversation import Conversation
 from tactician.llm import (
     AssistantMessage,
@@ -24,20 +24,28 @@ from tactician.llm import (
     Text,
     Thinking,
     Vector,
-    media_source_of,
-    source_of,
+    as_media_source,
+    as_model_source,
 )
 from tactician.loop import DEFAULT_POLICY, OutputType, TurnLoop, TurnPolicy, output_type
-from tactician.prompts import LlmReference, PromptContributor, template_text
+from tactician.prompts import LlmReference, PromptContributor, render_template
 from tactician.runs import Input, OutputError, RunContext, Runnable, RunResult, messages_of, run_blocking, stream_events
-from tactician.tools import RunnableTool, Toolbox, ToolGroup, ToolLike, as_tool, tools_in, tools_of
+from tactician.tools import (
+    RunnableTool,
+    Toolbox,
+    ToolGroup,
+    ToolLike,
+    as_tool,
+    load_group_tools,
+    require_declared_tools,
+)
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Ai:
-    """A model, and how to talk to it. Every `with_...` returns a changed copy.
+    """Model with the settings of a call. Every `with_...` returns a changed copy.
 
     Get one from `Ai.default()`, from `Ai.over(model)`, or as a parameter of an action.
     """
@@ -57,8 +65,10 @@ class Ai:
 
     @classmethod
     def default(cls) -> Ai:
-        """Return the models of the run that this is called in; outside of runs, those of `tactician.toml` and the
-        environment, else the embedded model."""
+        """Return the models of the current run.
+
+        Outside of runs they are those of `tactician.toml` and the environment, else the embedded model.
+        """
         return cls.__from_run__(RunContext.current())
 
     @classmethod
@@ -69,63 +79,63 @@ class Ai:
 
     @classmethod
     def over(cls, models: ModelSource | LanguageModel) -> Ai:
-        """Exactly these models, or this one model whatever name is asked for."""
+        """Return an `Ai` with exactly these models, or with this model for every name."""
         return cls(RunContext.over(models))
 
     def with_llm(self, llm: str | LlmOptions | LanguageModel) -> Self:
-        """Another model, other hyperparameters, or both."""
+        """Use another model, other hyperparameters, or both."""
         if not isinstance(llm, str | LlmOptions):
-            return replace(self, options=replace(self.options, model=None, role=None), _models=source_of(llm))
+            return replace(self, options=replace(self.options, model=None, role=None), _models=as_model_source(llm))
         options = LlmOptions(model=llm) if isinstance(llm, str) else llm
-        models = self._models if options.wanted is None else None
-        return replace(self, options=options.over(self.options), _models=models)
+        models = self._models if options.requested_model is None else None
+        return replace(self, options=options.with_defaults(self.options), _models=models)
 
     def with_llm_by_role(self, role: str) -> Self:
-        """The model that `[models.roles]` in `tactician.toml` names for the role."""
+        """Use the model that `[models.roles]` in `tactician.toml` names for the role."""
         return self.with_llm(LlmOptions(role=role))
 
     def with_system_prompt(self, prompt: str) -> Self:
-        """Instructions; several calls add up, a paragraph each."""
+        """Add instructions; several calls add a paragraph each."""
         return replace(self, _system=(*self._system, prompt))
 
     def with_tools(self, *tools: ToolLike) -> Self:
-        """Tools, or plain typed functions, that the model may use."""
+        """Add tools, or plain typed functions, for the model."""
         return replace(self, _tools=(*self._tools, *tools))
 
     def with_tool_object(self, owner: object) -> Self:
-        """The methods of an object that are declared with `@tool`."""
-        return self.with_tools(*tools_of(owner))
+        """Add the methods of an object that are declared with `@tool`."""
+        return self.with_tools(*require_declared_tools(owner))
 
     def with_tool_group(self, group: str | ToolGroup) -> Self:
-        """The tools of a group: a name stands for what the platform has under it when the model is called."""
+        """Add the tools of a group; a name is resolved on the platform when the model is called."""
         return self.with_tool_groups(group)
 
     def with_tool_groups(self, *groups: str | ToolGroup) -> Self:
-        """The tools of several groups."""
+        """Add the tools of several groups."""
         return replace(self, _groups=(*self._groups, *groups))
 
     def with_subagents(self, *agents: Runnable) -> Self:
-        """Agents, or any Runnables, that the model may give work to: each is a tool."""
+        """Add agents, or any Runnables, as tools."""
         return self.with_tools(*map(RunnableTool, agents))
 
     def with_prompt_contributor(self, contributor: PromptContributor) -> Self:
-        """A part of the instructions that an object has to give, such as a `Persona`."""
+        """Add the instructions of an object, such as a `Persona`."""
         return self.with_prompt_contributors(contributor)
 
     def with_prompt_contributors(self, *contributors: PromptContributor) -> Self:
-        """Several parts of the instructions; they, and those of several calls, keep their order."""
+        """Add the instructions of several objects, in order."""
         return replace(self, _contributors=(*self._contributors, *contributors))
 
     def with_reference(self, reference: LlmReference) -> Self:
-        """Something to look things up in: the model is told of it, and may use its tools."""
+        """Add knowledge to look up: the model gets its description, and may use its tools."""
         return self.with_references(reference)
 
     def with_references(self, *references: LlmReference) -> Self:
-        """Several things to look things up in."""
+        """Add several references."""
         return self.with_prompt_contributors(*references)
 
     def with_template(self, template: str | Path) -> Self:
-        """The prompt is made of a Jinja template: what is given as the prompt then are values for its variables.
+        """Render the prompt from a Jinja template, whose variables are then given in place of a prompt.
 
         Args:
             template: its name in the folder of templates, such as `stories/brief`; or, as a `Path`, a file.
@@ -133,31 +143,31 @@ class Ai:
         return replace(self, _template=template)
 
     def with_image(self, image: Image) -> Self:
-        """A picture beside the prompt; several calls add up."""
+        """Add an image to the prompt; several calls add up."""
         return self.with_images(image)
 
     def with_images(self, *images: Image) -> Self:
-        """Several pictures beside the prompt."""
+        """Add several images to the prompt."""
         return replace(self, _images=(*self._images, *images))
 
     def with_example(self, description: str, value: object) -> Self:
-        """An example of the output, shown to the model as JSON."""
+        """Add an example of the output, which the model sees as JSON."""
         return self.with_examples({description: value})
 
     def with_examples(self, examples: Mapping[str, object]) -> Self:
-        """Several examples of the output, by what each is an example of."""
+        """Add several examples of the output, by their descriptions."""
         return replace(self, _examples=(*self._examples, *examples.items()))
 
     def with_generated_example(self, wanted: bool = True) -> Self:
-        """An example of the form of the output, with made-up values, where it has no other example."""
+        """Add a generated example of the form of the output, unless there is another example."""
         return replace(self, _has_generated_example=wanted)
 
     def with_max_attempts(self, attempts: int) -> Self:
-        """How often an answer may fail to be a valid object; 3 by default."""
+        """Set the number of attempts at a valid object; 3 by default."""
         return replace(self, policy=replace(self.policy, max_attempts=attempts))
 
     async def generate_text(self, prompt: Input) -> str:
-        """The model's answer in plain text.
+        """Return the model's answer as plain text.
 
         Raises:
             ModelError: when the model cannot be called.
@@ -166,7 +176,7 @@ class Ai:
         return (await self._run(output_type(str), prompt)).output
 
     def generate_text_sync(self, prompt: Input) -> str:
-        """`generate_text`, for programs without an event loop; so is `create_sync`.
+        """Return the model's answer as plain text, in a program without an event loop.
 
         Raises:
             RuntimeError: when called inside a running event loop; use `await ... .generate_text(...)` there.
@@ -174,7 +184,7 @@ class Ai:
         return run_blocking(self.generate_text(prompt))
 
     async def create(self, wanted: type[T], prompt: Input) -> T:
-        """An object of the wanted type: a pydantic model, a dataclass, an enum, a list, a number ...
+        """Return an object of a type: a pydantic model, a dataclass, an enum, a list, a number ...
 
         An answer that is not valid goes back to the model with the reason, `max_attempts` times in all.
 
@@ -185,11 +195,11 @@ class Ai:
         return (await self._run(output_type(wanted), prompt)).output
 
     def create_sync(self, wanted: type[T], prompt: Input) -> T:
-        """`create`, for programs without an event loop."""
+        """Return an object of a type, in a program without an event loop; see `create`."""
         return run_blocking(self.create(wanted, prompt))
 
     async def create_if_possible(self, wanted: type[T], prompt: Input) -> T | None:
-        """An object of the wanted type, or `None` when the prompt does not tell enough, or no answer is valid.
+        """Return an object of a type, or `None` when the prompt lacks information or no answer is valid.
 
         Raises:
             ModelError: when the model cannot be called.
@@ -202,7 +212,7 @@ class Ai:
             return None
 
     async def evaluate_condition(self, condition: str, subject: str) -> bool:
-        """Whether a condition holds for a text, in the model's judgement.
+        """Return whether a condition holds for a text, in the model's judgement.
 
         Raises:
             OutputError: when the model gives no judgement.
@@ -211,7 +221,7 @@ class Ai:
         return await self.create(bool, f"Is this condition true: {condition}?\n\n<subject>\n{subject}\n</subject>")
 
     def stream_objects(self, wanted: type[T], prompt: Input) -> AsyncGenerator[Thinking | T]:
-        """Objects of the wanted type, each as soon as the model has written it, and what it thinks meanwhile.
+        """Stream objects of a type as soon as the model has written each, and its thinking.
 
         Models without JSON schemas of their own give all objects at the end.
 
@@ -227,7 +237,7 @@ class Ai:
         return ItemReader(output_type(wanted), self.context.run_id).read(stream_events(run, self.context))
 
     async def respond(self, conversation: Sequence[Message] | Conversation) -> AssistantMessage:
-        """The next message of a conversation, which stays as it is.
+        """Return the next message of a conversation, without adding it.
 
         Raises:
             ModelError: when the model cannot be called.
@@ -237,7 +247,7 @@ class Ai:
         return AssistantMessage((Text(text),))
 
     async def embed(self, text: str, *, model: str | None = None) -> Vector:
-        """The vector of a text, by the embedding model of this name, else the default one.
+        """Return the embedding of a text, by the embedding model with this name, else the default one.
 
         Raises:
             ConfigurationError: when there is no such model.
@@ -246,7 +256,7 @@ class Ai:
         return (await self.embed_all((text,), model=model))[0]
 
     async def embed_all(self, texts: Sequence[str], *, model: str | None = None) -> tuple[Vector, ...]:
-        """One vector for each text, in order.
+        """Return an embedding for each text, in order.
 
         Raises:
             ConfigurationError: when there is no such model.
@@ -258,7 +268,7 @@ class Ai:
         return found.vectors
 
     async def image(self, prompt: str, *, model: str | None = None) -> Image:
-        """A picture of what the prompt says, by the image model of this name, else the default one.
+        """Generate an image for the prompt, with the image model of this name, else the default one.
 
         Raises:
             ConfigurationError: when there is no such model.
@@ -272,35 +282,35 @@ class Ai:
     @property
     def _media_models(self) -> MediaModelSource:
         own: object = self._models
-        return own if isinstance(own, MediaModelSource) else media_source_of(self.context.models)
+        return own if isinstance(own, MediaModelSource) else as_media_source(self.context.models)
 
     @property
     def _routing(self) -> RoutingOptions:
-        """The instances and the session of the options, or of the agent around, hold for embeddings and images too."""
-        options = self.options.over(self.context.pins)
+        """The instances and the session of the options or of the surrounding agent, also for embeddings and images."""
+        options = self.options.with_defaults(self.context.pins)
         return RoutingOptions(instances=options.instances, session=options.session, observer=self.context.emitter)
 
     async def _run(self, output: OutputType[T], prompt: Input) -> RunResult[T]:
-        asked = prompt if self._template is None else await template_text(self._template, prompt)
+        asked = prompt if self._template is None else await render_template(self._template, prompt)
         model, options = self.context.find_model(self.options, self._models)
         loop = TurnLoop(
             model,
             output,
             self.context.step("ai"),
-            instructions=instructions(self._system, self._contributors, self._shown(output)),
-            tools=await self._toolbox(),
+            instructions=build_instructions(self._system, self._contributors, self._format_examples(output)),
+            tools=await self._load_toolbox(),
             options=options,
             policy=self.policy,
         )
-        return await loop.run(with_pictures(messages_of(asked), self._images))
+        return await loop.run(attach_images(messages_of(asked), self._images))
 
-    async def _toolbox(self) -> Toolbox:
-        grouped = await tools_in(self._groups, self.context) if self._groups else ()
+    async def _load_toolbox(self) -> Toolbox:
+        grouped = await load_group_tools(self._groups, self.context) if self._groups else ()
         references = (one for one in self._contributors if isinstance(one, LlmReference))
         looked_up = (tool for one in references for tool in one.named_tools)
         return Toolbox(map(as_tool, (*self._tools, *looked_up, *grouped)))
 
-    def _shown(self, output: OutputType[T]) -> Sequence[str]:
+    def _format_examples(self, output: OutputType[T]) -> Sequence[str]:
         if self._examples or not self._has_generated_example:
-            return tuple(map(told, self._examples))
-        return generated_example(output)
+            return tuple(map(format_example, self._examples))
+        return generate_example(output)

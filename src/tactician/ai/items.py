@@ -1,4 +1,4 @@
-"""The items of a list, one by one, while a model writes it."""
+"""Items of a list, streamed while a model writes it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class ItemReader(Generic[T]):
-    """Reads the items of an answer that is a list.
+    """Reader of the items of an answer that is a list.
 
     An answer that turns out not to be valid is written anew; the items that were read of it are not read again.
     """
@@ -29,10 +29,10 @@ class ItemReader(Generic[T]):
         self._read = 0
 
     async def read(self, events: AsyncGenerator[Event]) -> AsyncGenerator[Thinking | T]:
-        """What the model thinks, and each item as soon as it is complete.
+        """Yield the model's thinking, and each item as soon as it is complete.
 
         Raises:
-            RunError: what the run raises.
+            RunError: when the run fails.
         """
         async with aclosing(events):
             async for event in events:
@@ -44,16 +44,16 @@ class ItemReader(Generic[T]):
                     self._text = ""
                 elif isinstance(event, TextReceived):
                     self._text += event.text
-                    for item in self._complete():
+                    for item in self._read_complete_items():
                         yield item
                 elif isinstance(event, RunCompleted) and isinstance(whole := event.result.output, list):
                     for value in whole[self._read :]:
                         yield self._item.accept(value)
 
-    def _complete(self) -> Sequence[T]:
-        """The items that were not complete before. The last one of a beginning may not be complete yet."""
+    def _read_complete_items(self) -> Sequence[T]:
+        """Return the items that are newly complete. The last item of an incomplete list may be incomplete."""
         fresh: list[T] = []
-        for value in self._begun()[self._read : -1]:
+        for value in self._parse_started_items()[self._read : -1]:
             try:
                 fresh.append(self._item.accept(value))
             except InvalidOutput:
@@ -61,7 +61,7 @@ class ItemReader(Generic[T]):
         self._read += len(fresh)
         return fresh
 
-    def _begun(self) -> Sequence[object]:
+    def _parse_started_items(self) -> Sequence[object]:
         try:
             begun: object = from_json(self._text, allow_partial="trailing-strings")
         except ValueError:

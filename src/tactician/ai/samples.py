@@ -1,4 +1,4 @@
-"""A value that has the form of a JSON schema."""
+"""Sample values for JSON schemas."""
 
 from __future__ import annotations
 
@@ -18,51 +18,51 @@ _TEXTS = {
 }
 
 
-def sample_of(schema: JsonSchema) -> object:
-    """A value that has the form of the schema; it may break a rule that the schema has for the values inside it.
+def generate_sample(schema: JsonSchema) -> object:
+    """Return a value in the form of the schema, which may violate constraints on values inside it.
 
     Raises:
         RecursionError: when every value of it contains another one, and so on.
     """
-    return _sample(schema, _mapping(schema.get("$defs")), ())
+    return _generate(schema, _generate_mapping(schema.get("$defs")), ())
 
 
-def _sample(schema: JsonSchema, definitions: JsonSchema, inside: tuple[str, ...]) -> object:
+def _generate(schema: JsonSchema, definitions: JsonSchema, inside: tuple[str, ...]) -> object:
     def inner(one: object) -> object:
-        return _sample(_mapping(one), definitions, inside)
+        return _generate(_generate_mapping(one), definitions, inside)
 
-    if given := [*_items(schema.get("examples")), *_items(schema.get("enum"))]:
+    if given := [*_generate_items(schema.get("examples")), *_generate_items(schema.get("enum"))]:
         return given[0]
     if "const" in schema:
         return schema["const"]
     if isinstance(reference := schema.get("$ref"), str):
         if reference in inside:
             raise RecursionError(reference)
-        definition = _mapping(definitions.get(reference.removeprefix("#/$defs/")))
-        return _sample(definition, definitions, (*inside, reference))
-    if choices := _items(schema.get("anyOf")):
-        return _first(choices, inner)
-    return _of_type(schema, inner)
+        definition = _generate_mapping(definitions.get(reference.removeprefix("#/$defs/")))
+        return _generate(definition, definitions, (*inside, reference))
+    if choices := _generate_items(schema.get("anyOf")):
+        return _generate_first(choices, inner)
+    return _generate_of_type(schema, inner)
 
 
-def _of_type(schema: JsonSchema, inner: Callable[[object], object]) -> object:
+def _generate_of_type(schema: JsonSchema, inner: Callable[[object], object]) -> object:
     match schema.get("type"):
         case "object":
-            return {name: inner(value) for name, value in _mapping(schema.get("properties")).items()}
+            return {name: inner(value) for name, value in _generate_mapping(schema.get("properties")).items()}
         case "array":
-            return _list(schema, inner)
+            return _generate_list(schema, inner)
         case "string":
-            return _text(schema)
+            return _generate_text(schema)
         case "integer" | "number":
-            return _of_number(schema)
+            return _choose_number(schema)
         case "boolean":
             return True
     return None
 
 
-def _first(choices: Sequence[object], inner: Callable[[object], object]) -> object:
-    """A value of the first choice that has one; nothing is the last choice."""
-    for choice in sorted(choices, key=lambda one: _mapping(one).get("type") == "null"):
+def _generate_first(choices: Sequence[object], inner: Callable[[object], object]) -> object:
+    """Return a value of the first possible choice; `null` is the last choice."""
+    for choice in sorted(choices, key=lambda one: _generate_mapping(one).get("type") == "null"):
         try:
             return inner(choice)
         except RecursionError:
@@ -70,42 +70,42 @@ def _first(choices: Sequence[object], inner: Callable[[object], object]) -> obje
     raise RecursionError(str(choices))
 
 
-def _list(schema: JsonSchema, inner: Callable[[object], object]) -> list[object]:
-    if places := _items(schema.get("prefixItems")):
+def _generate_list(schema: JsonSchema, inner: Callable[[object], object]) -> list[object]:
+    if places := _generate_items(schema.get("prefixItems")):
         return [inner(one) for one in places]
     try:
         item = inner(schema.get("items"))
     except RecursionError:
         return []
-    return [item] * max(1, int(_number(schema, "minItems", 1)))
+    return [item] * max(1, int(_generate_number(schema, "minItems", 1)))
 
 
-def _text(schema: JsonSchema) -> str:
+def _generate_text(schema: JsonSchema) -> str:
     if (known := _TEXTS.get(str(schema.get("format")))) is not None:
         return known
     text = str(schema.get("description", "..."))
-    least, most = int(_number(schema, "minLength", 0)), int(_number(schema, "maxLength", len(text)))
+    least, most = int(_generate_number(schema, "minLength", 0)), int(_generate_number(schema, "maxLength", len(text)))
     return text[:most].ljust(least, ".")
 
 
-def _of_number(schema: JsonSchema) -> float:
-    """A number in the range of the schema, where one is easy to find; else any number."""
-    low = _number(schema, "minimum", _number(schema, "exclusiveMinimum", float("-inf")))
-    high = _number(schema, "maximum", _number(schema, "exclusiveMaximum", float("inf")))
+def _choose_number(schema: JsonSchema) -> float:
+    """Return a number in the range of the schema when one is easy to find; else any number."""
+    low = _generate_number(schema, "minimum", _generate_number(schema, "exclusiveMinimum", float("-inf")))
+    high = _generate_number(schema, "maximum", _generate_number(schema, "exclusiveMaximum", float("inf")))
     outside = {schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")}
-    step = _number(schema, "multipleOf", 1)
+    step = _generate_number(schema, "multipleOf", 1)
     tried = (step, low, low + step, high, high - step, (low + high) / 2)
     return next((one for one in tried if isfinite(one) and low <= one <= high and one not in outside), 1)
 
 
-def _number(schema: JsonSchema, name: str, default: float) -> float:
+def _generate_number(schema: JsonSchema, name: str, default: float) -> float:
     value = schema.get(name)
     return value if isinstance(value, int | float) else default
 
 
-def _mapping(value: object) -> JsonSchema:
+def _generate_mapping(value: object) -> JsonSchema:
     return value if isinstance(value, Mapping) else {}
 
 
-def _items(value: object) -> Sequence[object]:
+def _generate_items(value: object) -> Sequence[object]:
     return value if isinstance(value, list | tuple) else ()

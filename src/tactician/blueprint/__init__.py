@@ -11,12 +11,12 @@ from tactician.blueprint.constellations import (
     ParallelBlueprint,
     RouterBlueprint,
 )
-from tactician.blueprint.definitions import blueprint_of, definition_of
-from tactician.blueprint.differences import Difference, differences_between
-from tactician.blueprint.exporter import BlueprintWarning, Exporter, export_blueprint, exports
+from tactician.blueprint.definitions import create_blueprint, create_definition
+from tactician.blueprint.differences import Difference, compare_blueprints
+from tactician.blueprint.exporter import BlueprintWarning, Exporter, blueprint_exporter, export_blueprint
 from tactician.blueprint.named import FunctionBlueprint, PlannedBlueprint
 from tactician.blueprint.origin import DEFAULT_LIMITS, Limits
-from tactician.blueprint.outline import Outline, outline_of
+from tactician.blueprint.outline import Outline, build_outline
 from tactician.blueprint.references import BlueprintRef, ResolvedBlueprint, resolve_references
 from tactician.blueprint.registry import AgentRegistry
 from tactician.blueprint.schema import json_schema
@@ -36,18 +36,18 @@ __all__ = [
     "json_schema",
     "resolve_references",
     "ResolvedBlueprint",
-    "differences_between",
+    "compare_blueprints",
     "Difference",
-    "outline_of",
+    "build_outline",
     "Outline",
-    "blueprint_of",
-    "definition_of",
+    "create_blueprint",
+    "create_definition",
     "BlueprintWarning",
     "Limits",
     "DEFAULT_LIMITS",
     "export_blueprint",
     "blueprint_type",
-    "exports",
+    "blueprint_exporter",
     "Node",
     "Builder",
     "Exporter",

@@ -14,7 +14,7 @@ from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from tactician.blueprint.blueprint import Node
 from tactician.blueprint.builder import Builder
-from tactician.blueprint.exporter import Exporter, is_plainly_made
+from tactician.blueprint.exporter import Exporter, is_default_instance
 from tactician.blueprint.schema_base import DEFERRED_IN_TEXT, Name, Part, ToolName, require_field
 from tactician.blueprint.type_names import TypeName
 from tactician.documents import Data
@@ -32,9 +32,8 @@ from tactician.guardrails import (
     registry,
 )
 from tactician.loop import Handoff, handoff, output_type
-from tactician.names import NameProblem, path_of
-from tactician.tools import FunctionTool, RunnableTool, Tool, ToolLike, as_tool
-from tactician.tools import tools_of as tools_of_object
+from tactician.names import NameProblem, find_import_path
+from tactician.tools import FunctionTool, RunnableTool, Tool, ToolLike, as_tool, require_declared_tools
 
 G = TypeVar("G", bound=AnyGuardrail)
 TypeText: TypeAlias = Annotated[str, AfterValidator(lambda text: str(TypeName.of(text))), DEFERRED_IN_TEXT]
@@ -48,7 +47,7 @@ _AWARENESS = inspect.signature(Handoff).parameters["awareness"].default
 
 
 class GuardrailPart(Part):
-    """A guardrail: the name by which it is registered, or that of its class or function."""
+    """Guardrail: its registered name, or the name of its class or function."""
 
     model_config = ConfigDict(json_schema_extra={"anyOf": [require_field("registryId"), require_field("className")]})
 
@@ -56,18 +55,18 @@ class GuardrailPart(Part):
     class_name: Name | None = None
 
     @model_validator(mode="after")
-    def _names_one(self) -> Self:
+    def _check_name(self) -> Self:
         if self.registry_id is None and self.class_name is None:
             raise ValueError("say registryId or className")
         return self
 
     def to_data(self) -> dict[str, Data]:
-        """Return the data of the part; the id alone, where the guardrail is registered."""
+        """Return the data of the part; only the id when the guardrail is registered."""
         return super().to_data() if self.registry_id is None else {"registryId": self.registry_id}
 
 
 class HandoffPart(Part):
-    """To whom the conversation can be handed over, and when."""
+    """Handoff target, with its description."""
 
     name: ToolName
     description: str
@@ -77,7 +76,7 @@ class HandoffPart(Part):
 
 
 class AgentToolPart(Part):
-    """An agent or a constellation as a tool."""
+    """Agent or constellation as a tool."""
 
     name: ToolName
     description: str
@@ -85,12 +84,12 @@ class AgentToolPart(Part):
 
 
 def build_tools(names: Sequence[str], agents: Sequence[AgentToolPart], builder: Builder) -> list[ToolLike]:
-    """Return the tools that these names stand for, and these agents as tools."""
+    """Return the tools with these names, and these agents as tools."""
     tools: list[ToolLike] = []
     for place, name in enumerate(names):
-        tools += builder.attempt(partial(_tools_named, name, builder), "toolClassNames", place) or ()
+        tools += builder.attempt(partial(_find_tools, name, builder), "toolClassNames", place) or ()
     for place, part in enumerate(agents):
-        if (target := builder.node(part.target, "agentTools", place, "target")) is not None:
+        if (target := builder.build_node(part.target, "agentTools", place, "target")) is not None:
             tools.append(target.as_tool(part.name, part.description))
     return tools
 
@@ -102,9 +101,9 @@ def export_tools(tools: Iterable[Tool], exporter: Exporter) -> tuple[tuple[str, 
     for tool in tools:
         if not isinstance(tool, RunnableTool):
             plain.append(tool)
-        elif (target := exporter.node(tool.runnable, "agentTools", len(agents), "target")) is not None:
+        elif (target := exporter.export_node(tool.runnable, "agentTools", len(agents), "target")) is not None:
             agents.append(AgentToolPart(name=tool.name, description=tool.spec.description, target=target))
-    return tuple(_names_of(plain, exporter)), tuple(agents)
+    return tuple(_list_tool_names(plain, exporter)), tuple(agents)
 
 
 def build_handoffs(parts: Sequence[HandoffPart], builder: Builder) -> list[Handoff[object]]:
@@ -113,7 +112,7 @@ def build_handoffs(parts: Sequence[HandoffPart], builder: Builder) -> list[Hando
     for place, part in enumerate(parts):
         here = builder.at("handoffs", place)
         wanted = find_type(part.propagated_output_type, here, "propagatedOutputType")
-        if (target := here.node(part.target, "target")) is not None:
+        if (target := here.build_node(part.target, "target")) is not None:
             awareness = _AWARENESS if part.awareness is None else part.awareness or None
             one = handoff(target, part.name, part.description, propagated_output_type=wanted, awareness=awareness)
             made.append(one)
@@ -126,14 +125,14 @@ def export_handoffs(handoffs: Iterable[Handoff[object]], exporter: Exporter) -> 
     for place, one in enumerate(handoffs):
         here = exporter.at("handoffs", place)
         if one.history is not None:
-            here.problem(f"{one.name}: a filter of the history has no place in a blueprint")
-        if (target := here.node(one.target, "target")) is None:
+            here.add_problem(f"{one.name}: a filter of the history has no place in a blueprint")
+        if (target := here.export_node(one.target, "target")) is None:
             continue
         part = HandoffPart(
             name=one.name,
             description=one.spec.description,
             target=target,
-            propagated_output_type=here.type_name(one.propagated_output_type, "propagatedOutputType"),
+            propagated_output_type=here.find_type_name(one.propagated_output_type, "propagatedOutputType"),
             awareness=None if one.awareness == _AWARENESS else one.awareness or "",
         )
         parts.append(part)
@@ -144,37 +143,37 @@ def build_guardrails(parts: Sequence[GuardrailPart] | None, builder: Builder, fi
     """Return the guardrails that the parts of this field name."""
     kind, as_guardrail = _GUARDRAILS[field]
 
-    def found(part: GuardrailPart) -> AnyGuardrail:
+    def build(part: GuardrailPart) -> AnyGuardrail:
         if part.registry_id is not None:
             return registry.find(kind, part.registry_id)
         return as_guardrail(cast("GuardrailLike", builder.names.find(part.class_name or "")))
 
-    tried = (builder.attempt(partial(found, part), field, place) for place, part in enumerate(parts or ()))
+    tried = (builder.attempt(partial(build, part), field, place) for place, part in enumerate(parts or ()))
     return [one for one in tried if one is not None]
 
 
 def export_guardrails(used: Iterable[AnyGuardrail], exporter: Exporter, field: str) -> tuple[GuardrailPart, ...]:
-    """Return the parts of guardrails. A guardrail that no name finds is a problem: it may not be left out."""
+    """Return the parts of guardrails. A guardrail without an importable name is a problem, never left out."""
     parts: list[GuardrailPart] = []
     for place, one in enumerate(used):
-        named = None if one.registered is not None else _guardrail_name(one)
+        named = None if one.registered is not None else _find_guardrail_name(one)
         if one.registered is None and named is None:
             give = f'give it a name, as in @guardrails.{one.kind}_guardrail("{one.name}")'
-            exporter.problem(f"no name finds the guardrail {one.name!r}; {give}", field, place)
+            exporter.add_problem(f"no name finds the guardrail {one.name!r}; {give}", field, place)
         else:
             parts.append(GuardrailPart(registry_id=one.registered, class_name=named))
     return tuple(parts)
 
 
 def find_type(name: str | None, builder: Builder, field: str) -> type[object] | None:
-    """Return the type of that name."""
+    """Return the type with a name."""
 
     def find(one: str) -> type[object]:
         if not isinstance(found := builder.names.find(one), type):
-            raise NameProblem(f"{one!r} is no class")
+            raise NameProblem(f"{one!r} is not a class")
         return found
 
-    def made(text: str) -> type[object]:
+    def resolve(text: str) -> type[object]:
         kind = TypeName.of(text).resolve(find)
         try:
             output_type(kind)
@@ -182,65 +181,70 @@ def find_type(name: str | None, builder: Builder, field: str) -> type[object] | 
             raise NameProblem(f"{text!r} has no JSON form: {str(error).splitlines()[0]}") from error
         return kind
 
-    return None if name is None else builder.attempt(lambda: made(name), field)
+    return None if name is None else builder.attempt(lambda: resolve(name), field)
 
 
-def _tools_named(name: str, builder: Builder) -> Sequence[Tool]:
+def _find_tools(name: str, builder: Builder) -> Sequence[Tool]:
     found = builder.names.find(name)
     if isinstance(found, type):
-        made = builder.names.made(name, found)
-        return (made,) if isinstance(made, Tool) else tools_of_object(made)
-    return (_tool_of(found) if isinstance(found, FunctionType) else as_tool(cast("ToolLike", found)),)
+        made = builder.names.create(name, found)
+        return (made,) if isinstance(made, Tool) else require_declared_tools(made)
+    return (_create_tool(found) if isinstance(found, FunctionType) else as_tool(cast("ToolLike", found)),)
 
 
 @lru_cache(maxsize=512)
-def _tool_of(function: FunctionType) -> Tool:
-    """Return a function as a tool, whose schema takes longer than all the rest of an agent."""
+def _create_tool(function: FunctionType) -> Tool:
+    """Return a function as a tool, whose schema takes longer than the rest of an agent."""
     return as_tool(function)
 
 
-def _names_of(tools: Sequence[Tool], exporter: Exporter) -> Iterator[str]:
+def _list_tool_names(tools: Sequence[Tool], exporter: Exporter) -> Iterator[str]:
     whole: set[int] = set()
     for tool in tools:
         owner = getattr(getattr(tool, "__wrapped__", None), "__self__", None)
         if owner is not None and id(owner) in whole:
             continue
-        if owner is not None and _has_all(owner, tools) and is_plainly_made(owner) and path_of(type(owner)):
+        if (
+            owner is not None
+            and _has_all_tools(owner, tools)
+            and is_default_instance(owner)
+            and find_import_path(type(owner))
+        ):
             whole.add(id(owner))
-            yield str(path_of(type(owner)))
-        elif (name := _tool_name(tool, owner)) is not None:
+            yield str(find_import_path(type(owner)))
+        elif (name := _find_tool_name(tool, owner)) is not None:
             yield name
         else:
             why = "no import finds it, or it cannot be made without arguments"
-            exporter.left_out(f"the tool {tool.name!r}: {why}", "toolClassNames")
+            exporter.omit(f"the tool {tool.name!r}: {why}", "toolClassNames")
 
 
-def _has_all(owner: object, tools: Sequence[Tool]) -> bool:
+def _has_all_tools(owner: object, tools: Sequence[Tool]) -> bool:
     theirs = {one.name for one in tools if getattr(getattr(one, "__wrapped__", None), "__self__", None) is owner}
-    return {one.name for one in tools_of_object(owner)} == theirs
+    return {one.name for one in require_declared_tools(owner)} == theirs
 
 
-def _tool_name(tool: Tool, owner: object) -> str | None:
-    """Return the name by which the same tool is found again."""
+def _find_tool_name(tool: Tool, owner: object) -> str | None:
+    """Return the name by which an import finds an equal tool."""
     if not isinstance(tool, FunctionTool):
-        return path_of(type(tool)) if is_plainly_made(tool) else None
-    if owner is not None and not is_plainly_made(owner):
+        return find_import_path(type(tool)) if is_default_instance(tool) else None
+    if owner is not None and not is_default_instance(owner):
         return None
-    name = path_of(tool)
+    name = find_import_path(tool)
     if name is None or owner is not None:
         return name
     found = getattr(sys.modules[tool.__wrapped__.__module__], tool.__wrapped__.__name__, None)
-    return name if found is tool or _are_alike(as_tool(tool.__wrapped__), tool) else None
+    return name if found is tool or _is_same_tool(as_tool(tool.__wrapped__), tool) else None
 
 
-def _are_alike(found: Tool, tool: FunctionTool[..., object]) -> bool:
-    """Return whether a tool made of the function alone is the same as one that was made with more."""
+def _is_same_tool(found: Tool, tool: FunctionTool[..., object]) -> bool:
+    """Return whether a tool made of the function alone equals one that was declared with options."""
     known = isinstance(found, FunctionTool) and found.blocking == tool.blocking
     return known and found.spec == tool.spec and found.traits == tool.traits
 
 
-def _guardrail_name(guardrail: AnyGuardrail) -> str | None:
+def _find_guardrail_name(guardrail: AnyGuardrail) -> str | None:
     source = guardrail.source
     if inspect.isroutine(source) or isinstance(source, type):
-        return path_of(source)
-    return path_of(type(source)) if is_plainly_made(source) else None
+        return find_import_path(source)
+    return find_import_path(type(source)) if is_default_instance(source) else None

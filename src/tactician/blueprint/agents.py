@@ -23,7 +23,7 @@ from tactician.blueprint.abilities import (
 )
 from tactician.blueprint.blueprint import Blueprint, Node, blueprint_type
 from tactician.blueprint.builder import Builder
-from tactician.blueprint.exporter import Exporter, exports
+from tactician.blueprint.exporter import Exporter, blueprint_exporter
 from tactician.blueprint.models import ModelParts, OptionsPart, ResponderPart, TracePart, export_trace, set_trace
 from tactician.blueprint.schema_base import Flag, Name, Part, Positive, Seconds, Temperature
 from tactician.blueprint.turn_settings import (
@@ -45,7 +45,7 @@ _Guardrails: TypeAlias = tuple[GuardrailPart, ...]
 
 
 class AgentFields(Blueprint):
-    """Fields that blueprints of agents and of supervisors have in common. Times are in seconds."""
+    """Common fields of agents and supervisors. Times are in seconds."""
 
     name: Name
     model: Name
@@ -75,12 +75,12 @@ class AgentFields(Blueprint):
     parallel_tools: Flag | None = None
     tool_timeout: Seconds | None = None
 
-    def settings_in(self, builder: Builder) -> AgentSettings:
+    def build_settings(self, builder: Builder) -> AgentSettings:
         """Return the settings of the agent, without its name and its output type."""
         said = {name: value for name in PLAIN if (value := getattr(self, name)) is not None}
         settings = cast("AgentSettings", said)
         settings |= {
-            "model": ModelParts(self.model, self.responder, self.temperature, self.options).built(builder),
+            "model": ModelParts(self.model, self.responder, self.temperature, self.options).build(builder),
             "instructions": build_instructions(self.instructions, builder) or "",
             "tools": build_tools(self.tool_class_names or (), self.agent_tools or (), builder),
             "handoffs": build_handoffs(self.handoffs or (), builder),
@@ -110,7 +110,7 @@ PLAIN: Final = tuple(name for name in AgentFields.model_fields if name in AgentS
 def export_fields(agent: Agent[object], exporter: Exporter) -> dict[str, Any]:
     """Return the fields of the blueprint of an agent."""
     spec, guards = agent.spec, agent.spec.guards
-    model, own = ModelParts.of(spec.model, exporter), spec.source or spec.prompt
+    model, own = ModelParts.from_model(spec.model, exporter), spec.source or spec.prompt
     tool_names, agent_tools = export_tools(spec.tools, exporter)
     text = own if isinstance(own, str) else own.text
     window = spec.window
@@ -127,13 +127,13 @@ def export_fields(agent: Agent[object], exporter: Exporter) -> dict[str, Any]:
         "handoffs": export_handoffs(spec.handoffs, exporter),
         "input_guardrails": export_guardrails(guards.input.all, exporter, "inputGuardrails"),
         "output_guardrails": export_guardrails(guards.output, exporter, "outputGuardrails"),
-        "output_type": exporter.type_name(spec.output_type, "outputType"),
-        "trace_metadata": export_trace(_trace(agent.trace, model.trace)),
+        "output_type": exporter.find_type_name(spec.output_type, "outputType"),
+        "trace_metadata": export_trace(_export_trace(agent.trace, model.trace)),
         "context_management": None if window is None else export_window(window, exporter.at("contextManagement")),
         "id": spec.id if spec.id != snake_case(spec.name) else None,
         "description": spec.description if spec.description != (text or spec.name) else None,
         "options": model.options,
-        "tool_groups": _group_names(spec.tool_groups, exporter),
+        "tool_groups": _export_group_names(spec.tool_groups, exporter),
         "agent_tools": agent_tools or None,
         "tool_input_guardrails": export_guardrails(guards.tool_input, exporter, "toolInputGuardrails") or None,
         "tool_output_guardrails": export_guardrails(guards.tool_output, exporter, "toolOutputGuardrails") or None,
@@ -141,24 +141,24 @@ def export_fields(agent: Agent[object], exporter: Exporter) -> dict[str, Any]:
     }
 
 
-def _trace(agents: TraceMetadata | None, models: TraceMetadata | None) -> TraceMetadata | None:
-    return agents if models is None else models if agents is None else models.over(agents)
+def _export_trace(agents: TraceMetadata | None, models: TraceMetadata | None) -> TraceMetadata | None:
+    return agents if models is None else models if agents is None else models.with_defaults(agents)
 
 
-def _group_names(groups: Sequence[str | ToolGroup], exporter: Exporter) -> tuple[str, ...] | None:
+def _export_group_names(groups: Sequence[str | ToolGroup], exporter: Exporter) -> tuple[str, ...] | None:
     names: list[str] = []
     for place, group in enumerate(groups):
         if isinstance(group, str):
             names.append(group)
         else:
             how = "name it, and register it where the agent runs"
-            exporter.left_out(f"the tool group {group.name!r}: {how}", "toolGroups", place)
+            exporter.omit(f"the tool group {group.name!r}: {how}", "toolGroups", place)
     return tuple(names) or None
 
 
 @blueprint_type("agent")
 class AgentBlueprint(AgentFields):
-    """An agent."""
+    """Blueprint of an agent."""
 
     type: Literal["agent"] = "agent"
     tool_class_names: tuple[Name, ...] = ()
@@ -168,16 +168,16 @@ class AgentBlueprint(AgentFields):
 
     def build_with(self, builder: Builder) -> Agent[object] | None:
         """Return the agent."""
-        settings = self.settings_in(builder)
+        settings = self.build_settings(builder)
         output = find_type(self.output_type, builder, "outputType")
 
-        def made() -> Agent[object]:
+        def create() -> Agent[object]:
             return set_trace(Agent(self.name, output_type=output, **settings), self.trace_metadata)
 
-        return builder.attempt(made)
+        return builder.attempt(create)
 
 
-@exports(Agent)
+@blueprint_exporter(Agent)
 def export_agent(agent: Agent[object], exporter: Exporter) -> AgentBlueprint | None:
     """Return the blueprint of an agent."""
     return exporter.make(AgentBlueprint, export_fields(agent, exporter))
@@ -192,45 +192,45 @@ class WorkerPart(Part):
 
 @blueprint_type("supervisor")
 class SupervisorBlueprint(AgentFields):
-    """An agent with workers."""
+    """Blueprint of an agent with workers."""
 
     type: Literal["supervisor"] = "supervisor"
     workers: Annotated[tuple[WorkerPart, ...], Field(min_length=1)]
 
     def build_with(self, builder: Builder) -> SupervisorAgent[object] | None:
         """Return the supervisor."""
-        settings = self.settings_in(builder)
+        settings = self.build_settings(builder)
         output = find_type(self.output_type, builder, "outputType")
-        workers = _workers_in(self.workers, builder)
+        workers = _build_workers(self.workers, builder)
 
-        def made() -> SupervisorAgent[object]:
+        def create() -> SupervisorAgent[object]:
             supervisor = SupervisorAgent(self.name, workers=workers, output_type=output, **settings)
             return set_trace(supervisor, self.trace_metadata)
 
-        return builder.attempt(made)
+        return builder.attempt(create)
 
 
-@exports(SupervisorAgent)
+@blueprint_exporter(SupervisorAgent)
 def export_supervisor(supervisor: SupervisorAgent[object], exporter: Exporter) -> SupervisorBlueprint | None:
     """Return the blueprint of a supervisor."""
     fields = export_fields(supervisor, exporter)
     lists = "tool_class_names", "handoffs", "input_guardrails", "output_guardrails"
     fields |= {name: fields[name] or None for name in lists}
-    fields["workers"] = tuple(_worker_parts(supervisor, exporter))
+    fields["workers"] = tuple(_export_workers(supervisor, exporter))
     return exporter.make(SupervisorBlueprint, fields)
 
 
-def _workers_in(parts: Sequence[WorkerPart], builder: Builder) -> dict[str, Runnable]:
+def _build_workers(parts: Sequence[WorkerPart], builder: Builder) -> dict[str, Runnable]:
     workers: dict[str, Runnable] = {}
     for place, part in enumerate(parts):
         if part.description in workers:
-            builder.problem(f"{part.description!r} is said of two workers", "workers", place, "description")
-        if (worker := builder.node(part.worker, "workers", place, "worker")) is not None:
+            builder.add_problem(f"{part.description!r} is said of two workers", "workers", place, "description")
+        if (worker := builder.build_node(part.worker, "workers", place, "worker")) is not None:
             workers[part.description] = worker
     return workers
 
 
-def _worker_parts(supervisor: SupervisorAgent[object], exporter: Exporter) -> Iterator[WorkerPart]:
+def _export_workers(supervisor: SupervisorAgent[object], exporter: Exporter) -> Iterator[WorkerPart]:
     for place, (what, worker) in enumerate(supervisor.workers.items()):
-        if (found := exporter.node(worker, "workers", place, "worker")) is not None:
+        if (found := exporter.export_node(worker, "workers", place, "worker")) is not None:
             yield WorkerPart(description=what, worker=found)

@@ -1,4 +1,4 @@
-"""`Blueprint`: any agent or constellation as data, and back."""
+"""`Blueprint`: any agent or constellation as data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tactician.blueprint.recovery import recover_parse
 from tactician.blueprint.schema_base import Part, one_of
 from tactician.documents import Data, Problems, explain_validation, validate_document, write_yaml
 from tactician.errors import BlueprintError, Problem
-from tactician.names import NOTHING_REGISTERED, Names, allowed_by
+from tactician.names import NOTHING_REGISTERED, Names, read_allowed_packages
 from tactician.tools import Tool
 
 K = TypeVar("K", bound="type[Blueprint]")
@@ -28,10 +28,10 @@ KINDS: dict[str, type[Part]] = {}
 
 
 class Blueprint(BlueprintNode):
-    """An agent or a constellation as data.
+    """Agent or constellation as data.
 
     The keys, tools, types and guardrails that it names are looked up when it is built. A class of one's own, with its
-    own `type`, is registered with `blueprint_type`, and a function that exports to the class with `exports`.
+    own `type`, is registered with `blueprint_type`, and a function that exports to the class with `blueprint_exporter`.
     """
 
     schema_: Annotated[str | None, Field(alias="$schema", exclude=True)] = None
@@ -39,39 +39,39 @@ class Blueprint(BlueprintNode):
 
     @classmethod
     def from_data(cls, data: Mapping[str, object]) -> Blueprint:
-        """Return the blueprint in data such as a JSON file has.
+        """Parse a blueprint from data, such as that of a JSON file.
 
         Raises:
             BlueprintError: with every mistake.
         """
-        return read_from(Origin.of_data(data, DEFAULT_LIMITS))
+        return read_from(Origin.from_data(data, DEFAULT_LIMITS))
 
     @classmethod
     def from_json(cls, text: str, *, limits: Limits = DEFAULT_LIMITS) -> Blueprint:
-        """Return the blueprint in a JSON text.
+        """Parse a blueprint from JSON text.
 
         Raises:
             BlueprintError: with every mistake, each with its path and line.
         """
-        return read_from(Origin.of_text(text, "json", limits))
+        return read_from(Origin.from_text(text, "json", limits))
 
     @classmethod
     def from_yaml(cls, text: str, *, limits: Limits = DEFAULT_LIMITS) -> Blueprint:
-        """Return the blueprint in a YAML text.
+        """Parse a blueprint from YAML text.
 
         Raises:
             BlueprintError: with every mistake, each with its path and line.
         """
-        return read_from(Origin.of_text(text, "yaml", limits))
+        return read_from(Origin.from_text(text, "yaml", limits))
 
     @classmethod
     def from_file(cls, file: str | Path, *, limits: Limits = DEFAULT_LIMITS) -> Blueprint:
-        """Return the blueprint in a file: `.json`, `.yaml` or `.yml`. Files that it names are looked for beside it.
+        """Load a blueprint from a `.json`, `.yaml` or `.yml` file. Files that it names are relative to its folder.
 
         Raises:
             BlueprintError: with every mistake, each with its path and line.
         """
-        return read_from(Origin.of_file(Path(file), limits))
+        return read_from(Origin.from_file(Path(file), limits))
 
     @classmethod
     def load(
@@ -89,15 +89,15 @@ class Blueprint(BlueprintNode):
         Args:
             file: `.json`, `.yaml` or `.yml`.
             allow: as for `build`, as are all that follow.
-            names: what else names in it stand for.
-            environment: where keys are, and what `${NAME}` stands for.
+            names: objects for further names.
+            environment: the environment variables, for keys and `${NAME}`.
             root: the folder outside of which no file is read.
-            limits: how large it may be.
+            limits: limits on its size.
 
         Raises:
             BlueprintError: with every mistake of its form, and with everything that is missing or not allowed.
         """
-        draft = ParsedBlueprint.of(Origin.of_file(Path(file), limits))
+        draft = ParsedBlueprint.of(Origin.from_file(Path(file), limits))
         more = BlueprintError(draft.origin.subject, ())
         if draft.blueprint is not None:
             try:
@@ -114,12 +114,12 @@ class Blueprint(BlueprintNode):
         raise BlueprintError(draft.origin.subject, problems, draft.problems.left_out + more.left_out)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether both say the same, wherever they were read."""
+        """Return whether both have the same fields, wherever they were read."""
         return type(other) is type(self) and self.__dict__ == other.__dict__
 
     @property
     def origin(self) -> Origin:
-        """The text that it was read from."""
+        """The document from which the blueprint was read."""
         return self._origin
 
     def to_data(self) -> dict[str, Data]:
@@ -149,18 +149,18 @@ class Blueprint(BlueprintNode):
         Args:
             allow: the packages in which tools, types, guardrails and agents may be looked up, beside those that
                 `TACTICIAN_ALLOW` names.
-            names: what else names in it stand for.
-            environment: where keys are, and what `${NAME}` stands for.
+            names: objects for further names.
+            environment: the environment variables, for keys and `${NAME}`.
             root: the folder outside of which no file is read; the working directory when the blueprint's file is in it
                 or it has none, else the file's own folder.
-            limits: how many agents it may be.
+            limits: limits on the number of agents.
 
         Raises:
             BlueprintError: with everything that is missing or not allowed, each with its path.
         """
-        packages = (*allow, *allowed_by(environment))
-        builder = Builder.over(Names(names, packages, (Tool, BaseRunnable)), environment, root, limits, self._origin)
-        made = builder.whole(self)
+        packages = (*allow, *read_allowed_packages(environment))
+        builder = Builder.create(Names(names, packages, (Tool, BaseRunnable)), environment, root, limits, self._origin)
+        made = builder.build_whole(self)
         if made is None or builder.problems:
             raise BlueprintError(self._origin.subject, builder.problems, builder.left_out)
         return made
@@ -183,7 +183,7 @@ class Blueprint(BlueprintNode):
 
 
 def read_from(origin: Origin) -> Blueprint:
-    """Return the blueprint in a text.
+    """Parse a blueprint from a document.
 
     Raises:
         BlueprintError: with every mistake, each with its path and line.
@@ -195,12 +195,12 @@ def read_from(origin: Origin) -> Blueprint:
 
 @dataclass(frozen=True, slots=True)
 class ParsedBlueprint:
-    """Blueprint as far as it could be read.
+    """Blueprint as far as it could be parsed.
 
     Attributes:
         origin: the text.
-        blueprint: what it says; where its form is wrong, without that; `None` when nothing is left.
-        problems: what is wrong with its form.
+        blueprint: the parsed blueprint without invalid parts; `None` when nothing is left.
+        problems: the mistakes in its form.
     """
 
     origin: Origin

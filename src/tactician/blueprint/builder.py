@@ -1,4 +1,4 @@
-"""Builder of Runnables from blueprints, which collects everything that stands in the way."""
+"""Builder of Runnables from blueprints, which collects all problems."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path as File
 from typing import TypeVar, cast
 
 from tactician.agents import BaseRunnable
-from tactician.blueprint.origin import Limits, Origin, Taken
+from tactician.blueprint.origin import Limits, LimitUsage, Origin
 from tactician.blueprint.schema_base import Part
 from tactician.blueprint.variables import fill_variables
 from tactician.documents import DataPath, Problems
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class BlueprintNode(Part):
-    """A part of a blueprint that describes a Runnable."""
+    """Part of a blueprint that describes a Runnable."""
 
     @property
     def label(self) -> str:
@@ -31,12 +31,12 @@ class BlueprintNode(Part):
 
     @abstractmethod
     def build_with(self, builder: Builder) -> BaseRunnable[object] | None:
-        """Return the Runnable; `None` when the builder was told of a problem."""
+        """Return the Runnable; `None` when a problem was added to the builder."""
 
 
 @dataclass(slots=True)
 class _Shared:
-    """State that all parts of one build share."""
+    """State of a build that all builders share."""
 
     names: Names
     environment: Mapping[str, str]
@@ -47,18 +47,18 @@ class _Shared:
     """Number of times that a mistake was found, also one that is known already."""
     nodes: int = 0
     read: dict[File, object] = field(default_factory=dict)
-    taken: Taken = field(default_factory=Taken)
+    taken: LimitUsage = field(default_factory=LimitUsage)
 
 
 @dataclass(frozen=True, slots=True)
 class Builder:
-    """Builds what is at one place of a blueprint.
+    """Builder of the part at one path of a blueprint.
 
     Attributes:
         origin: the text that is built.
-        path: the place in it.
-        files: the files that led here, outermost first.
-        above: how deep its text is inside those of other files.
+        path: the path of the part.
+        files: the chain of referencing files, outermost first.
+        above: the depth of this file inside the referencing files.
     """
 
     _shared: _Shared
@@ -70,27 +70,27 @@ class Builder:
     """Number of problems before this blueprint."""
 
     @classmethod
-    def over(
+    def create(
         cls, names: Names, environment: Mapping[str, str], root: str | File | None, limits: Limits, origin: Origin
     ) -> Builder:
         """Return the builder of a whole blueprint."""
         file = None if origin.file is None else origin.file.resolve()
-        shared = _Shared(names, environment, File(root).resolve() if root is not None else _root_of(file), limits)
+        shared = _Shared(names, environment, File(root).resolve() if root is not None else _find_root(file), limits)
         return cls(shared, origin, (), () if file is None else (file,))
 
     @property
     def names(self) -> Names:
-        """The objects that names stand for."""
+        """The registry of names."""
         return self._shared.names
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """Where keys are."""
+        """The environment variables."""
         return self._shared.environment
 
     @property
     def depth(self) -> int:
-        """The depth of this place, the files around its own counted."""
+        """The depth of this path, with the depths of the files around its own."""
         return self.above + len(self.path)
 
     @property
@@ -99,13 +99,13 @@ class Builder:
         return self._shared.limits
 
     @property
-    def taken(self) -> Taken:
-        """The part of the limits that other files have taken."""
+    def taken(self) -> LimitUsage:
+        """The usage of the limits by referenced files."""
         return self._shared.taken
 
     @property
     def problems(self) -> list[Problem]:
-        """All that is wrong, with its places: file by file, line by line."""
+        """All problems with their places, sorted by file and line."""
         found, own = list(self._shared.found), None if self.origin.file is None else str(self.origin.file)
         files = [*dict.fromkeys(one.file for one in found)]
         found.sort(key=lambda one: (files.index(one.file), one.line or 0))
@@ -117,74 +117,76 @@ class Builder:
         return self._shared.found.left_out
 
     def read_once(self, file: File, read: Callable[[File, Limits], T]) -> tuple[T, bool]:
-        """Return what `read` makes of a file, and whether an earlier call has read the file."""
+        """Return the result of `read` for a file, and whether the file was read before."""
         is_known = file in self._shared.read
         if not is_known:
             self._shared.read[file] = read(file, self.limits)
         return cast("T", self._shared.read[file]), is_known
 
     def at(self, *steps: str | int) -> Builder:
-        """Return the builder of what is at a place inside this one."""
+        """Return the builder of a path inside this one."""
         return replace(self, path=(*self.path, *steps))
 
-    def inside(self, origin: Origin, file: File) -> Builder:
-        """Return the builder of another file that is named here."""
+    def enter_file(self, origin: Origin, file: File) -> Builder:
+        """Return the builder of another file that is referenced here."""
         return replace(self, origin=origin, path=(), files=(*self.files, file), above=self.depth)
 
-    def problem(self, message: str, *steps: str | int) -> None:
-        """Something is wrong here, or at a place inside."""
+    def add_problem(self, message: str, *steps: str | int) -> None:
+        """Add a problem here, or at a path inside."""
         self._shared.count += 1
         if (path := self.origin.find((*self.path, *steps))) is not None:
             file = None if self.origin.file is None else str(self.origin.file)
             self._shared.found.add(message, *path, document=self.origin.document, file=file)
 
-    def whole(self, blueprint: BlueprintNode) -> BaseRunnable[object] | None:
-        """Build the blueprint of a whole text; return `None` when something in it is wrong."""
+    def build_whole(self, blueprint: BlueprintNode) -> BaseRunnable[object] | None:
+        """Build a whole blueprint; return `None` when there was a problem."""
         said, problems = fill_variables(blueprint, self.environment)
         for path, message in problems:
-            self.problem(message, *path)
-        return None if said is None else self.node(said)
+            self.add_problem(message, *path)
+        return None if said is None else self.build_node(said)
 
-    def node(self, blueprint: BlueprintNode, *steps: str | int) -> BaseRunnable[object] | None:
+    def build_node(self, blueprint: BlueprintNode, *steps: str | int) -> BaseRunnable[object] | None:
         """Build a blueprint inside; return `None` when there was a problem."""
         shared, here = self._shared, self.at(*steps) if steps else self
         shared.nodes += 1
         if shared.nodes > shared.limits.nodes:
             if shared.nodes == shared.limits.nodes + 1:
-                here.problem(f"more than {shared.limits.nodes:,} agents and constellations are not built")
+                here.add_problem(f"more than {shared.limits.nodes:,} agents and constellations are not built")
             return None
         before = shared.count
         made = blueprint.build_with(replace(here, _before=before))
         return made if shared.count == before else None
 
-    def nodes_of(self, blueprints: Iterable[BlueprintNode], step: str) -> list[BaseRunnable[object]]:
-        """Build several blueprints, and leave out those with problems."""
-        made = (self.node(one, step, place) for place, one in enumerate(blueprints))
+    def build_nodes(self, blueprints: Iterable[BlueprintNode], step: str) -> list[BaseRunnable[object]]:
+        """Build several blueprints, without those that have problems."""
+        made = (self.build_node(one, step, place) for place, one in enumerate(blueprints))
         return [one for one in made if one is not None]
 
-    def beside(self, file: File) -> str:
-        """Return the path of a file from the outermost blueprint, where an exported blueprint will be."""
+    def make_relative(self, file: File) -> str:
+        """Return the path of a file relative to the outermost blueprint."""
         outermost = self.files[0].parent if self.files else File.cwd()
         return os.path.relpath(file, outermost)
 
-    def file(self, name: str, *steps: str | int) -> File | None:
-        """Return a file beside that of the blueprint; `None` when it is outside of where files may be read."""
+    def resolve_file(self, name: str, *steps: str | int) -> File | None:
+        """Return a file relative to that of the blueprint; `None` when reading it is not allowed."""
         root, beside = self._shared.root, self.origin.file
         if any(part.startswith(".") and part.strip(".") for part in re.split(r"[\\/]", name)):
-            self.problem(f"{name}: what has a name that begins with a dot is not read, as it may hold secrets", *steps)
+            self.add_problem(
+                f"{name}: what has a name that begins with a dot is not read, as it may hold secrets", *steps
+            )
             return None
         try:
             file = ((beside.parent if beside is not None else File.cwd()) / name).resolve()
         except (OSError, ValueError, RuntimeError) as error:
-            self.problem(f"there can be no file {name!r}: {error}", *steps)
+            self.add_problem(f"there can be no file {name!r}: {error}", *steps)
             return None
         if root is not None and file.is_relative_to(root):
             return file
-        self.problem(f"{name} is outside of {root}: no file is read there; build with another root", *steps)
+        self.add_problem(f"{name} is outside of {root}: no file is read there; build with another root", *steps)
         return None
 
     def attempt(self, make: Callable[[], T], *steps: str | int) -> T | None:
-        """Return what `make` gives; `None` when it fails, or without steps when there are other problems here."""
+        """Call `make`, and return `None` when it fails, or without steps when there are other problems here."""
         here = self.at(*steps) if steps else self
         shared = self._shared
         if not steps and (shared.count > self._before or shared.nodes > shared.limits.nodes):
@@ -193,14 +195,14 @@ class Builder:
             return make()
         except DeclarationError as error:
             for problem in error.problems:
-                here.problem(problem)
+                here.add_problem(problem)
         except (NameProblem, ConfigurationError, TypeError, ValueError) as error:
-            here.problem(str(error).partition("\n")[0])
+            here.add_problem(str(error).partition("\n")[0])
         except (Exception, SystemExit) as error:  # somebody else's code runs here
-            here.problem(f"{type(error).__name__}: {error}")
+            here.add_problem(f"{type(error).__name__}: {error}")
         return None
 
 
-def _root_of(file: File | None) -> File:
+def _find_root(file: File | None) -> File:
     here = File.cwd()
     return here if file is None or file.is_relative_to(here) else file.parent

@@ -21,7 +21,7 @@ from tactician.agents import (
 )
 from tactician.blueprint.blueprint import Blueprint, Node, blueprint_type
 from tactician.blueprint.builder import Builder
-from tactician.blueprint.exporter import Exporter, exports
+from tactician.blueprint.exporter import Exporter, blueprint_exporter
 from tactician.blueprint.models import ModelParts, OptionsPart, ResponderPart, TracePart, export_trace, set_trace
 from tactician.blueprint.schema_base import DEFERRED_IN_TEXT, Flag, Name, Part, Positive, Temperature
 from tactician.llm import TraceMetadata
@@ -29,7 +29,7 @@ from tactician.runs import Runnable
 
 
 class RoutePart(Part):
-    """To whom a router may send its input, and when."""
+    """Route of a router: a target and its description."""
 
     description: Name
     target: Node
@@ -37,7 +37,7 @@ class RoutePart(Part):
 
 @blueprint_type("router")
 class RouterBlueprint(Blueprint):
-    """Sends its input to the one who can deal with it."""
+    """Blueprint of a router."""
 
     type: Literal["router"] = "router"
     name: Name
@@ -54,16 +54,16 @@ class RouterBlueprint(Blueprint):
 
     def build_with(self, builder: Builder) -> RouterAgent | None:
         """Return the router."""
-        model = ModelParts(self.model, self.responder, self.temperature, self.options).built(builder)
+        model = ModelParts(self.model, self.responder, self.temperature, self.options).build(builder)
         routes: dict[str, Runnable] = {}
         for place, route in enumerate(self.routes):
             if route.description in routes:
-                builder.problem(f"{route.description!r} is said of two routes", "routes", place, "description")
-            if (target := builder.node(route.target, "routes", place, "target")) is not None:
+                builder.add_problem(f"{route.description!r} is said of two routes", "routes", place, "description")
+            if (target := builder.build_node(route.target, "routes", place, "target")) is not None:
                 routes[route.description] = target
-        fallback = None if self.fallback is None else builder.node(self.fallback, "fallback")
+        fallback = None if self.fallback is None else builder.build_node(self.fallback, "fallback")
 
-        def made() -> RouterAgent:
+        def create() -> RouterAgent:
             router = RouterAgent(
                 self.name,
                 model=model,
@@ -74,19 +74,19 @@ class RouterBlueprint(Blueprint):
             )
             return set_trace(router, self.trace_metadata)
 
-        return builder.attempt(made)
+        return builder.attempt(create)
 
 
-@exports(RouterAgent)
+@blueprint_exporter(RouterAgent)
 def export_router(router: RouterAgent, exporter: Exporter) -> RouterBlueprint | None:
     """Return the blueprint of a router."""
-    model = ModelParts.of(router.classifier.model, exporter)
+    model = ModelParts.from_model(router.classifier.model, exporter)
     fields = {
         "name": router.name,
         "model": model.model,
         "responder": model.responder,
-        "routes": tuple(_route_parts(router, exporter)),
-        "fallback": None if router.fallback is None else exporter.node(router.fallback, "fallback"),
+        "routes": tuple(_export_routes(router, exporter)),
+        "fallback": None if router.fallback is None else exporter.export_node(router.fallback, "fallback"),
         "trace_metadata": export_trace(router.trace),
         "description": router.description if router.description != "; ".join(router.routes) else None,
         "instructions": router.classifier.instructions or None,
@@ -96,15 +96,15 @@ def export_router(router: RouterAgent, exporter: Exporter) -> RouterBlueprint | 
     return exporter.make(RouterBlueprint, fields)
 
 
-def _route_parts(router: RouterAgent, exporter: Exporter) -> Iterator[RoutePart]:
+def _export_routes(router: RouterAgent, exporter: Exporter) -> Iterator[RoutePart]:
     for place, (what, target) in enumerate(router.routes.items()):
-        if (found := exporter.node(target, "routes", place, "target")) is not None:
+        if (found := exporter.export_node(target, "routes", place, "target")) is not None:
             yield RoutePart(description=what, target=found)
 
 
 @blueprint_type("network")
 class NetworkBlueprint(Blueprint):
-    """Peers that discuss something."""
+    """Blueprint of a discussion between peers."""
 
     type: Literal["network"] = "network"
     name: Name
@@ -119,10 +119,10 @@ class NetworkBlueprint(Blueprint):
 
     def build_with(self, builder: Builder) -> AgentNetwork | Broadcast | None:
         """Return the network."""
-        peers = builder.nodes_of(self.peers, "peers")
-        synthesizer = None if self.synthesizer is None else builder.node(self.synthesizer, "synthesizer")
+        peers = builder.build_nodes(self.peers, "peers")
+        synthesizer = None if self.synthesizer is None else builder.build_node(self.synthesizer, "synthesizer")
 
-        def made() -> AgentNetwork | Broadcast:
+        def create() -> AgentNetwork | Broadcast:
             network = AgentNetwork(
                 self.name,
                 peers,
@@ -131,33 +131,33 @@ class NetworkBlueprint(Blueprint):
                 concurrent=self.concurrent is True,
                 description=self.description,
             )
-            return set_trace(network.everyone() if self.mode == "broadcast" else network, self.trace_metadata)
+            return set_trace(network.as_broadcast() if self.mode == "broadcast" else network, self.trace_metadata)
 
-        return builder.attempt(made)
+        return builder.attempt(create)
 
 
-@exports(AgentNetwork)
+@blueprint_exporter(AgentNetwork)
 def export_network(network: AgentNetwork, exporter: Exporter) -> NetworkBlueprint | None:
     """Return the blueprint of a network."""
-    return _network(network, network.trace, exporter)
+    return _export_network_fields(network, network.trace, exporter)
 
 
-@exports(Broadcast)
+@blueprint_exporter(Broadcast)
 def export_broadcast(broadcast: Broadcast, exporter: Exporter) -> NetworkBlueprint | None:
     """Return the blueprint of a network whose peers are asked once."""
-    return _network(broadcast.network, broadcast.trace, exporter, mode="broadcast")
+    return _export_network_fields(broadcast.network, broadcast.trace, exporter, mode="broadcast")
 
 
-def _network(
+def _export_network_fields(
     network: AgentNetwork, trace: TraceMetadata | None, exporter: Exporter, *, mode: str | None = None
 ) -> NetworkBlueprint | None:
     synthesizer = network.synthesizer
     default = f"a discussion between {', '.join(peer.name for peer in network.peers)}"
     fields = {
         "name": network.name,
-        "peers": exporter.nodes_of(network.peers, "peers"),
+        "peers": exporter.export_nodes(network.peers, "peers"),
         "max_rounds": network.max_rounds,
-        "synthesizer": None if synthesizer is None else exporter.node(synthesizer, "synthesizer"),
+        "synthesizer": None if synthesizer is None else exporter.export_node(synthesizer, "synthesizer"),
         "trace_metadata": export_trace(trace),
         "description": network.description if network.description != default else None,
         "concurrent": network.concurrent or None,
@@ -168,7 +168,7 @@ def _network(
 
 @blueprint_type("parallel")
 class ParallelBlueprint(Blueprint):
-    """Several that work on the same input at once."""
+    """Blueprint of members that work on the same input at once."""
 
     type: Literal["parallel"] = "parallel"
     name: Name
@@ -181,39 +181,39 @@ class ParallelBlueprint(Blueprint):
 
     def build_with(self, builder: Builder) -> ParallelAgents | FirstOf | Synthesis | None:
         """Return the group."""
-        members = builder.nodes_of(self.members, "members")
-        synthesizer = None if self.synthesizer is None else builder.node(self.synthesizer, "synthesizer")
+        members = builder.build_nodes(self.members, "members")
+        synthesizer = None if self.synthesizer is None else builder.build_node(self.synthesizer, "synthesizer")
         if self.mode == "first" and synthesizer is not None:
-            builder.problem("the first answer is the answer: leave out the synthesizer, or the mode", "synthesizer")
+            builder.add_problem("the first answer is the answer: leave out the synthesizer, or the mode", "synthesizer")
 
-        def made() -> ParallelAgents | FirstOf | Synthesis:
+        def create() -> ParallelAgents | FirstOf | Synthesis:
             group = ParallelAgents(self.name, members, description=self.description)
             if synthesizer is not None:
-                return set_trace(group.synthesized_by(synthesizer), self.trace_metadata)
-            return set_trace(group.first() if self.mode == "first" else group, self.trace_metadata)
+                return set_trace(group.as_synthesis(synthesizer), self.trace_metadata)
+            return set_trace(group.as_first_of() if self.mode == "first" else group, self.trace_metadata)
 
-        return builder.attempt(made)
+        return builder.attempt(create)
 
 
-@exports(ParallelAgents)
+@blueprint_exporter(ParallelAgents)
 def export_group(group: ParallelAgents, exporter: Exporter) -> ParallelBlueprint | None:
     """Return the blueprint of a group."""
-    return _group(group, group.trace, exporter)
+    return _export_group_fields(group, group.trace, exporter)
 
 
-@exports(FirstOf)
+@blueprint_exporter(FirstOf)
 def export_first(first: FirstOf, exporter: Exporter) -> ParallelBlueprint | None:
-    """Return the blueprint of a group of which the first to succeed answers."""
-    return _group(first.group, first.trace, exporter, mode="first")
+    """Return the blueprint of a group in which the first member to succeed answers."""
+    return _export_group_fields(first.group, first.trace, exporter, mode="first")
 
 
-@exports(Synthesis)
+@blueprint_exporter(Synthesis)
 def export_synthesis(synthesis: Synthesis, exporter: Exporter) -> ParallelBlueprint | None:
     """Return the blueprint of a group with a synthesizer."""
-    return _group(synthesis.group, synthesis.trace, exporter, synthesizer=synthesis.synthesizer)
+    return _export_group_fields(synthesis.group, synthesis.trace, exporter, synthesizer=synthesis.synthesizer)
 
 
-def _group(
+def _export_group_fields(
     group: ParallelAgents,
     trace: TraceMetadata | None,
     exporter: Exporter,
@@ -224,17 +224,17 @@ def _group(
     default = f"{', '.join(member.name for member in group.members)}, all at once"
     fields = {
         "name": group.name,
-        "members": exporter.nodes_of(group.members, "members"),
+        "members": exporter.export_nodes(group.members, "members"),
         "trace_metadata": export_trace(trace),
         "description": group.description if group.description != default else None,
         "mode": mode,
-        "synthesizer": None if synthesizer is None else exporter.node(synthesizer, "synthesizer"),
+        "synthesizer": None if synthesizer is None else exporter.export_node(synthesizer, "synthesizer"),
     }
     return exporter.make(ParallelBlueprint, fields)
 
 
 class DepartmentPart(Part):
-    """A manager, and those who work for them."""
+    """Manager with workers."""
 
     manager: Node
     workers: Annotated[tuple[Node, ...], Field(min_length=1)]
@@ -242,7 +242,7 @@ class DepartmentPart(Part):
 
 @blueprint_type("hierarchical")
 class HierarchicalBlueprint(Blueprint):
-    """An executive over departments."""
+    """Blueprint of an executive with departments."""
 
     type: Literal["hierarchical"] = "hierarchical"
     executive: Node
@@ -255,16 +255,16 @@ class HierarchicalBlueprint(Blueprint):
 
     def build_with(self, builder: Builder) -> HierarchicalAgents[object] | None:
         """Return the hierarchy."""
-        executive = _agent(builder.node(self.executive, "executive"), builder, "executive")
+        executive = _require_agent(builder.build_node(self.executive, "executive"), builder, "executive")
         departments: dict[str, Department] = {}
         for label, part in self.departments.items():
             here = builder.at("departments", label)
-            manager = _agent(here.node(part.manager, "manager"), here, "manager")
-            workers = here.nodes_of(part.workers, "workers")
+            manager = _require_agent(here.build_node(part.manager, "manager"), here, "manager")
+            workers = here.build_nodes(part.workers, "workers")
             if manager is not None:
                 departments[label] = Department(manager, workers)
 
-        def made() -> HierarchicalAgents[object]:
+        def create() -> HierarchicalAgents[object]:
             assert executive is not None
             hierarchy: HierarchicalAgents[object] = HierarchicalAgents(
                 executive=executive,
@@ -275,7 +275,7 @@ class HierarchicalBlueprint(Blueprint):
             )
             return set_trace(hierarchy, self.trace_metadata)
 
-        return builder.attempt(made)
+        return builder.attempt(create)
 
     @property
     def label(self) -> str:
@@ -283,17 +283,17 @@ class HierarchicalBlueprint(Blueprint):
         return self.name or f"{self.executive.label}_Hierarchy"
 
 
-@exports(HierarchicalAgents)
+@blueprint_exporter(HierarchicalAgents)
 def export_hierarchy(hierarchy: HierarchicalAgents[object], exporter: Exporter) -> HierarchicalBlueprint | None:
     """Return the blueprint of a hierarchy."""
     executive = hierarchy.executive
     departments = {
         label: part
         for label, one in hierarchy.departments.items()
-        if (part := _department_part(one, exporter.at("departments", label))) is not None
+        if (part := _export_department(one, exporter.at("departments", label))) is not None
     }
     fields = {
-        "executive": exporter.node(executive, "executive"),
+        "executive": exporter.export_node(executive, "executive"),
         "departments": departments,
         "max_turns": hierarchy.max_turns,
         "trace_metadata": export_trace(hierarchy.trace),
@@ -303,15 +303,15 @@ def export_hierarchy(hierarchy: HierarchicalAgents[object], exporter: Exporter) 
     return exporter.make(HierarchicalBlueprint, fields)
 
 
-def _agent(made: BaseRunnable[object] | None, builder: Builder, step: str) -> Agent[object] | None:
-    """Return the Runnable if it is an agent: only agents can lead."""
+def _require_agent(made: BaseRunnable[object] | None, builder: Builder, step: str) -> Agent[object] | None:
+    """Return the Runnable if it is an agent, since only agents can delegate."""
     if made is None or isinstance(made, Agent):
         return made
-    builder.problem("it has to be an agent", step)
+    builder.add_problem("it has to be an agent", step)
     return None
 
 
-def _department_part(department: Department, exporter: Exporter) -> DepartmentPart | None:
-    manager = exporter.node(department.manager, "manager")
-    workers = exporter.nodes_of(department.workers, "workers")
+def _export_department(department: Department, exporter: Exporter) -> DepartmentPart | None:
+    manager = exporter.export_node(department.manager, "manager")
+    workers = exporter.export_nodes(department.workers, "workers")
     return exporter.make(DepartmentPart, {"manager": manager, "workers": workers})

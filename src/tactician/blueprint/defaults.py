@@ -28,37 +28,37 @@ P = TypeVar("P", bound=Part)
 _AWARENESS = inspect.signature(Handoff).parameters["awareness"].default
 
 
-def without_defaults(part: P) -> P:
-    """Return the same behaviour in fewer words: to compare it, not to build it."""
-    plain = part.model_copy(update={name: _without(getattr(part, name)) for name in type(part).model_fields})
-    defaults = _defaults(plain)
+def remove_defaults(part: P) -> P:
+    """Return a blueprint with the same behaviour and fewer fields, for comparison only."""
+    plain = part.model_copy(update={name: _remove_defaults(getattr(part, name)) for name in type(part).model_fields})
+    defaults = _find_defaults(plain)
     said_anyway = [name for name, value in defaults.items() if getattr(plain, name) in (value, "")]
     return plain.model_copy(update=dict.fromkeys(said_anyway)) if said_anyway else plain
 
 
-def _without(value: object) -> object:
+def _remove_defaults(value: object) -> object:
     if isinstance(value, Part):
-        plain = without_defaults(value)
+        plain = remove_defaults(value)
         return None if isinstance(plain, OptionsPart | TracePart) and not plain.to_data() else plain
     if isinstance(value, tuple):
-        return tuple(map(_without, value))
+        return tuple(map(_remove_defaults, value))
     if isinstance(value, Mapping):
-        return {name: _without(one) if isinstance(one, Part) else one for name, one in value.items()}
+        return {name: _remove_defaults(one) if isinstance(one, Part) else one for name, one in value.items()}
     return value
 
 
-def _defaults(part: Part) -> Mapping[str, object]:
+def _find_defaults(part: Part) -> Mapping[str, object]:
     """Return the defaults of the fields of a part, which may depend on other fields."""
     match part:
         case AgentFields():
-            return _defaults_of_agent(part)
+            return _find_agent_defaults(part)
         case RouterBlueprint():
             return {"description": "; ".join(route.description for route in part.routes), "instructions": ""}
         case NetworkBlueprint():
-            told = f"a discussion between {_labels(part.peers)}"
+            told = f"a discussion between {_list_labels(part.peers)}"
             return {"description": told, "concurrent": False, "mode": "discuss"}
         case ParallelBlueprint():
-            return {"description": f"{_labels(part.members)}, all at once", "mode": "all"}
+            return {"description": f"{_list_labels(part.members)}, all at once", "mode": "all"}
         case HierarchicalBlueprint():
             return {"description": "", "name": f"{part.executive.label}_Hierarchy"}
         case PlannedBlueprint():
@@ -72,11 +72,11 @@ def _defaults(part: Part) -> Mapping[str, object]:
         case TracePart():
             return {"metadata": {}}
         case ResponderPart():
-            return _defaults_of_responder(part)
+            return _find_responder_defaults(part)
     return {}
 
 
-def _defaults_of_agent(part: AgentFields) -> Mapping[str, object]:
+def _find_agent_defaults(part: AgentFields) -> Mapping[str, object]:
     text = part.instructions if isinstance(part.instructions, str) else None
     optional = (name for name in PLAIN if not AgentFields.model_fields[name].is_required())
     return {
@@ -86,16 +86,16 @@ def _defaults_of_agent(part: AgentFields) -> Mapping[str, object]:
     }
 
 
-def _defaults_of_responder(part: ResponderPart) -> Mapping[str, object]:
+def _find_responder_defaults(part: ResponderPart) -> Mapping[str, object]:
     if part.provider is None:
         return {"api_format": "openai-responses"}
-    provider = next((one for name, one in PROVIDERS.items() if _plain(name) == _plain(part.provider)), None)
+    provider = next((one for name, one in PROVIDERS.items() if _normalize(name) == _normalize(part.provider)), None)
     return {} if provider is None else {"api_key_env_var": provider.key_variable}
 
 
-def _labels(blueprints: Iterable[Blueprint]) -> str:
+def _list_labels(blueprints: Iterable[Blueprint]) -> str:
     return ", ".join(one.label for one in blueprints)
 
 
-def _plain(name: str) -> str:
+def _normalize(name: str) -> str:
     return name.lower().replace("_", "").replace("-", "")

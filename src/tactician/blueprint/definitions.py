@@ -1,4 +1,4 @@
-"""From what an agent does to the whole of it, and back: definitions and blueprints."""
+"""Conversion between agent definitions and blueprints."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from pydantic.alias_generators import to_camel
 
-from tactician.agents import AgentDefinition, BlueprintLike, ContextDefinition, HandoffDefinition
+from tactician.agents import AgentDefinition, BlueprintLike, HandoffDefinition, WindowDefinition
 from tactician.blueprint.abilities import GuardrailPart, export_tools
 from tactician.blueprint.agents import PLAIN, AgentBlueprint
 from tactician.blueprint.exporter import Exporter
@@ -28,10 +28,10 @@ _UNSAID = (
 )
 
 
-def blueprint_of(
+def create_blueprint(
     definition: AgentDefinition, model: str | None, responder: Responder | None, tools: Sequence[ToolLike]
 ) -> AgentBlueprint:
-    """Return the blueprint of the agent that a definition describes, and of those to which it hands over.
+    """Return the blueprint of the agent that a definition describes, with its handoff targets.
 
     Raises:
         DeclarationError: with every tool and every guardrail that does not exist.
@@ -39,51 +39,51 @@ def blueprint_of(
     """
     blueprint = definition.build(model=model, tools=tools).to_blueprint(strict=True)
     assert isinstance(blueprint, AgentBlueprint)
-    return blueprint if responder is None else _reached(blueprint, export_responder(responder))
+    return blueprint if responder is None else _with_responder(blueprint, export_responder(responder))
 
 
-def definition_of(blueprint: BlueprintLike, tools: Sequence[ToolLike]) -> AgentDefinition:
+def create_definition(blueprint: BlueprintLike, tools: Sequence[ToolLike]) -> AgentDefinition:
     """Return the definition of the agent of a blueprint, without its model and output type.
 
     Raises:
-        BlueprintError: with everything that a definition cannot say.
+        BlueprintError: with everything that a definition cannot express.
     """
     if not isinstance(blueprint, AgentBlueprint):
         raise BlueprintError(f"{blueprint.label} has no definition", [Problem("", "only agents have one")])
-    reader = _Reader({name: tool.name for tool in map(as_tool, tools) for name in _paths(tool)})
+    reader = _Reader({name: tool.name for tool in map(as_tool, tools) for name in _list_paths(tool)})
     definition = reader.definition(blueprint, ())
     reader.problems.check(f"{blueprint.name} has no definition", BlueprintError)
     return definition
 
 
-def _reached(blueprint: AgentBlueprint, responder: ResponderPart) -> AgentBlueprint:
+def _with_responder(blueprint: AgentBlueprint, responder: ResponderPart) -> AgentBlueprint:
     handoffs = tuple(
-        one.model_copy(update={"target": _reached(one.target, responder)})
+        one.model_copy(update={"target": _with_responder(one.target, responder)})
         for one in blueprint.handoffs
         if isinstance(one.target, AgentBlueprint)
     )
     return blueprint.model_copy(update={"responder": responder, "handoffs": handoffs})
 
 
-def _paths(tool: ToolLike) -> Iterable[str]:
+def _list_paths(tool: ToolLike) -> Iterable[str]:
     names, _ = export_tools([as_tool(tool)], Exporter())
     return names
 
 
 class _Reader:
-    """Reads blueprints, and collects what a definition of them cannot say."""
+    """Reader of blueprints that collects the settings that a definition cannot express."""
 
     def __init__(self, tools: Mapping[str, str]) -> None:
         self.problems = Problems()
         self._tools = tools
 
     def definition(self, blueprint: AgentBlueprint, path: tuple[str | int, ...]) -> AgentDefinition:
-        """Return the definition of the agent and of those to which it hands over."""
+        """Return the definition of the agent and of its handoff targets."""
         context, text = blueprint.context_management, self._text(blueprint.instructions, (*path, "instructions"))
         for field in _UNSAID:
             if getattr(blueprint, field):
                 self._problem(path, to_camel(field), "a definition cannot say that")
-        known, about = self._known(blueprint, path), (*path, "contextManagement")
+        known, about = self._replace_pending(blueprint, path), (*path, "contextManagement")
         return AgentDefinition(
             name=self._text(blueprint.name, (*path, "name")),
             instructions=text,
@@ -93,7 +93,7 @@ class _Reader:
             input_guardrails=self._guardrails(blueprint.input_guardrails, (*path, "inputGuardrails")),
             output_guardrails=self._guardrails(blueprint.output_guardrails, (*path, "outputGuardrails")),
             handoffs=self._handoffs(blueprint, path),
-            context_management=None if context is None else self._context(self._known(context, about), path),
+            context_management=None if context is None else self._context(self._replace_pending(context, about), path),
         )
 
     def _text(self, said: object, path: tuple[str | int, ...]) -> str:
@@ -105,8 +105,8 @@ class _Reader:
             self._problem(path, "", _VARIABLES)
         return "${".join(parts)
 
-    def _known(self, part: P, path: tuple[str | int, ...]) -> P:
-        """Return the part, with something in the place of variables that are no texts."""
+    def _replace_pending(self, part: P, path: tuple[str | int, ...]) -> P:
+        """Return the part with placeholders for variables that are not texts."""
         pending = [name for name, value in part if isinstance(value, Pending)]
         for name in pending:
             self._problem(path, to_camel(name), _VARIABLES)
@@ -138,14 +138,14 @@ class _Reader:
                 self._problem(path, place, "a definition can name registered guardrails only")
         return tuple(part.registry_id for part in parts if part.registry_id is not None)
 
-    def _context(self, part: WindowPart, path: tuple[str | int, ...]) -> ContextDefinition | None:
+    def _context(self, part: WindowPart, path: tuple[str | int, ...]) -> WindowDefinition | None:
         if isinstance(part, SlidingPart):
             preserve = part.preserve_developer_messages
-            return ContextDefinition(
+            return WindowDefinition(
                 strategy_type="sliding", max_tokens=part.max_tokens, preserve_developer_messages=preserve
             )
         if isinstance(part, SummarizationPart):
-            return ContextDefinition(
+            return WindowDefinition(
                 strategy_type="summarization",
                 max_tokens=part.max_tokens,
                 keep_recent_messages=part.keep_recent_messages,

@@ -10,7 +10,7 @@ from difflib import unified_diff
 from typing import Final, Literal, TypeAlias
 
 from tactician.blueprint.blueprint import Blueprint
-from tactician.blueprint.defaults import without_defaults
+from tactician.blueprint.defaults import remove_defaults
 from tactician.documents import Data, format_path
 
 Change: TypeAlias = Literal["added", "removed", "changed", "moved"]
@@ -27,13 +27,13 @@ _LISTS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Something that one of two blueprints says, and the other one does not.
+    """Field that differs between two blueprints.
 
     Attributes:
-        path: where, such as `routes[Billing].target.temperature`: what has a name in a list is called by it.
-        change: what has happened to it; `moved` is said of a list, and `before` and `after` are the order of its names.
-        before: what the first blueprint says, unless it was added.
-        after: what the second blueprint says, unless it was removed.
+        path: the path, such as `routes[Billing].target.temperature`, with the names of list items.
+        change: the kind of change; for `moved` lists, `before` and `after` are the order of the names.
+        before: the value in the first blueprint, unless it was added.
+        after: the value in the second blueprint, unless it was removed.
     """
 
     path: str
@@ -43,7 +43,7 @@ class Difference:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The lines that differ, each after `-` or `+`, and those around them; nothing, unless these are long texts."""
+        """The differing lines of long texts, each after `-` or `+`, with context; empty for other values."""
         before, after = self.before, self.after
         if not (isinstance(before, str) and isinstance(after, str)) or not (_is_long(before) or _is_long(after)):
             return ()
@@ -60,70 +60,72 @@ class Difference:
         return said
 
 
-def differences_between(before: Blueprint, after: Blueprint) -> tuple[Difference, ...]:
-    """Return the differences in the meaning of two blueprints: explicit defaults do not count.
+def compare_blueprints(before: Blueprint, after: Blueprint) -> tuple[Difference, ...]:
+    """Return the differences in meaning between two blueprints: explicit defaults do not count.
 
-    What has a name in a list, or a description, is found by it, wherever it is in the other list. `followed` puts in
-    place what is in other files.
+    List items with a name or a description are matched by it, wherever they are in the other list. `followed` replaces
+    references by the blueprints in other files.
     """
-    return tuple(_between(_Said.by(before), _Said.by(after), ""))
+    return tuple(_compare(_Node.from_blueprint(before), _Node.from_blueprint(after), ""))
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """Data at one place of a blueprint, and the part of the data that differs from the defaults."""
+class _Node:
+    """Data at one path of a blueprint, and its fields that differ from the defaults."""
 
     whole: Data
     plain: Data
 
     @classmethod
-    def by(cls, blueprint: Blueprint) -> _Said:
-        return cls(blueprint.to_data(), without_defaults(blueprint).to_data())
+    def from_blueprint(cls, blueprint: Blueprint) -> _Node:
+        return cls(blueprint.to_data(), remove_defaults(blueprint).to_data())
 
-    def field(self, name: str) -> _Said:
+    def get_field(self, name: str) -> _Node:
         assert isinstance(self.whole, dict)
-        return _Said(self.whole[name], self.plain.get(name) if isinstance(self.plain, dict) else None)
+        return _Node(self.whole[name], self.plain.get(name) if isinstance(self.plain, dict) else None)
 
-    def item(self, place: int) -> _Said:
+    def get_item(self, place: int) -> _Node:
         assert isinstance(self.whole, list)
-        return _Said(self.whole[place], self.plain[place] if isinstance(self.plain, list) else None)
+        return _Node(self.whole[place], self.plain[place] if isinstance(self.plain, list) else None)
 
-    def says(self, name: str) -> bool:
-        """Return whether it says so of a field, and not only what is so anyway."""
+    def is_explicit(self, name: str) -> bool:
+        """Return whether a field differs from its default."""
         return isinstance(self.plain, dict) and name in self.plain and not (name in _LISTS and not self.plain[name])
 
 
-def _between(one: _Said, other: _Said, path: str) -> Iterator[Difference]:
+def _compare(one: _Node, other: _Node, path: str) -> Iterator[Difference]:
     before, after = one.whole, other.whole
     if isinstance(before, dict) and isinstance(after, dict):
-        yield from _fields(one, other, {**before, **after}, path)
+        yield from _compare_fields(one, other, {**before, **after}, path)
     elif isinstance(before, list) and isinstance(after, list):
-        yield from _items(one, other, before, after, path)
+        yield from _compare_items(one, other, before, after, path)
     elif one.plain is None and other.plain is None:
         return
     elif before != after or isinstance(before, bool) != isinstance(after, bool):
         yield Difference(path, "changed", before, after)
 
 
-def _fields(one: _Said, other: _Said, names: Iterable[str], path: str) -> Iterator[Difference]:
+def _compare_fields(one: _Node, other: _Node, names: Iterable[str], path: str) -> Iterator[Difference]:
     before, after = one.whole, other.whole
     assert isinstance(before, dict)
     assert isinstance(after, dict)
     for name in names:
         here = f"{path}.{format_path((name,))}" if path else format_path((name,))
         if name in before and name in after:
-            yield from _between(one.field(name), other.field(name), here)
-        elif name in before and one.says(name):
+            yield from _compare(one.get_field(name), other.get_field(name), here)
+        elif name in before and one.is_explicit(name):
             yield Difference(here, "removed", before=before[name])
-        elif name in after and other.says(name):
+        elif name in after and other.is_explicit(name):
             yield Difference(here, "added", after=after[name])
 
 
-def _items(one: _Said, other: _Said, before: Sequence[Data], after: Sequence[Data], path: str) -> Iterator[Difference]:
-    pairs, gone, new = _paired(before, after)
-    old_labels, new_labels = _labels(before), _labels(after)
+def _compare_items(
+    one: _Node, other: _Node, before: Sequence[Data], after: Sequence[Data], path: str
+) -> Iterator[Difference]:
+    pairs, gone, new = _pair_items(before, after)
+    old_labels, new_labels = _create_labels(before), _create_labels(after)
     for old, place in pairs:
-        yield from _between(one.item(old), other.item(place), f"{path}[{old_labels[old]}]")
+        yield from _compare(one.get_item(old), other.get_item(place), f"{path}[{old_labels[old]}]")
     for old in gone:
         yield Difference(f"{path}[{old_labels[old]}]", "removed", before=before[old])
     for place in new:
@@ -134,10 +136,10 @@ def _items(one: _Said, other: _Said, before: Sequence[Data], after: Sequence[Dat
         yield Difference(path, "moved", was, [old_labels[old] for old, _ in order])
 
 
-def _paired(
+def _pair_items(
     before: Sequence[Data], after: Sequence[Data]
 ) -> tuple[list[tuple[int, int]], Sequence[int], Sequence[int]]:
-    """Return the pairs of places of the same thing in two lists, and the places of things in one list only."""
+    """Return the pairs of positions of equal items in two lists, and the positions of unmatched items."""
     left, right = dict(enumerate(before)), dict(enumerate(after))
     pairs: list[tuple[int, int]] = []
     for key in _KEYS:
@@ -152,40 +154,46 @@ def _paired(
     return sorted(pairs), list(left), list(right)
 
 
-def _whole(item: Data) -> str:
+def _serialize(item: Data) -> str:
     return json.dumps(item, sort_keys=True)
 
 
-def _name(item: Data) -> str | None:
+def _find_name(item: Data) -> str | None:
     """Return the name of an item: its own, or that of the agent in it."""
     if not isinstance(item, dict):
         return None if isinstance(item, list) else str(item)
     own = next((str(item[name]) for name in _NAMES if name in item), None)
-    inner = (_name(one) for one in item.values() if isinstance(one, dict) and ("type" in one or "$ref" in one))
+    inner = (_find_name(one) for one in item.values() if isinstance(one, dict) and ("type" in one or "$ref" in one))
     return own or next(inner, None)
 
 
-def _description(item: Data) -> str | None:
+def _find_description(item: Data) -> str | None:
     found = item.get("description") if isinstance(item, dict) else None
     return found if isinstance(found, str) else None
 
 
-def _name_and_description(item: Data) -> str | None:
-    name, description = _name(item), _description(item)
+def _serialize_names(item: Data) -> str | None:
+    name, description = _find_name(item), _find_description(item)
     return None if name is None or description is None else json.dumps([name, description])
 
 
-def _nameless(item: Data) -> str | None:
-    """Return the same for all that has no name: what comes first in one list is what comes first in the other."""
-    return "" if _name(item) is None and _description(item) is None else None
+def _find_nameless(item: Data) -> str | None:
+    """Return the same key for all items without a name, which are matched in order."""
+    return "" if _find_name(item) is None and _find_description(item) is None else None
 
 
-_KEYS: Final[Sequence[Callable[[Data], str | None]]] = (_whole, _name_and_description, _name, _description, _nameless)
+_KEYS: Final[Sequence[Callable[[Data], str | None]]] = (
+    _serialize,
+    _serialize_names,
+    _find_name,
+    _find_description,
+    _find_nameless,
+)
 
 
-def _labels(items: Sequence[Data]) -> list[str]:
-    """Return a label for each item of a list, all different."""
-    names = [_name(item) or _description(item) for item in items]
+def _create_labels(items: Sequence[Data]) -> list[str]:
+    """Return a unique label for each item of a list."""
+    names = [_find_name(item) or _find_description(item) for item in items]
     several = {name for name, count in Counter(names).items() if count > 1}
     seen: Counter[str | None] = Counter()
     labels: list[str] = []

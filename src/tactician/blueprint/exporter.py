@@ -1,4 +1,4 @@
-"""Exporter of Runnables to blueprints, which collects everything that a blueprint cannot express."""
+"""Exporter of Runnables to blueprints, which collects all problems."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pydantic.alias_generators import to_camel
 from tactician.agents import as_runnable
 from tactician.blueprint.blueprint import Blueprint
 from tactician.blueprint.schema_base import Part
-from tactician.blueprint.type_names import name_of_type
+from tactician.blueprint.type_names import find_type_name
 from tactician.blueprint.variables import escape_part
 from tactician.documents import DataPath, Problems, format_path, list_mistakes
 from tactician.errors import BlueprintError
-from tactician.names import path_of
+from tactician.names import find_import_path
 from tactician.runs import Runnable
 
 _MANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -28,16 +28,16 @@ E = TypeVar("E", bound="Blueprint | None")
 
 
 class BlueprintWarning(UserWarning):
-    """A blueprint leaves something out that no import would find again."""
+    """Warning that a blueprint leaves out something that no import would find."""
 
 
 _EXPORTS: dict[type, Callable[..., Blueprint | None]] = {}
 
 
-def exports(kind: type[R]) -> Callable[[Callable[[R, Exporter], E]], Callable[[R, Exporter], E]]:
-    """Register the function that exports Runnables of a class, and of its subclasses, to a blueprint.
+def blueprint_exporter(kind: type[R]) -> Callable[[Callable[[R, Exporter], E]], Callable[[R, Exporter], E]]:
+    """Register the function that exports Runnables of a class and its subclasses to a blueprint.
 
-    The function returns `None` when it has told the exporter of a problem.
+    The function returns `None` when it has added a problem to the exporter.
     """
 
     def register(export: Callable[[R, Exporter], E]) -> Callable[[R, Exporter], E]:
@@ -48,19 +48,19 @@ def exports(kind: type[R]) -> Callable[[Callable[[R, Exporter], E]], Callable[[R
 
 
 def export_blueprint(runnable: Runnable, *, strict: bool = False) -> Blueprint:
-    """Return the blueprint of a Runnable and of all that it is made of. `runnable.to_blueprint()` is the same.
+    """Return the blueprint of a Runnable and of all Runnables inside it. `runnable.to_blueprint()` is the same.
 
     Args:
         runnable: an agent, a constellation, a planned agent ...
         strict: refuse to leave out tools that no import would find again; else a `BlueprintWarning` names them.
 
     Raises:
-        BlueprintError: with everything that a blueprint cannot say.
+        BlueprintError: with everything that a blueprint cannot express.
     """
     shared = _Shared(strict)
-    found, problems = Exporter(shared).node(runnable), shared.problems
+    found, problems = Exporter(shared).export_node(runnable), shared.problems
     if found is None or problems:
-        raise problems.error(f"{runnable.name} has no blueprint", BlueprintError)
+        raise problems.create_error(f"{runnable.name} has no blueprint", BlueprintError)
     for one in shared.left_out:
         warnings.warn(BlueprintWarning(f"The blueprint of {runnable.name} leaves out {one}"), stacklevel=3)
     return escape_part(found)
@@ -68,7 +68,7 @@ def export_blueprint(runnable: Runnable, *, strict: bool = False) -> Blueprint:
 
 @dataclass(slots=True)
 class _Shared:
-    """State that all parts of one export share."""
+    """State of an export that all exporters share."""
 
     is_strict: bool = False
     problems: Problems = field(default_factory=Problems)
@@ -77,70 +77,70 @@ class _Shared:
 
 @dataclass(frozen=True, slots=True)
 class Exporter:
-    """Exporter of what is at one place of a constellation."""
+    """Exporter of the part at one path of a constellation."""
 
     _shared: _Shared = field(default_factory=_Shared)
     path: DataPath = ()
     above: tuple[object, ...] = ()
 
     def at(self, *steps: str | int) -> Exporter:
-        """Return the exporter of what is at a place inside this one."""
+        """Return the exporter of a path inside this one."""
         return replace(self, path=(*self.path, *steps))
 
-    def problem(self, message: str, *steps: str | int) -> None:
-        """Something here, or at a place inside, cannot be said."""
+    def add_problem(self, message: str, *steps: str | int) -> None:
+        """Add a problem here, or at a path inside."""
         self._shared.problems.add(message, *self.path, *steps)
 
-    def left_out(self, what: str, *steps: str | int) -> None:
-        """Something here, or at a place inside, is left out; a problem where that is not wanted."""
+    def omit(self, what: str, *steps: str | int) -> None:
+        """Omit something here, or at a path inside; that is a problem in a strict export."""
         if self._shared.is_strict:
-            self.problem(what, *steps)
+            self.add_problem(what, *steps)
         else:
             self._shared.left_out.append(": ".join(filter(None, (format_path((*self.path, *steps)), what))))
 
-    def node(self, runnable: Runnable, *steps: str | int) -> Blueprint | None:
+    def export_node(self, runnable: Runnable, *steps: str | int) -> Blueprint | None:
         """Return the blueprint of a Runnable; `None` when there is none."""
         here = replace(self, path=(*self.path, *steps), above=(*self.above, runnable))
         if any(one is runnable for one in self.above):
-            here.problem(f"it goes in a circle, back to {runnable.name}")
+            here.add_problem(f"it goes in a circle, back to {runnable.name}")
             return None
         one = as_runnable(runnable) or runnable
         if (export := next(filter(None, map(_EXPORTS.get, type(one).__mro__)), None)) is None:
-            here.problem(f"{runnable.name}: a {type(runnable).__name__} has no blueprint")
+            here.add_problem(f"{runnable.name}: a {type(runnable).__name__} has no blueprint")
             return None
         return export(one, here)
 
     def make(self, kind: type[P], fields: Mapping[str, object]) -> P | None:
-        """Return a part that says this; `None` when it cannot be said."""
+        """Return a part with these fields; `None` when it is not valid."""
         try:
             return kind.model_validate(fields, by_name=True, by_alias=False)
         except ValidationError as error:
             for path, message in list_mistakes(error).items():
-                self.problem(message, *(step if isinstance(step, int) else to_camel(step) for step in path))
+                self.add_problem(message, *(step if isinstance(step, int) else to_camel(step) for step in path))
             return None
 
-    def nodes_of(self, runnables: Iterable[Runnable], step: str) -> tuple[Blueprint, ...]:
-        """Return the blueprints of several; those left out that have none."""
-        found = (self.node(one, step, place) for place, one in enumerate(runnables))
+    def export_nodes(self, runnables: Iterable[Runnable], step: str) -> tuple[Blueprint, ...]:
+        """Return the blueprints of several Runnables, without those that have problems."""
+        found = (self.export_node(one, step, place) for place, one in enumerate(runnables))
         return tuple(one for one in found if one is not None)
 
-    def type_name(self, kind: object, *steps: str | int) -> str | None:
-        """Return the name of a type; `None` for none, and for one that no import would find."""
+    def find_type_name(self, kind: object, *steps: str | int) -> str | None:
+        """Return the name of a type; `None` for `None`, and for a type that no import would find."""
         if kind is None or kind is str:
             return None
-        if (name := name_of_type(kind)) is None:
-            self.problem(f"no import finds the type {kind!r}; define it in a module", *steps)
+        if (name := find_type_name(kind)) is None:
+            self.add_problem(f"no import finds the type {kind!r}; define it in a module", *steps)
         return name
 
-    def import_path(self, value: object, what: str, *steps: str | int) -> str | None:
+    def find_import_path(self, value: object, what: str, *steps: str | int) -> str | None:
         """Return the name by which an import finds a class or a function."""
-        if (name := path_of(value)) is None:
-            self.problem(f"no import finds {what}; define it in a module", *steps)
+        if (name := find_import_path(value)) is None:
+            self.add_problem(f"no import finds {what}; define it in a module", *steps)
         return name
 
 
-def is_plainly_made(value: object) -> bool:
-    """Return whether an object was made without arguments, as far as its attributes tell: so it can be made again."""
+def is_default_instance(value: object) -> bool:
+    """Return whether an object was created without arguments, as far as its attributes tell."""
     try:
         parameters = inspect.signature(type(value)).parameters.items()
     except ValueError:  # written in C

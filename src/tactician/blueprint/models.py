@@ -1,4 +1,4 @@
-"""Models in blueprints: their names, how they are reached, and how they are called."""
+"""Models in blueprints: their names, responders and options."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 from pydantic.alias_generators import to_camel
 
-from tactician.agents import BaseRunnable, Tempered
+from tactician.agents import BaseRunnable, ModelWithTemperature
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.schema_base import (
@@ -42,7 +42,7 @@ _ApiFormat: TypeAlias = Annotated[Literal["openai-responses", "openai-chat", "an
 
 
 class TracePart(Part):
-    """Whose work a call is, for those who watch: sent to providers that take it."""
+    """Trace metadata of model calls, which providers that support it receive."""
 
     # agentle4j's own writer adds fields of no meaning here.
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore")
@@ -57,7 +57,7 @@ class TracePart(Part):
 
 
 class RetryPart(Part):
-    """Retries of a call that fails, and the time between them."""
+    """Retries of a failed call, and their delays."""
 
     max_retries: Count = 3
     initial_delay_ms: Count = 1_000
@@ -70,7 +70,7 @@ class RetryPart(Part):
 
 
 class ResponderPart(Part):
-    """Where a model is reached. It never holds a key: `apiKeyEnvVar` is the name of the variable that does."""
+    """Responder of a model. It never has a key: `apiKeyEnvVar` names the environment variable with the key."""
 
     model_config = ConfigDict(json_schema_extra={"oneOf": [require_field("provider"), require_field("baseUrl")]})
 
@@ -118,51 +118,51 @@ class ModelParts:
     options: OptionsPart | None = None
     trace: TraceMetadata | None = None
 
-    def built(self, builder: Builder) -> str | LlmOptions | LanguageModel | None:
-        """Return the model. Without a responder it is found by its name wherever the agent runs."""
-        options = self._options()
+    def build(self, builder: Builder) -> str | LlmOptions | LanguageModel | None:
+        """Return the model. Without a responder, the run finds it by name."""
+        options = self._build_options()
         if self.responder is not None:
             responder, name = build_responder(self.responder), self.model
-            if problems := responder.problems(builder.environment):
+            if problems := responder.find_problems(builder.environment):
                 for problem in problems:
-                    _tell(problem, builder.at("responder"))
+                    _report_problem(problem, builder.at("responder"))
                 return None
-            return builder.attempt(lambda: responder.model(name, options, builder.environment), "responder")
+            return builder.attempt(lambda: responder.create_model(name, options, builder.environment), "responder")
         if options == NO_OPTIONS:
             return None if self.model == DEFAULT else self.model
         return options if self.model == DEFAULT else replace(options, model=self.model)
 
     @classmethod
-    def of(cls, model: str | LlmOptions | LanguageModel | None, exporter: Exporter) -> ModelParts:
+    def from_model(cls, model: str | LlmOptions | LanguageModel | None, exporter: Exporter) -> ModelParts:
         """Return the parts of an agent's model."""
         if model is None or isinstance(model, str):
             return cls(model or DEFAULT)
         if isinstance(model, LlmOptions):
-            return _with(cls(model.wanted or DEFAULT), model)
-        if isinstance(model, Tempered):
-            return replace(cls.of(model.model, exporter), temperature=model.temperature)
+            return _with_options(cls(model.requested_model or DEFAULT), model)
+        if isinstance(model, ModelWithTemperature):
+            return replace(cls.from_model(model.model, exporter), temperature=model.temperature)
         if isinstance(model, RespondedModel):
-            return _with(cls(model.model, export_responder(model.responder)), model.options)
-        if (name := _known_name(model)) is None:
-            exporter.problem(
+            return _with_options(cls(model.model, export_responder(model.responder)), model.options)
+        if (name := _find_catalog_name(model)) is None:
+            exporter.add_problem(
                 f"a {type(model).__name__} has no place in a blueprint: give the agent the name of the model, or a "
                 "model of a Responder",
                 "model",
             )
         return cls(name or DEFAULT)
 
-    def _options(self) -> LlmOptions:
+    def _build_options(self) -> LlmOptions:
         given = list_fields(self.options)
         if self.temperature is not None:
             given["temperature"] = self.temperature
         return replace(NO_OPTIONS, **given) if given else NO_OPTIONS
 
 
-def _tell(problem: Problem, builder: Builder) -> None:
-    """Add a problem of a responder, at its place and in the words of a blueprint."""
+def _report_problem(problem: Problem, builder: Builder) -> None:
+    """Add a problem of a responder, at its path and with the names of a blueprint."""
     message = re.sub("api_key_env|base_url|api_format", lambda match: _NAMES[match[0]], problem.message)
     steps = problem.path.split(".") if problem.path else ()
-    builder.problem(message, *(_NAMES.get(step, to_camel(step)) for step in steps))
+    builder.add_problem(message, *(_NAMES.get(step, to_camel(step)) for step in steps))
 
 
 def list_fields(part: Part | None) -> dict[str, Any]:
@@ -184,7 +184,7 @@ def export_trace(trace: TraceMetadata | None) -> TracePart | None:
 
 
 def set_trace(runnable: R, part: TracePart | None) -> R:
-    """Return the same Runnable, whose requests belong to what the part says."""
+    """Return the Runnable with the trace metadata of a part."""
     if part is not None:
         runnable.trace = build_trace(part)
     return runnable
@@ -216,7 +216,7 @@ def export_responder(responder: Responder) -> ResponderPart:
     )
 
 
-def _with(parts: ModelParts, options: LlmOptions) -> ModelParts:
+def _with_options(parts: ModelParts, options: LlmOptions) -> ModelParts:
     given = {name: value for name in OptionsPart.model_fields if (value := getattr(options, name)) not in (None, ())}
     return replace(
         parts,
@@ -226,8 +226,8 @@ def _with(parts: ModelParts, options: LlmOptions) -> ModelParts:
     )
 
 
-def _known_name(model: LanguageModel) -> str | None:
-    """Return the name by which every catalog finds the same model."""
+def _find_catalog_name(model: LanguageModel) -> str | None:
+    """Return the name by which every catalog finds the model."""
     if isinstance(model, EmbeddedModel):
         return model.name
     if isinstance(model, RemoteModel) and (provider := PROVIDERS.get(model.endpoint.name)) is not None:

@@ -1,4 +1,4 @@
-"""Blueprints of what an import finds: `planned` agents, and `function`s that are Runnables."""
+"""Blueprints of importable objects: `planned` agents, and `function`s that are Runnables."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from tactician.agents import FunctionRunnable, PlannedAgent, is_planned_class, runnable
 from tactician.blueprint.blueprint import Blueprint, blueprint_type
 from tactician.blueprint.builder import Builder
-from tactician.blueprint.exporter import Exporter, exports
+from tactician.blueprint.exporter import Exporter, blueprint_exporter
 from tactician.blueprint.schema_base import Name
 from tactician.blueprint.variables import has_secret, is_secret_name
 from tactician.documents import find_closest
-from tactician.names import NameProblem, path_of
-from tactician.tools import problems_of, resolved_hints
+from tactician.names import NameProblem, find_import_path
+from tactician.tools import describe_validation_error, resolve_hints
 
 _MANY: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _SECRETS: Final = (Secret, SecretBytes, SecretStr)
@@ -29,7 +29,7 @@ _NO_SECRETS: Final = (
 
 @blueprint_type("planned")
 class PlannedBlueprint(Blueprint):
-    """An object of a `@planned_agent` class, made with these arguments."""
+    """Blueprint of an instance of a `@planned_agent` class, with its arguments."""
 
     type: Literal["planned"] = "planned"
     class_name: Name
@@ -43,26 +43,26 @@ class PlannedBlueprint(Blueprint):
     def build_with(self, builder: Builder) -> PlannedAgent | None:
         """Return the agent."""
         kind = builder.attempt(
-            lambda: _planned_class(builder.names.find(self.class_name), self.class_name), "className"
+            lambda: _find_planned_class(builder.names.find(self.class_name), self.class_name), "className"
         )
         if kind is None:
             return None
-        arguments = _arguments(kind, self.arguments or {}, builder.at("arguments"))
+        arguments = _list_arguments(kind, self.arguments or {}, builder.at("arguments"))
         return builder.attempt(lambda: PlannedAgent(kind(**arguments)))
 
 
-@exports(PlannedAgent)
+@blueprint_exporter(PlannedAgent)
 def export_planned(agent: PlannedAgent, exporter: Exporter) -> PlannedBlueprint | None:
-    """Return the blueprint of a planned agent. The arguments of its object are its attributes of the same names."""
+    """Return the blueprint of a planned agent, with the attributes that have the names of arguments."""
     kind = type(agent.instance)
-    name = exporter.import_path(kind, f"the class {kind.__name__}", "className")
+    name = exporter.find_import_path(kind, f"the class {kind.__name__}", "className")
     arguments = dict(_export_arguments(agent.instance, exporter.at("arguments")))
     return exporter.make(PlannedBlueprint, {"class_name": name or kind.__name__, "arguments": arguments or None})
 
 
 @blueprint_type("function")
 class FunctionBlueprint(Blueprint):
-    """A function that is a Runnable: `runnable(f)`, or `f` itself."""
+    """Blueprint of a function as a Runnable: `runnable(f)`, or `f` itself."""
 
     type: Literal["function"] = "function"
     function_name: Name
@@ -83,15 +83,15 @@ class FunctionBlueprint(Blueprint):
             return found
         function = found.__wrapped__ if isinstance(found, FunctionRunnable) else found
         if not inspect.iscoroutinefunction(function):
-            raise NameProblem(f"{self.function_name!r} is no async function")
+            raise NameProblem(f"{self.function_name!r} is not an async function")
         return runnable(function, name=self.name, description=self.description)
 
 
-@exports(FunctionRunnable)
+@blueprint_exporter(FunctionRunnable)
 def export_function(function: FunctionRunnable[object], exporter: Exporter) -> FunctionBlueprint | None:
     """Return the blueprint of a function."""
-    if (path := path_of(function)) is None:
-        exporter.problem(f"no import finds the function {function.name}; define it in a module")
+    if (path := find_import_path(function)) is None:
+        exporter.add_problem(f"no import finds the function {function.name}; define it in a module")
         return None
     default = FunctionRunnable.of(function.__wrapped__)
     fields = {
@@ -102,27 +102,27 @@ def export_function(function: FunctionRunnable[object], exporter: Exporter) -> F
     return exporter.make(FunctionBlueprint, fields)
 
 
-def _planned_class(found: object, name: str) -> type:
+def _find_planned_class(found: object, name: str) -> type:
     if not (isinstance(found, type) and is_planned_class(found)):
-        raise NameProblem(f"{name!r} is no class with @planned_agent")
+        raise NameProblem(f"{name!r} is not a class with @planned_agent")
     return found
 
 
-def _arguments(kind: type, given: Mapping[str, JsonValue], builder: Builder) -> dict[str, object]:
-    """Return the arguments of a class, as it declares them."""
+def _list_arguments(kind: type, given: Mapping[str, JsonValue], builder: Builder) -> dict[str, object]:
+    """Return the parameters of a class, as declared."""
     parameters = inspect.signature(kind).parameters
-    hints = builder.attempt(lambda: resolved_hints(vars(kind).get("__init__", kind), {})) or {}
+    hints = builder.attempt(lambda: resolve_hints(vars(kind).get("__init__", kind), {})) or {}
     for name in given.keys() - parameters.keys():
         meant = find_closest(name, parameters)
-        builder.problem(f"there is no such argument{f'; did you mean {meant!r}?' if meant else ''}", name)
+        builder.add_problem(f"there is no such argument{f'; did you mean {meant!r}?' if meant else ''}", name)
     made: dict[str, object] = {}
     for name, parameter in parameters.items():
         if name in given and _may_be_secret(name, given[name], hints.get(name)):
-            builder.problem(_NO_SECRETS, name)
+            builder.add_problem(_NO_SECRETS, name)
         elif name in given:
             made[name] = _read(hints.get(name, object), given[name], builder.at(name))
         elif parameter.default is parameter.empty and parameter.kind not in _MANY:
-            builder.problem(f"{kind.__name__} needs it", name)
+            builder.add_problem(f"{kind.__name__} needs it", name)
     return made
 
 
@@ -131,9 +131,9 @@ def _read(hint: object, value: JsonValue, builder: Builder) -> object:
         adapter: TypeAdapter[object] = TypeAdapter(cast("type[object]", hint))
         return adapter.validate_python(value)
     except ValidationError as error:
-        builder.problem(problems_of(error))
+        builder.add_problem(describe_validation_error(error))
     except (PydanticSchemaGenerationError, PydanticUserError):
-        builder.problem("what it has to be has no JSON form")
+        builder.add_problem("its type has no JSON form")
     return None
 
 
@@ -142,15 +142,15 @@ def _export_arguments(instance: object, exporter: Exporter) -> Iterator[tuple[st
     for name, parameter in inspect.signature(type(instance)).parameters.items():
         value = getattr(instance, name, getattr(instance, f"_{name}", parameter.empty))
         if value is parameter.empty:
-            exporter.problem(f"no attribute {name!r} tells what it was made with", name)
+            exporter.add_problem(f"no attribute {name!r} has the argument of that name", name)
         elif parameter.default is parameter.empty or value != parameter.default:
             try:
                 said = to_jsonable_python(value)
             except PydanticSerializationError:
-                exporter.problem(f"a {type(value).__name__} has no JSON form", name)
+                exporter.add_problem(f"a {type(value).__name__} has no JSON form", name)
                 continue
             if _may_be_secret(name, said, type(value)):
-                exporter.problem(_NO_SECRETS, name)
+                exporter.add_problem(_NO_SECRETS, name)
             else:
                 yield name, said
 

@@ -1,4 +1,4 @@
-"""Documents of blueprints, and how large they may be."""
+"""Documents of blueprints, and their limits."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tactician.errors import BlueprintError, DocumentError, Problem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits(DocumentLimits):
-    """Limits of what is read and built.
+    """Limits on reading and building.
 
     Attributes:
         size: characters of a file, and of all that it names together, each counted as often as it is named.
-        depth: how deep objects and lists are nested, those of files in each other counted together.
+        depth: depth of nested objects and lists, with the depths of referencing files.
         values: objects, lists and values in a file, those that YAML's aliases repeat counted each time; and in all
             files that it names together, as for `size`.
         nodes: agents and constellations, those of other files included.
@@ -38,14 +38,14 @@ DEFAULT_LIMITS = Limits()
 
 
 @dataclass(slots=True)
-class Taken:
-    """Part of the limits that referenced files have taken."""
+class LimitUsage:
+    """Usage of the limits by referenced files."""
 
     size: int = 0
     values: int = 0
 
-    def more(self, size: int, values: int, limits: Limits) -> str | None:
-        """Take more; says what is wrong once it is too much."""
+    def add(self, size: int, values: int, limits: Limits) -> str | None:
+        """Add a file, and return a problem once a limit is exceeded."""
         self.size += size
         self.values += values
         if self.size > limits.size:
@@ -60,13 +60,13 @@ FORMATS: dict[str, Format] = {ending: kind for ending, kind in ALL_FORMATS.items
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The document that a blueprint was read from, and what was mended in it."""
+    """Document of a blueprint, with the repairs of its data."""
 
     document: DataDocument
     mending: Recovery | None = None
 
     @classmethod
-    def of_file(cls, file: Path, limits: Limits) -> Origin:
+    def from_file(cls, file: Path, limits: Limits) -> Origin:
         """Load a file.
 
         Raises:
@@ -74,15 +74,15 @@ class Origin:
         """
         if file.suffix.lower() not in FORMATS:
             why = f"a blueprint is a file that ends in {', '.join(FORMATS)}"
-            raise BlueprintError(_subject_of(file), [Problem("", why)])
+            raise BlueprintError(_describe_subject(file), [Problem("", why)])
         try:
             return cls(load_document(file, limits))
         except DocumentError as error:
-            raise BlueprintError(_subject_of(file), error.problems) from error
+            raise BlueprintError(_describe_subject(file), error.problems) from error
 
     @classmethod
-    def of_text(cls, text: str, format: Format, limits: Limits) -> Origin:
-        """Read a text.
+    def from_text(cls, text: str, format: Format, limits: Limits) -> Origin:
+        """Parse a text.
 
         Raises:
             BlueprintError: when it is not of the format, or too large.
@@ -93,8 +93,8 @@ class Origin:
             raise BlueprintError(NOWHERE.subject, error.problems) from error
 
     @classmethod
-    def of_data(cls, data: object, limits: Limits) -> Origin:
-        """Take data that a program has made.
+    def from_data(cls, data: object, limits: Limits) -> Origin:
+        """Return the document of data that a program created.
 
         Raises:
             BlueprintError: when it has no JSON form, or is too large.
@@ -106,24 +106,24 @@ class Origin:
 
     @property
     def file(self) -> Path | None:
-        """The file, where there is one."""
+        """The file, if there is one."""
         return self.document.file
 
     @property
     def subject(self) -> str:
         """The subject of errors."""
-        return _subject_of(self.file)
+        return _describe_subject(self.file)
 
     def find(self, path: DataPath) -> DataPath | None:
-        """Return where something is in the text; `None` where nothing is, or a mistake that is known already."""
+        """Return the position of a path in the text; `None` when it has none, or for a known mistake."""
         if self.mending is None:
             return path
-        before = self.mending.before(path)
-        return None if self.mending.is_told(before) else before
+        before = self.mending.find_original_path(path)
+        return None if self.mending.is_reported(before) else before
 
 
 NOWHERE = Origin(DataDocument(None))
 
 
-def _subject_of(file: Path | None) -> str:
+def _describe_subject(file: Path | None) -> str:
     return "The blueprint is wrong" if file is None else f"The blueprint {file} is wrong"

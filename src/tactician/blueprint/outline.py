@@ -28,16 +28,16 @@ _FACTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """An agent or a constellation, and those inside it.
+    """Agent or constellation, with the agents inside it.
 
     Attributes:
-        role: what it is to the one around it: `route`, `worker`, `handoff` ...; empty for the outermost.
+        role: its role in the outer constellation: `route`, `worker`, `handoff` ...; empty for the outermost.
         type: its `type`; empty for a department, which only holds others.
         name: its name.
-        about: how the one around it tells it from the others.
-        model: its model, and where that is reached.
-        facts: its tools, guardrails and so on: what is there of them.
-        inner: those inside it.
+        about: its description in the outer constellation.
+        model: its model and responder.
+        facts: its tools, guardrails and other settings.
+        inner: the outlines inside it.
         file: its own file, where it is in one.
     """
 
@@ -51,49 +51,49 @@ class Outline:
     file: Path | None = None
 
 
-def outline_of(blueprint: Blueprint) -> Outline:
-    """Return the outline of a blueprint. A reference has nothing in it: see `resolve_references`."""
+def build_outline(blueprint: Blueprint) -> Outline:
+    """Return the outline of a blueprint. References are not followed: see `resolve_references`."""
     return _outline(blueprint, "", "")
 
 
 def _outline(blueprint: Blueprint, role: str, about: str) -> Outline:
-    facts = ((label, _listed(getattr(blueprint, name, None))) for label, name in _FACTS.items())
+    facts = ((label, _format_list(getattr(blueprint, name, None))) for label, name in _FACTS.items())
     return Outline(
         role=role,
         type=str(getattr(blueprint, "type", "$ref")),
         name=blueprint.label,
         about=about,
-        model=_model(blueprint),
+        model=_describe_model(blueprint),
         facts=tuple((label, told) for label, told in facts if told),
-        inner=tuple(_inside(blueprint)),
+        inner=tuple(_outline_fields(blueprint)),
         file=blueprint.origin.file,
     )
 
 
-def _inside(part: Part) -> Iterator[Outline]:
+def _outline_fields(part: Part) -> Iterator[Outline]:
     for field in type(part).model_fields:
-        yield from _of(getattr(part, field), field.replace("_", " "), "")
+        yield from _outline_value(getattr(part, field), field.replace("_", " "), "")
 
 
-def _of(value: object, role: str, about: str) -> Iterator[Outline]:
-    """Return those that are in the value of a field."""
+def _outline_value(value: object, role: str, about: str) -> Iterator[Outline]:
+    """Yield the outlines in the value of a field."""
     if isinstance(value, Blueprint):
         yield _outline(value, role, about)
     elif isinstance(value, Mapping):
         for name, one in value.items():
-            if inner := tuple(_inside(one)) if isinstance(one, Part) else ():
+            if inner := tuple(_outline_fields(one)) if isinstance(one, Part) else ():
                 yield Outline(role.removesuffix("s"), "", name, inner=inner)
     elif isinstance(value, Sequence) and not isinstance(value, str):
         for one in value:
-            yield from _of(one, role.removesuffix("s"), "")
+            yield from _outline_value(one, role.removesuffix("s"), "")
     elif isinstance(value, Part):
         told = (getattr(value, name, None) for name in ("name", "description"))
         about = ": ".join(one for one in told if isinstance(one, str) and one)
         for field in type(value).model_fields:
-            yield from _of(getattr(value, field), role, about)
+            yield from _outline_value(getattr(value, field), role, about)
 
 
-def _model(blueprint: Blueprint) -> str:
+def _describe_model(blueprint: Blueprint) -> str:
     name, responder = getattr(blueprint, "model", None), getattr(blueprint, "responder", None)
     if not isinstance(name, str):
         return ""
@@ -103,9 +103,9 @@ def _model(blueprint: Blueprint) -> str:
     return f"{name} at {responder.provider or urlsplit(responder.base_url or '').hostname}"
 
 
-def _listed(value: object) -> str:
+def _format_list(value: object) -> str:
     if isinstance(value, GuardrailPart):
         return value.registry_id or value.class_name or ""
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(map(_listed, value))
+        return ", ".join(map(_format_list, value))
     return str(value or "")

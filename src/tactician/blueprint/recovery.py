@@ -1,4 +1,4 @@
-"""Recovery of a text of the wrong form: building what is right in it shows what else is wrong."""
+"""Recovery of invalid data: the valid part is built to find further problems."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _NODES: Final = frozenset({"peers", "members"})
 
 @dataclass(slots=True)
 class Recovery:
-    """Changes that make data valid: removed and added values. All paths are those of the original data."""
+    """Changes that make data valid: removed and added values, by paths of the original data."""
 
     data: Data
-    told: set[Path] = field(default_factory=set)
+    reported: set[Path] = field(default_factory=set)
     _removed: set[Path] = field(default_factory=set)
     _placed: dict[Path, Data] = field(default_factory=dict)
     _failed: set[Path] = field(default_factory=set)
     _gone: dict[Path, list[int]] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=count)
 
-    def mend(self, paths: Iterable[Path]) -> bool:
-        """Mend what is wrong at these paths of the data as it is now; whether that can be done."""
+    def recover(self, paths: Iterable[Path]) -> bool:
+        """Change the data at these paths of its current form; return whether that was possible."""
         touched: set[Path] = set()
-        wrong = {self.before(path): None for path in paths}
-        self.told.update(wrong)
+        wrong = {self.find_original_path(path): None for path in paths}
+        self.reported.update(wrong)
         for path in wrong:
             if touched.isdisjoint(_prefixes(path)):
                 if (changed := self._recover(path)) is None:
@@ -44,16 +44,16 @@ class Recovery:
                 touched.add(changed)
         return True
 
-    def now(self) -> Data:
-        """Return the data as it is now."""
+    def build_data(self) -> Data:
+        """Return the current form of the data."""
         added: dict[Path, dict[str, Data]] = {}
         for path, value in self._placed.items():
             if isinstance(step := path[-1], str):
                 added.setdefault(path[:-1], {})[step] = value
-        return self._changed(self.data, (), added)
+        return self._apply_changes(self.data, (), added)
 
-    def before(self, path: Path) -> Path:
-        """Where something was in the data that is at a path of it now."""
+    def find_original_path(self, path: Path) -> Path:
+        """Return the original path of a path in the current data."""
         walked: Path = ()
         for step in path:
             if isinstance(step, int):
@@ -62,12 +62,12 @@ class Recovery:
             walked = (*walked, step)
         return walked
 
-    def is_told(self, path: Path) -> bool:
-        """Return whether something is wrong there already, or there is nothing of the text."""
-        return any(one in self.told or one in self._removed or one in self._placed for one in _prefixes(path))
+    def is_reported(self, path: Path) -> bool:
+        """Return whether a problem at the path is reported already, or the text has nothing there."""
+        return any(one in self.reported or one in self._removed or one in self._placed for one in _prefixes(path))
 
     def _recover(self, path: Path) -> Path | None:
-        """Return the path where something was changed, that or one above; `None` when it would have to be all."""
+        """Return the path of the change, at the path or above it; `None` when no change is possible."""
         placed = next((one for one in _prefixes(path) if one in self._placed), None)
         if placed is not None:
             del self._placed[placed]
@@ -80,7 +80,7 @@ class Recovery:
         return None
 
     def _changes(self, path: Path) -> bool:
-        """Leave out what is there, or puts something where nothing is; whether one of them can be done."""
+        """Yield the possible changes: removal of the value, or a placeholder for a missing one."""
         value = _placeholder(path, f"placeholder_{next(self._numbers)}")
         if path in self._removed or not _has(self.data, path) or (isinstance(path[-1], int) and value is not None):
             if value is not None:
@@ -91,52 +91,54 @@ class Recovery:
             insort(self._gone.setdefault(path[:-1], []), path[-1])
         return True
 
-    def _changed(self, data: Data, path: Path, added: Mapping[Path, dict[str, Data]]) -> Data:
+    def _apply_changes(self, data: Data, path: Path, added: Mapping[Path, dict[str, Data]]) -> Data:
         if path in self._placed:
             return self._placed[path]
         if isinstance(data, dict):
-            left = {name: one for name, one in data.items() if not self._is_gone((*path, name))}
-            return {name: self._changed(one, (*path, name), added) for name, one in left.items()} | added.get(path, {})
+            left = {name: one for name, one in data.items() if not self._is_removed((*path, name))}
+            return {name: self._apply_changes(one, (*path, name), added) for name, one in left.items()} | added.get(
+                path, {}
+            )
         if isinstance(data, list):
-            places = (place for place in range(len(data)) if not self._is_gone((*path, place)))
-            return [self._changed(data[place], (*path, place), added) for place in places]
+            places = (place for place in range(len(data)) if not self._is_removed((*path, place)))
+            return [self._apply_changes(data[place], (*path, place), added) for place in places]
         return data
 
-    def _is_gone(self, path: Path) -> bool:
+    def _is_removed(self, path: Path) -> bool:
         return path in self._removed and path not in self._placed
 
 
 @dataclass(frozen=True, slots=True)
 class Recovered(Generic[T]):
-    """Value that was read of data without its mistakes, and the changes to the data."""
+    """Value that was parsed without the mistakes in its data, and the changes to the data."""
 
     value: T
     mending: Recovery
 
 
 def recover_parse(data: Data, error: ValidationError, validate: Callable[[Data], T]) -> Recovered[T] | None:
-    """Read data without its mistakes; return `None` when nothing is left.
+    """Parse data without its mistakes; return `None` when nothing is left.
 
     Args:
         data: the data.
-        error: what is wrong with its form.
-        validate: reads data.
+        error: the validation error.
+        validate: function that parses data.
     """
     mending = Recovery(data)
     for _ in range(_ROUNDS):
         if error.error_count() > MOST_PROBLEMS:
             return None
-        if not mending.mend(list_mistakes(error)):
+        if not mending.recover(list_mistakes(error)):
             return None
         try:
-            return Recovered(validate(mending.now()), mending)
+            return Recovered(validate(mending.build_data()), mending)
         except ValidationError as again:
             error = again
     return None
 
 
 def _prefixes(path: Path) -> Iterable[Path]:
-    """Return the path, and all above it except for the whole, outermost first."""
+    """Return all non-empty prefixes of a path, shortest first."""
     return (path[:length] for length in range(1, len(path) + 1))
 
 

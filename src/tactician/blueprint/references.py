@@ -1,4 +1,4 @@
-"""References to blueprints in other files: how they are built, and how they are resolved in place."""
+"""References to blueprints in other files."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from tactician.prompts import InstructionFile
 
 @dataclass(frozen=True, slots=True)
 class ReferencedFile:
-    """A file that others name, as it was read.
+    """Parsed file that others reference.
 
     Attributes:
-        file: where it is.
-        blueprint: what it says; where its form is wrong, without that; `None` when nothing can be read.
-        problems: what is wrong with its form.
-        size: its characters.
-        values: its objects, lists and values.
-        depth: how deep they are nested.
+        file: the path of the file.
+        blueprint: the parsed blueprint without invalid parts; `None` when nothing can be read.
+        problems: the mistakes in its form.
+        size: number of characters.
+        values: number of objects, lists and values.
+        depth: depth of nesting.
     """
 
     file: Path
@@ -47,7 +47,7 @@ class ReferencedFile:
     def of(cls, file: Path, limits: Limits) -> ReferencedFile:
         """Read a file."""
         try:
-            draft = ParsedBlueprint.of(Origin.of_file(file, limits))
+            draft = ParsedBlueprint.of(Origin.from_file(file, limits))
         except BlueprintError as error:
             return cls(file, problems=tuple(map(str, error.problems)))
         values, depth = (0, 0) if draft.blueprint is None else measure_data(draft.blueprint.to_data())
@@ -55,18 +55,18 @@ class ReferencedFile:
             file, draft.blueprint, tuple(map(str, draft.problems)), len(draft.origin.document.text), values, depth
         )
 
-    def too_much(self, builder: Builder) -> list[str]:
-        """Why it is too much where it is named."""
+    def check_limits(self, builder: Builder) -> list[str]:
+        """Return the problem of a reference to a file that exceeds the limits."""
         # Files that are nested in each other are nested no deeper than one file may be.
         if self.depth > builder.limits.depth - builder.depth:
             return [f"with it, files in files are nested more than {builder.limits.depth} deep"]
-        told = builder.taken.more(self.size, self.values, builder.limits)
+        told = builder.taken.add(self.size, self.values, builder.limits)
         return [] if told is None else [told]
 
 
 @blueprint_type("$ref")
 class BlueprintRef(Blueprint):
-    """The blueprint in another file, beside the one that says this. What was built exports as a whole."""
+    """Reference to the blueprint in another file. The Runnable that is built exports without references."""
 
     ref: Annotated[Name, Field(alias="$ref")]
 
@@ -76,33 +76,33 @@ class BlueprintRef(Blueprint):
         return self.ref
 
     def build_with(self, builder: Builder) -> BaseRunnable[object] | None:
-        """Build the other file; where its form is wrong the rest is built, to find further mistakes."""
+        """Build the other file; of an invalid file the valid part is built, to find further problems."""
         other = self._read(builder)
         if other is None or other.blueprint is None:
             return None
-        return builder.inside(other.blueprint.origin, other.file).whole(other.blueprint)
+        return builder.enter_file(other.blueprint.origin, other.file).build_whole(other.blueprint)
 
-    def follow(self, builder: Builder) -> tuple[Blueprint, Builder] | None:
+    def resolve(self, builder: Builder) -> tuple[Blueprint, Builder] | None:
         """Return the blueprint in the other file with its builder; `None` when there was a problem."""
         other = self._read(builder)
         if other is None or other.blueprint is None or other.problems:
             return None
-        return other.blueprint, builder.inside(other.blueprint.origin, other.file)
+        return other.blueprint, builder.enter_file(other.blueprint.origin, other.file)
 
     def _read(self, builder: Builder) -> ReferencedFile | None:
-        """Return the other file; `None` when it cannot be read. Mistakes in its form are reported once."""
-        if (file := builder.file(self.ref, "$ref")) is None:
+        """Return the other file; `None` when it cannot be read. Its mistakes are reported once."""
+        if (file := builder.resolve_file(self.ref, "$ref")) is None:
             return None
         if file in builder.files:
             names = [one.name for one in (*builder.files[builder.files.index(file) :], file)]
-            builder.problem(f"the files go in a circle: {' -> '.join(names)}", "$ref")
+            builder.add_problem(f"the files go in a circle: {' -> '.join(names)}", "$ref")
             return None
         other, is_known = builder.read_once(file, ReferencedFile.of)
         is_known_wrong = is_known and bool(other.problems)
         problems = ["it is wrong, as was said where it is named first"] if is_known_wrong else other.problems
-        too_much = other.too_much(builder)
+        too_much = other.check_limits(builder)
         for problem in (*problems, *too_much):
-            builder.problem(f"{self.ref}: {problem}", "$ref")
+            builder.add_problem(f"{self.ref}: {problem}", "$ref")
         return None if too_much or is_known_wrong else other
 
 
@@ -112,12 +112,12 @@ K = TypeVar("K", str, int)
 
 @dataclass(frozen=True, slots=True)
 class ResolvedBlueprint:
-    """A blueprint with what it refers to in its place.
+    """Blueprint with its references resolved.
 
     Attributes:
-        blueprint: that. What cannot be read is left as it was.
-        problems: why it cannot be read.
-        files: the other files that it names, whether or not they can be read.
+        blueprint: the blueprint. References that cannot be read stay.
+        problems: the problems of these references.
+        files: the referenced files, readable or not.
     """
 
     blueprint: Blueprint
@@ -133,82 +133,82 @@ def resolve_references(
     limits: Limits = DEFAULT_LIMITS,
     texts: bool = True,
 ) -> ResolvedBlueprint:
-    """Return the blueprint with what it refers to in its place.
+    """Return the blueprint with its references resolved.
 
     Args:
-        blueprint: one that was read from a file, else files are looked for in the working directory.
-        environment: what `${NAME}` in a `$ref` stands for.
+        blueprint: the blueprint. Without a file of its own, references are relative to the working directory.
+        environment: the environment variables, for `${NAME}` in a `$ref`.
         root: the folder outside of which no file is read, as for `Blueprint.build`.
-        limits: how many blueprints are read.
+        limits: limits on the number of blueprints.
         texts: whether instructions take the place of the names of their files, too.
     """
-    builder = Builder.over(Names(), environment, root, limits, blueprint.origin)
-    follower = _Follower(limits.nodes, texts)
+    builder = Builder.create(Names(), environment, root, limits, blueprint.origin)
+    follower = _ReferenceResolver(limits.nodes, texts)
     whole = follower.node(blueprint, builder)
     return ResolvedBlueprint(whole, tuple(builder.problems), tuple(follower.files))
 
 
 @dataclass(slots=True)
-class _Follower:
-    """Goes through a blueprint. What does not change stays the same object."""
+class _ReferenceResolver:
+    """Resolver of the references in a blueprint. Unchanged parts stay the same objects."""
 
     left: int
     texts: bool
     files: dict[Path, None] = field(default_factory=dict)
 
     def node(self, blueprint: Blueprint, builder: Builder) -> Blueprint:
-        """Return the blueprint with what it refers to in its place."""
+        """Return the blueprint with its references resolved."""
         if isinstance(blueprint, BlueprintRef):
-            return self._referred(blueprint, builder)
-        return self._part(blueprint, builder)
+            return self._resolve_reference(blueprint, builder)
+        return self._resolve_part(blueprint, builder)
 
-    def _value(self, value: object, builder: Builder) -> object:
+    def _resolve_value(self, value: object, builder: Builder) -> object:
         if isinstance(value, Blueprint):
             return self.node(value, builder)
         if isinstance(value, FilePart):
-            return self._text(value, builder) if self.texts else value
+            return self._resolve_text(value, builder) if self.texts else value
         if isinstance(value, Part):
-            return self._part(value, builder)
+            return self._resolve_part(value, builder)
         if isinstance(value, Mapping):
-            return self._changed(value, builder) or value
+            return self._resolve_values(value, builder) or value
         if isinstance(value, Sequence) and not isinstance(value, str):
-            changed = self._changed(dict(enumerate(value)), builder)
+            changed = self._resolve_values(dict(enumerate(value)), builder)
             return tuple(changed.values()) if changed else value
         return value
 
-    def _part(self, part: P, builder: Builder) -> P:
+    def _resolve_part(self, part: P, builder: Builder) -> P:
         names = {field.alias or name: name for name, field in type(part).model_fields.items()}
-        changed = self._changed({label: getattr(part, name) for label, name in names.items()}, builder)
+        changed = self._resolve_values({label: getattr(part, name) for label, name in names.items()}, builder)
         return part.model_copy(update={names[label]: value for label, value in changed.items()}) if changed else part
 
-    def _changed(self, values: Mapping[K, object], builder: Builder) -> dict[K, object]:
-        """Return all values, as they are now; nothing, when none has changed."""
-        made = {step: self._value(value, builder.at(step)) for step, value in values.items()}
+    def _resolve_values(self, values: Mapping[K, object], builder: Builder) -> dict[K, object]:
+        """Return all resolved values; nothing when none has changed."""
+        made = {step: self._resolve_value(value, builder.at(step)) for step, value in values.items()}
         return made if any(made[step] is not values[step] for step in values) else {}
 
-    def _referred(self, reference: BlueprintRef, builder: Builder) -> Blueprint:
+    def _resolve_reference(self, reference: BlueprintRef, builder: Builder) -> Blueprint:
         said, problems = expand_variables(reference, builder.environment)
         for path, message in problems:
-            builder.problem(message, *path)
+            builder.add_problem(message, *path)
         if problems or not self._may_read(builder):
             return reference
-        self._note(said.ref, builder)
-        found = said.follow(builder)
+        self._note_file(said.ref, builder)
+        found = said.resolve(builder)
         return reference if found is None else self.node(*found)
 
     def _may_read(self, builder: Builder) -> bool:
-        """Return whether it is not too much: a few files can name each other very often."""
+        """Return whether the limits allow another file: a few files can reference each other very often."""
         self.left -= 1
         if self.left == -1:
-            builder.problem(f"more than {builder.limits.nodes:,} references are not followed")
+            builder.add_problem(f"more than {builder.limits.nodes:,} references are not followed")
         return self.left >= 0
 
-    def _text(self, part: FilePart, builder: Builder) -> FilePart | str:
-        self._note(part.path, builder)
-        file = builder.file(part.path, "path")
+    def _resolve_text(self, part: FilePart, builder: Builder) -> FilePart | str:
+        self._note_file(part.path, builder)
+        file = builder.resolve_file(part.path, "path")
         source = None if file is None else builder.attempt(lambda: InstructionFile(part.path, file), "path")
         return part if source is None else source.text
 
-    def _note(self, name: str, builder: Builder) -> None:
+    def _note_file(self, name: str, builder: Builder) -> None:
         beside = builder.origin.file
         self.files[(Path.cwd() if beside is None else beside.parent) / name] = None

@@ -1,4 +1,4 @@
-"""`AgentRegistry`: the agents of a folder of blueprints."""
+"""`AgentRegistry`: agents in a folder of blueprints."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _LONGEST: Final = 200
 
 
 @dataclass(slots=True)
-class _Kept:
-    """An agent that was built, and how the files were that it was built from."""
+class _CachedAgent:
+    """Agent with the stamps of the files from which it was built."""
 
     lock: RLock = field(default_factory=RLock)
     made: BaseRunnable[object] | None = None
@@ -33,22 +33,22 @@ class _Kept:
 
 
 class AgentRegistry:
-    """The agents and constellations in a folder of blueprints, each read and built when it is first asked for.
+    """Agents and constellations in a folder of blueprints, each built when it is first requested.
 
     `simple/support` is the file `simple/support.json`, `.yaml` or `.yml` in the folder. Nothing outside of the folder
     is read, whatever a name or a link says; what begins with a dot is no agent. Threads and tasks may share a registry:
     each file is built once, and all are given the same object.
 
     Args:
-        folder: where the blueprints are.
+        folder: the folder of the blueprints.
         watch: build an agent anew when one of its files has changed: its own, those it refers to, and those of its
             instructions. Each `get` looks at their times and sizes. As long as a changed file is wrong, the last good
             agent is given, and the log says once what is wrong.
         allow: the packages in which names are looked up, as for `Blueprint.build`.
-        names: what else names stand for, as for `Blueprint.build`.
-        environment: where keys are, as for `Blueprint.build`.
+        names: objects for further names, as for `Blueprint.build`.
+        environment: the environment variables, as for `Blueprint.build`.
         root: the folder outside of which no file is read that a blueprint names; that of the registry by default.
-        limits: how large blueprints may be, as for `Blueprint.build`.
+        limits: limits on the size of blueprints, as for `Blueprint.build`.
 
     Raises:
         ConfigurationError: when there is no such folder.
@@ -72,10 +72,10 @@ class AgentRegistry:
         self._allow, self._names, self._environment = tuple(allow), names, environment
         self._root, self._limits = self.folder if root is None else root, limits
         self._lock = Lock()
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, _CachedAgent] = {}
 
     def get(self, name: str) -> BaseRunnable[object]:
-        """Return the agent of that name: the same object each time, until its file is read anew.
+        """Return the agent with a name: the same object each time, until its file is read again.
 
         Raises:
             AgentNotFoundError: when there is no such file in the folder.
@@ -83,18 +83,18 @@ class AgentRegistry:
             ConfigurationError: when there are several files of that name.
         """
         if (kept := self._kept.get(name)) is None:
-            self._file(name)
+            self._find_file(name)
             with self._lock:
-                kept = self._kept.setdefault(name, _Kept())
+                kept = self._kept.setdefault(name, _CachedAgent())
         with kept.lock:
             if kept.made is None:
-                kept.made = self._built(name, kept)
-            elif self._watch and any(_stamp(file) != stamp for file, stamp in kept.stamps.items()):
+                kept.made = self._build(name, kept)
+            elif self._watch and any(_read_stamp(file) != stamp for file, stamp in kept.stamps.items()):
                 self._renew(name, kept)
             return kept.made
 
     def list(self) -> Sequence[str]:
-        """Return the names of all agents, in order."""
+        """Return the names of all agents, sorted."""
         root, found = self.folder.resolve(), set[str]()
         for folder, inner, files in os.walk(root):
             inner[:] = [one for one in inner if not one.startswith(".")]
@@ -104,7 +104,7 @@ class AgentRegistry:
         return sorted(found)
 
     def reload(self, name: str | None = None) -> None:
-        """Forget an agent, or all: what is asked for next is read and built anew, and raises when it is wrong.
+        """Forget an agent, or all agents; the next request reads the files again and raises their errors.
 
         Raises:
             AgentNotFoundError: when there is no agent of that name.
@@ -115,13 +115,13 @@ class AgentRegistry:
                 return
             forgotten = self._kept.pop(name, None)
         if forgotten is None:
-            self._file(name)
+            self._find_file(name)
 
-    def _built(self, name: str, kept: _Kept) -> BaseRunnable[object]:
-        file = self._file(name)
-        kept.stamps = {file: _stamp(file)}
+    def _build(self, name: str, kept: _CachedAgent) -> BaseRunnable[object]:
+        file = self._find_file(name)
+        kept.stamps = {file: _read_stamp(file)}
         if self._watch:
-            kept.stamps |= {other: _stamp(other) for other in self._others(file)}
+            kept.stamps |= {other: _read_stamp(other) for other in self._list_referenced_files(file)}
         return Blueprint.load(
             file,
             allow=self._allow,
@@ -131,33 +131,33 @@ class AgentRegistry:
             limits=self._limits,
         )
 
-    def _others(self, file: Path) -> Sequence[Path]:
-        """Return the files that a file names."""
+    def _list_referenced_files(self, file: Path) -> Sequence[Path]:
+        """Return the files that a file references."""
         try:
             blueprint = Blueprint.from_file(file, limits=self._limits)
         except BlueprintError:
             return ()
         return resolve_references(blueprint, environment=self._environment, root=self._root, limits=self._limits).files
 
-    def _renew(self, name: str, kept: _Kept) -> None:
-        """Build the agent as its files say now; it stays as it was, when they are wrong."""
-        kept.stamps = {file: _stamp(file) for file in kept.stamps}
-        if not any(self._files(name)):
+    def _renew(self, name: str, kept: _CachedAgent) -> None:
+        """Build the agent again from its files; keep the present one when they are invalid."""
+        kept.stamps = {file: _read_stamp(file) for file in kept.stamps}
+        if not any(self._list_files(name)):
             self.reload(name)
-            self._file(name)  # raises
+            self._find_file(name)  # raises
         try:
-            kept.made = self._built(name, kept)
+            kept.made = self._build(name, kept)
         except (Exception, SystemExit) as error:  # somebody else's code may run here
             _logger.warning("The agent %r stays as it was. %s", name, error if str(error) else type(error).__name__)
 
-    def _file(self, name: str) -> Path:
-        """Return the file of that name.
+    def _find_file(self, name: str) -> Path:
+        """Return the file of an agent.
 
         Raises:
             AgentNotFoundError: when there is none.
             ConfigurationError: when there are several.
         """
-        found = list(self._files(name))
+        found = list(self._list_files(name))
         if len(found) == 1:
             return found[0]
         if found:
@@ -168,7 +168,7 @@ class AgentRegistry:
         hint = f"Did you mean {meant!r}?" if meant else f"There are: {', '.join(known) or 'none'}."
         raise AgentNotFoundError(f"{self.folder} has no agent {name[:_LONGEST]!r}. {hint}")
 
-    def _files(self, name: str) -> Iterable[Path]:
+    def _list_files(self, name: str) -> Iterable[Path]:
         if any(not step or step.startswith(".") for step in name.split("/")):
             return
         for ending in FORMATS:
@@ -178,14 +178,14 @@ class AgentRegistry:
 
 
 def _is_inside(file: Path, root: Path) -> bool:
-    """Return whether it is a file, and in the folder when all links are followed."""
+    """Return whether the path is a file in the folder when all links are followed."""
     try:
         return file.is_file() and file.resolve().is_relative_to(root)
     except (OSError, ValueError, RuntimeError):  # such a name can no file have, or the links go in a circle
         return False
 
 
-def _stamp(file: Path) -> _Stamp:
+def _read_stamp(file: Path) -> _Stamp:
     try:
         found = file.stat()
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""The JSON Schema of blueprints: editors complete and check them with it."""
+"""JSON Schema of blueprints, for completion and checks in editors."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def json_schema() -> dict[str, Data]:
         "title": "Blueprint",
         "description": "An agent or a constellation of agents, as Tactician reads and writes it in JSON and YAML.",
         "$ref": f"#/$defs/{_ANY}",
-        "$defs": {name: _ordered(found[name]) for name in sorted(found)},
+        "$defs": {name: _order_keys(found[name]) for name in sorted(found)},
     }
 
 
 class _Schema(GenerateJsonSchema):
-    """Leaves out what says nothing, and takes `null` for nothing, as the reader of blueprints does."""
+    """Schema generator that leaves out redundant keys and accepts `null` for missing values, as the parser does."""
 
     def get_schema_from_definitions(self, json_ref: JsonRef) -> JsonSchemaValue | None:
         # One that is inside another one is written last, when all of its kinds are known.
@@ -57,18 +57,18 @@ class _Schema(GenerateJsonSchema):
         return False
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
-        return _or_null(self.generate_inner(schema["schema"]))
+        return _allow_null(self.generate_inner(schema["schema"]))
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
         made = super().default_schema(schema)
         default = made.pop("default", None)
-        return made if default is None or "const" in made else {**_or_null(made), "default": default}
+        return made if default is None or "const" in made else {**_allow_null(made), "default": default}
 
     def sort(self, value: JsonSchemaValue, parent_key: str | None = None) -> JsonSchemaValue:
         return value
 
 
-def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+def _allow_null(schema: dict[str, Any]) -> dict[str, Any]:
     if "anyOf" in schema:
         return {**schema, "anyOf": [one for one in schema["anyOf"] if one != _NULL] + [_NULL]}
     if isinstance(schema.get("type"), str) and not schema.keys() & {"enum", "const"}:
@@ -76,8 +76,8 @@ def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": [schema, _NULL]}
 
 
-def _ordered(definition: dict[str, Any]) -> dict[str, Any]:
-    """Return a definition, what people read of it first."""
+def _order_keys(definition: dict[str, Any]) -> dict[str, Any]:
+    """Return a definition with its title and description first."""
     title = str(definition.get("title", "")).removesuffix("Part")
     first = {"title": title, "description": definition.get("description")}
     return {name: value for name, value in first.items() if value} | {

@@ -1,4 +1,4 @@
-"""Base of all parts of a blueprint: their fields, their form as data, and variables in the place of values."""
+"""Base class of all parts of a blueprint: fields, data form, and variables in place of values."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _TEXT: Final = {"type": "string"}
 
 
 class Pending(str):
-    """A variable in the place of a number or a flag."""
+    """Variable in the place of a number or a flag."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class DeferredValue:
-    """Lets texts with a variable through until that is put in, and everything else to the validator inside."""
+    """Validator that accepts texts with a variable until the variable is expanded."""
 
     name: str
     description: str
@@ -46,7 +46,7 @@ class DeferredValue:
 
     @property
     def schema(self) -> JsonSchemaValue:
-        """The JSON Schema of those texts."""
+        """The JSON Schema of texts with a variable."""
         return {"title": self.name, "description": self.description, **_TEXT, "pattern": self.pattern}
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -87,7 +87,7 @@ Name: TypeAlias = Annotated[str, Field(min_length=1)]
 
 
 class Part(DocumentModel):
-    """A part of a blueprint."""
+    """Part of a blueprint."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
@@ -101,7 +101,7 @@ class Part(DocumentModel):
 
 
 def one_of(field: str, kinds: Mapping[str, type[Part]], what: str, *, or_text: bool = False) -> BeforeValidator:
-    """Read a part of one of these kinds, by what it says in a field; a `$ref` is its own kind.
+    """Parse a part of one of several kinds, by a discriminator field; a `$ref` is a kind of its own.
 
     A discriminated union would add the kinds to the paths of errors, and could not say which one was meant.
     """
@@ -114,12 +114,14 @@ def one_of(field: str, kinds: Mapping[str, type[Part]], what: str, *, or_text: b
         named = value.get(field, "$ref" if "$ref" in value else None)
         if (kind := kinds.get(named) if isinstance(named, str) else None) is not None:
             return kind.model_validate(value, by_alias=True, by_name=False, context=info.context)
-        raise PydanticCustomError("problem", "{message}", {"message": f"{what} {_unlike(field, named, kinds)}"})
+        raise PydanticCustomError(
+            "problem", "{message}", {"message": f"{what} {_describe_unknown_kind(field, named, kinds)}"}
+        )
 
     return BeforeValidator(read)
 
 
-def _unlike(field: str, named: object, known: Iterable[str]) -> str:
+def _describe_unknown_kind(field: str, named: object, known: Iterable[str]) -> str:
     names = list(known)
     if named is None:
         return f"needs the field {field!r}, one of: {', '.join(names)}"
@@ -129,12 +131,12 @@ def _unlike(field: str, named: object, known: Iterable[str]) -> str:
 
 
 def require_field(field: str) -> dict[str, JsonValue]:
-    """In a JSON Schema: this field has to be there. `null` is nothing."""
+    """Mark a field as required in a JSON Schema, where `null` counts as missing."""
     return {"required": [field], "properties": {field: {"type": "string"}}}
 
 
 def as_data(value: object) -> Data:
-    """Return a value of a field, as JSON has it."""
+    """Return a field value as JSON data."""
     if isinstance(value, Part):
         return value.to_data()
     if isinstance(value, Mapping):

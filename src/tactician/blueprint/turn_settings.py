@@ -1,4 +1,4 @@
-"""Settings of an agent's turns in blueprints: its instructions, its window on a conversation, and its autonomy."""
+"""Settings of an agent's turns in blueprints: instructions, window and autonomy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeAlias, cast
 from pydantic import BeforeValidator, Field
 
 from tactician.blueprint.builder import Builder
-from tactician.blueprint.exporter import Exporter, is_plainly_made
+from tactician.blueprint.exporter import Exporter, is_default_instance
 from tactician.blueprint.models import list_fields
 from tactician.blueprint.schema_base import (
     DEFERRED,
@@ -23,10 +23,10 @@ from tactician.blueprint.schema_base import (
 from tactician.conversation import (
     Chain,
     CompactToolResults,
-    ContextStrategy,
     SlidingWindow,
     Summarization,
     TokenCounter,
+    WindowStrategy,
 )
 from tactician.loop import Autonomous
 from tactician.names import NameProblem
@@ -34,21 +34,21 @@ from tactician.prompts import InstructionFile, InstructionSource, ProvidedInstru
 
 
 class InlinePart(Part):
-    """The text itself; the same as the text alone."""
+    """Inline text; equivalent to a plain string."""
 
     source: Literal["inline"]
     text: str
 
 
 class FilePart(Part):
-    """A text file, beside the file of the blueprint."""
+    """Text file, relative to the file of the blueprint."""
 
     source: Literal["file"]
     path: Name
 
 
 class ProviderPart(Part):
-    """A text that a registered provider of prompts has."""
+    """Prompt of a registered prompt provider."""
 
     source: Literal["provider"]
     provider_id: Name
@@ -68,14 +68,16 @@ Instructions: TypeAlias = Annotated[
 
 
 def build_instructions(part: str | FilePart | ProviderPart, builder: Builder) -> str | InstructionSource | None:
-    """Return the text that is meant, or where it is; `None` when it cannot be had."""
+    """Return the instructions or their source; `None` when there was a problem."""
     if isinstance(part, str):
         return part
     if isinstance(part, FilePart):
-        file = builder.file(part.path, "instructions", "path")
+        file = builder.resolve_file(part.path, "instructions", "path")
         if file is None:
             return None
-        name = part.path if len(builder.files) <= 1 else builder.beside(file)  # one that a $ref names is elsewhere
+        name = (
+            part.path if len(builder.files) <= 1 else builder.make_relative(file)
+        )  # one that a $ref names is elsewhere
         return builder.attempt(lambda: InstructionFile(name, file), "instructions")
     source = ProvidedInstructions(part.provider_id, part.prompt_id, part.filters or {})
     return None if builder.attempt(source.check, "instructions") is None else source
@@ -89,7 +91,7 @@ def export_instructions(source: str | InstructionSource, exporter: Exporter) -> 
         filters = source.filters or None
         return ProviderPart(source="provider", provider_id=source.provider, prompt_id=source.prompt, filters=filters)
     if not isinstance(source, str):
-        exporter.problem(f"a {type(source).__name__} has no place in a blueprint", "instructions")
+        exporter.add_problem(f"a {type(source).__name__} has no place in a blueprint", "instructions")
         return ""
     return source
 
@@ -110,7 +112,7 @@ class AutonomyPart(Part):
 
 
 class SlidingPart(Part):
-    """Shows the newest messages."""
+    """Sliding window on the newest messages."""
 
     strategy_type: Literal["sliding"]
     preserve_developer_messages: Flag = True
@@ -119,7 +121,7 @@ class SlidingPart(Part):
 
 
 class SummarizationPart(Part):
-    """Sums up the old messages."""
+    """Summarization of old messages."""
 
     strategy_type: Literal["summarization"]
     summarization_model: Name | None = None
@@ -130,7 +132,7 @@ class SummarizationPart(Part):
 
 
 class CompactionPart(Part):
-    """Leaves out what tools returned long ago."""
+    """Compaction of old tool results."""
 
     strategy_type: Literal["compaction"]
     after: Count
@@ -138,7 +140,7 @@ class CompactionPart(Part):
 
 
 class ChainPart(Part):
-    """Several, each given what the one before shows."""
+    """Window strategies in sequence."""
 
     strategy_type: Literal["chain"]
     strategies: Annotated[tuple[WindowPart, ...], Field(min_length=1)]
@@ -156,22 +158,24 @@ WindowPart: TypeAlias = Annotated[
 ]
 
 
-def build_window(part: WindowPart, builder: Builder) -> ContextStrategy | None:
+def build_window(part: WindowPart, builder: Builder) -> WindowStrategy | None:
     """Return the strategy that a part describes."""
     match part:
         case SlidingPart():
-            counter = _counter(part, builder)
+            counter = _build_counter(part, builder)
             return SlidingWindow(part.max_tokens, part.preserve_developer_messages, counter)
         case SummarizationPart():
             model, prompt = part.summarization_model, part.summarization_prompt
-            return Summarization(part.max_tokens, part.keep_recent_messages, model, prompt, _counter(part, builder))
+            return Summarization(
+                part.max_tokens, part.keep_recent_messages, model, prompt, _build_counter(part, builder)
+            )
         case CompactionPart():
             return CompactToolResults(part.after, part.keep_last)
     inner = [build_window(one, builder.at("strategies", place)) for place, one in enumerate(part.strategies)]
     return Chain(tuple(one for one in inner if one is not None))
 
 
-def export_window(strategy: ContextStrategy, exporter: Exporter) -> WindowPart | None:
+def export_window(strategy: WindowStrategy, exporter: Exporter) -> WindowPart | None:
     """Return the part of a window; `None` when a blueprint cannot express it."""
     match strategy:
         case SlidingWindow():
@@ -179,7 +183,7 @@ def export_window(strategy: ContextStrategy, exporter: Exporter) -> WindowPart |
                 strategy_type="sliding",
                 preserve_developer_messages=strategy.preserve_system,
                 max_tokens=strategy.max_tokens,
-                token_counter_class_name=_counter_name(strategy.counter, exporter),
+                token_counter_class_name=_find_counter_name(strategy.counter, exporter),
             )
         case Summarization():
             return SummarizationPart(
@@ -188,7 +192,7 @@ def export_window(strategy: ContextStrategy, exporter: Exporter) -> WindowPart |
                 keep_recent_messages=strategy.keep_recent,
                 max_tokens=strategy.max_tokens,
                 summarization_prompt=strategy.prompt,
-                token_counter_class_name=_counter_name(strategy.counter, exporter),
+                token_counter_class_name=_find_counter_name(strategy.counter, exporter),
             )
         case CompactToolResults():
             return CompactionPart(strategy_type="compaction", after=strategy.after, keep_last=strategy.keep_last)
@@ -196,7 +200,7 @@ def export_window(strategy: ContextStrategy, exporter: Exporter) -> WindowPart |
             inner = [export_window(one, exporter.at("strategies", n)) for n, one in enumerate(strategy.strategies)]
             said_of = tuple(one for one in inner if one is not None)
             return ChainPart(strategy_type="chain", strategies=said_of) if said_of else None
-    exporter.problem(f"a {type(strategy).__name__} has no place in a blueprint")
+    exporter.add_problem(f"a {type(strategy).__name__} has no place in a blueprint")
     return None
 
 
@@ -215,27 +219,27 @@ def export_autonomy(autonomy: Autonomous) -> AutonomyPart:
     return AutonomyPart.model_validate(given | {"enabled_tool_groups": None if groups is None else sorted(groups)})
 
 
-def _counter(part: SlidingPart | SummarizationPart, builder: Builder) -> TokenCounter | None:
+def _build_counter(part: SlidingPart | SummarizationPart, builder: Builder) -> TokenCounter | None:
     if (name := part.token_counter_class_name) is None:
         return None
 
-    def made() -> TokenCounter:
+    def create() -> TokenCounter:
         kind = builder.names.find(name)
         if not isinstance(kind, type):
-            raise NameProblem(f"{name!r} is no class")
-        counter = builder.names.made(name, kind)
+            raise NameProblem(f"{name!r} is not a class")
+        counter = builder.names.create(name, kind)
         if not callable(getattr(counter, "count", None)):
             raise NameProblem(f"{name!r} counts nothing: it has no method `count`")
         return cast("TokenCounter", counter)
 
-    return builder.attempt(made, "tokenCounterClassName")
+    return builder.attempt(create, "tokenCounterClassName")
 
 
-def _counter_name(counter: TokenCounter | None, exporter: Exporter) -> str | None:
+def _find_counter_name(counter: TokenCounter | None, exporter: Exporter) -> str | None:
     if counter is None:
         return None
     kind = type(counter)
-    if not is_plainly_made(counter):
-        exporter.problem(f"a {kind.__name__} was made with arguments, which no name tells", "tokenCounterClassName")
+    if not is_default_instance(counter):
+        exporter.add_problem(f"a {kind.__name__} was made with arguments, which no name tells", "tokenCounterClassName")
         return None
-    return exporter.import_path(kind, f"the class {kind.__name__}", "tokenCounterClassName")
+    return exporter.find_import_path(kind, f"the class {kind.__name__}", "tokenCounterClassName")

@@ -1,4 +1,4 @@
-"""Types by name: `acme.Order`, `list[acme.Order]`, `acme.Order | None`; and as Java spells them."""
+"""Names of types: `acme.Order`, `list[acme.Order]`, `acme.Order | None`; and their Java spellings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from tactician.names import path_of
+from tactician.names import find_import_path
 
 _LONGEST = 1_000
 _DEEPEST = 20
@@ -48,7 +48,7 @@ _JAVA: Final = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class TypeName:
-    """The name of a type, and of those that it is made of.
+    """Name of a type, with its type arguments.
 
     Attributes:
         name: the class's, or `|` for one of several types.
@@ -66,26 +66,26 @@ class TypeName:
 
     @classmethod
     def of(cls, text: str) -> TypeName:
-        """Return the name in a text, as Python spells it.
+        """Parse a name in Python's spelling.
 
         Raises:
-            ValueError: when the text is no name of a type.
+            ValueError: when the text is not the name of a type.
         """
-        tokens = _tokens(text)
-        found = _union(tokens, 0)
+        tokens = _tokenize(text)
+        found = _parse_union(tokens, 0)
         if tokens:
-            raise ValueError(f"{text!r} is no name of a type: {tokens[-1]!r} is not expected")
+            raise ValueError(f"{text!r} is not the name of a type: {tokens[-1]!r} is not expected")
         return found
 
     def resolve(self, find: Callable[[str], type[object]]) -> type[object]:
-        """Return the type; `find` gives the classes in it.
+        """Return the type; `find` resolves the names of classes.
 
         Raises:
             TypeError: when there can be no such type.
         """
         inner = [one.resolve(find) for one in self.inner]
         if self.name == "|":
-            return reduce(_either, inner)
+            return reduce(_unite, inner)
         known = _KNOWN.get(self.name)
         kind: Any = find(self.name) if known is None else known
         if not inner:
@@ -93,55 +93,55 @@ class TypeName:
         return cast("type[object]", kind[inner[0] if len(inner) == 1 else tuple(inner)])
 
 
-def name_of_type(kind: object) -> str | None:
+def find_type_name(kind: object) -> str | None:
     """Return the name of a type; `None` when no import would find it."""
     if kind is None:
         return "None"
     if isinstance(kind, UnionType) or get_origin(kind) is Union:
-        return _joined(map(name_of_type, get_args(kind)), " | ")
+        return _join(map(find_type_name, get_args(kind)), " | ")
     origin: object = get_origin(kind)
     arguments: tuple[object, ...] = get_args(kind)
     if isinstance(kind, type) and issubclass(kind, BaseModel) and kind.__pydantic_generic_metadata__["origin"]:
         origin, arguments = kind.__pydantic_generic_metadata__["origin"], kind.__pydantic_generic_metadata__["args"]
     if origin is not None:
-        outer, inner = name_of_type(origin), _joined(map(name_of_type, arguments), ", ")
+        outer, inner = find_type_name(origin), _join(map(find_type_name, arguments), ", ")
         return None if outer is None or inner is None else f"{outer}[{inner}]"
     known = next((name for name, one in _KNOWN.items() if one is kind), None)
-    return known or (path_of(kind) if isinstance(kind, type) else None)
+    return known or (find_import_path(kind) if isinstance(kind, type) else None)
 
 
-def _joined(names: Iterable[str | None], separator: str) -> str | None:
+def _join(names: Iterable[str | None], separator: str) -> str | None:
     found = list(names)
     return None if None in found else separator.join(map(str, found))
 
 
-def _either(one: Any, other: Any) -> type[object]:  # noqa: ANN401 - types have no type that says that `|` works
+def _unite(one: Any, other: Any) -> type[object]:  # noqa: ANN401 - types have no type that says that `|` works
     return cast("type[object]", one | other)
 
 
-def _tokens(text: str) -> list[str]:
-    """Return the tokens of a text, the last first."""
+def _tokenize(text: str) -> list[str]:
+    """Return the tokens of a text in reverse order."""
     found: list[str] = []
     place, end = 0, len(text.rstrip())
     if end > _LONGEST:
         raise ValueError(f"the name of a type has more than {_LONGEST:,} characters: {text[:80]!r}...")
     while place < end:
         if (match := _TOKEN.match(text, place)) is None:
-            raise ValueError(f"{text[:80]!r} is no name of a type")
+            raise ValueError(f"{text[:80]!r} is not the name of a type")
         found.append(match[1])
         place = match.end()
     return found[::-1]
 
 
-def _union(tokens: list[str], depth: int) -> TypeName:
-    parts = [_one(tokens, depth)]
+def _parse_union(tokens: list[str], depth: int) -> TypeName:
+    parts = [_parse_one(tokens, depth)]
     while tokens and tokens[-1] == "|":
         tokens.pop()
-        parts.append(_one(tokens, depth))
+        parts.append(_parse_one(tokens, depth))
     return parts[0] if len(parts) == 1 else TypeName("|", tuple(parts))
 
 
-def _one(tokens: list[str], depth: int) -> TypeName:
+def _parse_one(tokens: list[str], depth: int) -> TypeName:
     if depth > _DEEPEST:
         raise ValueError(f"the name of a type is nested more than {_DEEPEST} deep")
     name = tokens.pop() if tokens else ""
@@ -151,9 +151,9 @@ def _one(tokens: list[str], depth: int) -> TypeName:
     inner: list[TypeName] = []
     if tokens and tokens[-1] in ("[", "<"):
         closing = {"[": "]", "<": ">"}[tokens.pop()]
-        inner.append(_union(tokens, depth + 1))
+        inner.append(_parse_union(tokens, depth + 1))
         while (token := tokens.pop() if tokens else "") == ",":
-            inner.append(_union(tokens, depth + 1))
+            inner.append(_parse_union(tokens, depth + 1))
         if token != closing:
             raise ValueError(f"{closing!r} is expected in the name of a type")
     return TypeName(_JAVA.get(name, name), tuple(inner))

@@ -1,4 +1,4 @@
-"""`${NAME}` in the texts of a blueprint: the value that the environment has, unless it may be a secret."""
+"""`${NAME}` in the texts of a blueprint: environment variables, except possible secrets."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ _SHORT: Final = 8
 
 
 def is_secret_name(name: str) -> bool:
-    """Return whether what is called so may be a secret."""
+    """Return whether a variable or field with this name may hold a secret."""
     return _NAMES.search(name) is not None
 
 
 def is_own_variable(name: str) -> bool:
-    """Return whether Tactician itself reads the variable: keys may be in what it says."""
+    """Return whether Tactician reads the variable itself, whose value may hold keys."""
     return _OUR_OWN.fullmatch(name) is not None
 
 
 def has_secret(data: object) -> bool:
-    """Return whether there may be a secret in JSON data, by the names and the texts in it."""
+    """Return whether JSON data may hold a secret, by its names and texts."""
     if isinstance(data, str):
         return _SHAPES.search(data) is not None
     if isinstance(data, Mapping):
@@ -60,7 +60,7 @@ def has_secret(data: object) -> bool:
 
 
 def holds_secret(name: str, environment: Mapping[str, str]) -> bool:
-    """Return whether there may be a secret in what a variable says: also that of another one."""
+    """Return whether the value of a variable may hold a secret, also that of another variable."""
     text = environment[name]
     others = (one for other, one in environment.items() if other != name and is_secret_name(other))
     return has_secret(text) or _is_json_with_one(text) or any(len(one) >= _SHORT and one in text for one in others)
@@ -78,31 +78,30 @@ _NAMES_A_VARIABLE = "api_key_env_var"
 
 
 def expand_variables(part: P, environment: Mapping[str, str]) -> tuple[P, Sequence[tuple[DataPath, str]]]:
-    """Return the same part with what `${NAME}` and `${NAME:-otherwise}` stand for, and what is wrong with them.
+    """Return the part with `${NAME}` and `${NAME:-default}` expanded, and the problems.
 
-    `$${` is a plain `${`. The names of variables that hold secrets say what they say, and nothing stands for a secret:
-    a model or a log would be told.
+    `$${` is a plain `${`. Variables that may hold secrets are never expanded, as a model or a log would receive them.
     """
     expansion = _Expansion(environment)
-    return cast("P", _mapped(part, (), False, expansion.expand)), expansion.problems
+    return cast("P", _map_texts(part, (), False, expansion.expand)), expansion.problems
 
 
 @dataclass(slots=True)
 class _Expansion:
-    """Puts in what variables stand for, and collects what is wrong with them."""
+    """Expansion of variables that collects the problems."""
 
     environment: Mapping[str, str]
     problems: list[tuple[DataPath, str]] = field(default_factory=list)
     _room: int = DEFAULT_DOCUMENT_LIMITS.size
-    _secrecy: dict[str, str | None] = field(default_factory=dict)
+    _describe_secret: dict[str, str | None] = field(default_factory=dict)
 
     def expand(self, text: str, path: DataPath, is_name: bool) -> object:
-        """Return the text with its variables replaced; what it stands for, in the place of a number or a flag."""
+        """Return the text with its variables expanded; for a number or a flag, the value."""
         before = len(self.problems)
 
         def replace(variable: Variable) -> str:
             try:
-                return self._value_of(variable, is_name)
+                return self._find_value(variable, is_name)
             except ValueError as error:
                 self.problems.append((path, str(error)))
                 return variable.text
@@ -116,8 +115,8 @@ class _Expansion:
             self.problems.append((path, error.problems[0].message))
             return said
 
-    def _value_of(self, variable: Variable, is_name: bool) -> str:
-        """Return what a variable stands for.
+    def _find_value(self, variable: Variable, is_name: bool) -> str:
+        """Return the value of a variable.
 
         Raises:
             ValueError: when it stands for nothing, or for what may be secret.
@@ -127,9 +126,9 @@ class _Expansion:
             raise ValueError("write $${ where ${ is meant, or name a variable, as in ${NAME}")
         if is_name:
             raise ValueError(f"it is the name of a variable: write {name}, without ${{}}")
-        if name not in self._secrecy:
-            self._secrecy[name] = _secrecy(name, self.environment)
-        if (why := self._secrecy[name]) is not None:
+        if name not in self._describe_secret:
+            self._describe_secret[name] = _describe_secret(name, self.environment)
+        if (why := self._describe_secret[name]) is not None:
             raise ValueError(f"{why} may be a secret; only apiKeyEnvVar names those")
         if (value := self.environment.get(name, variable.default)) is None:
             raise ValueError(f"the environment variable {name} is not set")
@@ -153,44 +152,44 @@ def fill_variables(part: P, environment: Mapping[str, str]) -> tuple[P | None, S
 
 
 def escape_part(part: P) -> P:
-    """Return the same part, in whose texts every `${` is to be taken as it is."""
-    return cast("P", _mapped(part, (), False, lambda text, path, is_name: escape_variables(text)))
+    """Return the part with every `${` in its texts escaped."""
+    return cast("P", _map_texts(part, (), False, lambda text, path, is_name: escape_variables(text)))
 
 
-def _secrecy(name: str, environment: Mapping[str, str]) -> str | None:
-    """Return the part of a variable that may be a secret, in words; `None` when nothing may."""
+def _describe_secret(name: str, environment: Mapping[str, str]) -> str | None:
+    """Return the part of a variable that may be secret, for messages; `None` when there is none."""
     if is_secret_name(name) or is_own_variable(name):
         return f"${{{name}}}"
     return f"what ${{{name}}} says" if name in environment and holds_secret(name, environment) else None
 
 
-def _mapped(value: object, path: DataPath, is_name: bool, change: Callable[[str, DataPath, bool], object]) -> object:
-    """Return the value itself where nothing in it changes."""
+def _map_texts(value: object, path: DataPath, is_name: bool, change: Callable[[str, DataPath, bool], object]) -> object:
+    """Return the value with its texts mapped; the same object when nothing changes."""
     if isinstance(value, str):
         return change(value, path, is_name) if "${" in value else value
     if isinstance(value, Part):
-        return _changed(value, path, change)
+        return _map_part(value, path, change)
     if isinstance(value, Mapping):
-        inner = {name: _mapped(one, (*path, name), is_name, change) for name, one in value.items()}
+        inner = {name: _map_texts(one, (*path, name), is_name, change) for name, one in value.items()}
         return inner if any(inner[name] is not value[name] for name in inner) else value
     if isinstance(value, Sequence):
-        items = tuple(_mapped(one, (*path, place), is_name, change) for place, one in enumerate(value))
+        items = tuple(_map_texts(one, (*path, place), is_name, change) for place, one in enumerate(value))
         return items if any(one is not other for one, other in zip(items, value, strict=True)) else value
     return value
 
 
-def _changed(part: Part, path: DataPath, change: Callable[[str, DataPath, bool], object]) -> Part:
-    changes = dict(_changes(part, path, change))
+def _map_part(part: Part, path: DataPath, change: Callable[[str, DataPath, bool], object]) -> Part:
+    changes = dict(_map_fields(part, path, change))
     return part.model_copy(update=changes) if changes else part
 
 
-def _changes(
+def _map_fields(
     part: Part, path: DataPath, change: Callable[[str, DataPath, bool], object]
 ) -> Iterator[tuple[str, object]]:
     for name, info in type(part).model_fields.items():
         value = getattr(part, name)
         if value is None or isinstance(value, int | float):
             continue
-        changed = _mapped(value, (*path, info.alias or name), name == _NAMES_A_VARIABLE, change)
+        changed = _map_texts(value, (*path, info.alias or name), name == _NAMES_A_VARIABLE, change)
         if changed is not value:
             yield name, changed

@@ -1,4 +1,4 @@
-"""What a text means as the answer to a request."""
+"""Texts as answers to requests."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ YES: Final = frozenset({"y", "yes", "true"})
 NO: Final = frozenset({"n", "no", "false"})
 
 
-def text_answer(text: str, request: PendingRequest) -> Response:
-    """The answer that a text means. A form takes JSON as text, and says itself what is wrong with it.
+def parse_answer_text(text: str, request: PendingRequest) -> Response:
+    """Return the answer in a text. A form takes JSON as text, and reports its own mistakes.
 
     Raises:
         ResponseError: when a yes or no is wanted, and it is neither.
     """
     match request.kind:
         case "confirmation":
-            return _agrees(text, request)
+            return _parse_yes_or_no(text, request)
         case "approval":
-            return approve() if _agrees(text, request) else reject()
+            return approve() if _parse_yes_or_no(text, request) else reject()
         case "tool":
-            return _json_of(text)
+            return _parse_json(text)
         case "form":
             return text
 
 
-def _agrees(text: str, request: PendingRequest) -> bool:
+def _parse_yes_or_no(text: str, request: PendingRequest) -> bool:
     word = text.strip().lower()
     if word not in YES | NO:
         hint = "--approve or --reject REASON" if request.kind == "approval" else "yes or no"
-        raise ResponseError(f"{request.id}: {text!r} is no answer to {request.prompt!r}: answer {hint}")
+        raise ResponseError(f"{request.id}: {text!r} is not an answer to {request.prompt!r}: answer {hint}")
     return word in YES
 
 
-def _json_of(text: str) -> object:
+def _parse_json(text: str) -> object:
     try:
         return from_json(text)
     except ValueError:

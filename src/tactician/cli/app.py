@@ -1,4 +1,4 @@
-"""The command line, and how its errors are shown."""
+"""Entry point of the command line, and the display of its errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 
 from tactician.cli.console import err
-from tactician.cli.words import visible
+from tactician.cli.formatting import escape_controls
 from tactician.errors import TacticianError
 
 _INTERRUPTED = 130
@@ -21,7 +21,7 @@ def main() -> None:
     except Exception as error:
         if "--debug" in sys.argv or not _is_mistake(error):
             raise
-        err.print(f"[bold red]error:[/bold red] {escape(visible(str(error)))}", soft_wrap=True, highlight=False)
+        err.print(f"[bold red]error:[/bold red] {escape(escape_controls(str(error)))}", soft_wrap=True, highlight=False)
         sys.exit(2)
     except SystemExit as ended:
         if ended.code == _INTERRUPTED:

@@ -1,4 +1,4 @@
-"""`tactician blueprint`: checks, runs, draws and compares blueprints."""
+"""`tactician blueprint`: check, run, draw and compare blueprints."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from tactician.blueprint import (
     Difference,
     Outline,
     ResolvedBlueprint,
-    differences_between,
+    build_outline,
+    compare_blueprints,
     json_schema,
-    outline_of,
     resolve_references,
 )
-from tactician.cli.asking import Asker
+from tactician.cli.asker import Asker
 from tactician.cli.console import Debug, ModelName, NoInput, PersonalityName, Prompts, Responses, err, out
-from tactician.cli.outcomes import WAITING, Outcome, answered, begun, conclude, print_pending
-from tactician.cli.personalities import personality
+from tactician.cli.formatting import escape_controls, format_on_one_line, shorten
+from tactician.cli.outcomes import WAITING, Outcome, answer_requests, print_outcome, print_pending, start_run
+from tactician.cli.personalities import find_personality
 from tactician.cli.progress import ProgressView
-from tactician.cli.running import open_catalog, platform_with, terminal_asker
-from tactician.cli.words import on_a_line, short, visible
+from tactician.cli.run_command import create_asker, create_platform, open_catalog
 from tactician.errors import BlueprintError, ConfigurationError, Problem
-from tactician.names import allowed_by
+from tactician.names import read_allowed_packages
 
 blueprints = typer.Typer(name="blueprint", help="Agents and constellations in JSON and YAML.", no_args_is_help=True)
 
@@ -75,14 +75,16 @@ def check(
     no_build: Annotated[bool, typer.Option("--no-build", help="Check the structure only.")] = False,
     debug: Debug = False,
 ) -> None:
-    """Say what is wrong with blueprints: names, keys, guardrails, files. Exit code 1 when something is."""
-    _import(modules, allow)
-    found = dict.fromkeys(line for file in files for line in _mistakes(file, allow or (), root, builds=not no_build))
+    """Check blueprints: names, keys, guardrails, files. Exit code 1 when there are problems."""
+    _import_modules(modules, allow)
+    found = dict.fromkeys(
+        line for file in files for line in _find_mistakes(file, allow or (), root, builds=not no_build)
+    )
     for line in found:
-        out.print(on_a_line(line), markup=False, highlight=False, soft_wrap=True)
+        out.print(format_on_one_line(line), markup=False, highlight=False, soft_wrap=True)
     if found:
         raise typer.Exit(1)
-    err.print(f"[green]{_count(len(files), 'blueprint')}, nothing is wrong[/green]")
+    err.print(f"[green]{_format_count(len(files), 'blueprint')}, nothing is wrong[/green]")
 
 
 @blueprints.command()
@@ -99,35 +101,35 @@ def run(
     voice: PersonalityName = None,
     debug: Debug = False,
 ) -> None:
-    """Run a blueprint: progress goes to stderr, the result to stdout. Exit code 3: it waits for somebody."""
-    view = ProgressView(err, prompts, responses, voice=personality(voice))
-    _import(modules, allow)
+    """Run a blueprint: progress goes to stderr, the result to stdout. Exit code 3 when the run waits."""
+    view = ProgressView(err, prompts, responses, voice=find_personality(voice))
+    _import_modules(modules, allow)
     try:
         made = Blueprint.load(file, allow=allow or (), root=root)
     except BlueprintError as error:
-        raise BlueprintError(error.subject, _advised(error.problems)) from error
-    outcome = asyncio.run(_run(view, made, input, terminal_asker(no_input), model))
+        raise BlueprintError(error.subject, _add_advice(error.problems)) from error
+    outcome = asyncio.run(_run(view, made, input, create_asker(no_input), model))
     if outcome.pending:
         print_pending(err, outcome.pending)
         err.print("It waits, and is not kept: run it in a terminal, to answer there.")
         raise typer.Exit(WAITING)
-    conclude(outcome, None)
+    print_outcome(outcome, None)
 
 
 @blueprints.command()
 def schema(modules: _Modules = None, debug: Debug = False) -> None:
-    """Print the JSON Schema of blueprints, with which editors complete and check them."""
-    _import(modules, ())
+    """Print the JSON Schema of blueprints, for completion and checks in editors."""
+    _import_modules(modules, ())
     print(json.dumps(json_schema(), indent=2))
 
 
 @blueprints.command()
 def show(file: _File, root: _Root = None, debug: Debug = False) -> None:
-    """Draw a constellation: who is in it, their models, tools, guardrails and handoffs. Other files are followed."""
+    """Draw a constellation: agents, models, tools, guardrails and handoffs. References are followed."""
     found = resolve_references(Blueprint.from_file(file), root=root, texts=False)
-    out.print(_drawn(outline_of(found.blueprint)))
+    out.print(_draw(build_outline(found.blueprint)))
     if found.problems:
-        raise BlueprintError(f"{file} cannot be followed everywhere", _advised(found.problems))
+        raise BlueprintError(f"{file} cannot be followed everywhere", _add_advice(found.problems))
 
 
 @blueprints.command()
@@ -139,8 +141,8 @@ def diff(
     root: _Root = None,
     debug: Debug = False,
 ) -> None:
-    """Say what differs in behaviour between two blueprints. Exit code 1 when something does."""
-    found = differences_between(*(_whole(file, root, follows=not no_follow) for file in (before, after)))
+    """Show the differences in behaviour between two blueprints. Exit code 1 when there are any."""
+    found = compare_blueprints(*(_load_whole(file, root, follows=not no_follow) for file in (before, after)))
     if as_json:
         print(json.dumps([one.to_data() for one in found], indent=2, ensure_ascii=False))
     else:
@@ -150,9 +152,9 @@ def diff(
         raise typer.Exit(1)
 
 
-def _import(modules: Sequence[str] | None, allow: Sequence[str] | None) -> None:
-    """Imports modules, those in the working directory too, once the user trusts any code."""
-    if modules or allow or allowed_by(os.environ):
+def _import_modules(modules: Sequence[str] | None, allow: Sequence[str] | None) -> None:
+    """Import modules, also from the working directory, once the user allows code."""
+    if modules or allow or read_allowed_packages(os.environ):
         sys.path.insert(0, str(Path.cwd()))
     for name in modules or ():
         try:
@@ -161,37 +163,37 @@ def _import(modules: Sequence[str] | None, allow: Sequence[str] | None) -> None:
             raise ConfigurationError(f"The module {name!r} cannot be imported: {error}") from error
 
 
-def _mistakes(file: Path, allow: Sequence[str], root: Path | None, *, builds: bool) -> Iterable[str]:
-    """What is wrong with a file, one line each."""
+def _find_mistakes(file: Path, allow: Sequence[str], root: Path | None, *, builds: bool) -> Iterable[str]:
+    """Return the mistakes in a file, one on a line."""
     try:
         if builds:
             Blueprint.load(file, allow=allow, root=root)
         else:
             Blueprint.from_file(file)
     except BlueprintError as error:
-        return [_placed(problem, file) for problem in _advised(error.problems)]
+        return [_format_problem(problem, file) for problem in _add_advice(error.problems)]
     except (Exception, SystemExit) as error:  # somebody else's code runs here, and other files are still to be checked
-        return [f"{_from_here(file)}: {type(error).__name__}: {error}"]
+        return [f"{_format_path(file)}: {type(error).__name__}: {error}"]
     return ()
 
 
-def _advised(problems: Iterable[Problem]) -> list[Problem]:
-    """Problems with the advice that helps on the command line."""
-    return [replace(one, message=_here(one.message)) for one in problems]
+def _add_advice(problems: Iterable[Problem]) -> list[Problem]:
+    """Return problems with advice for the command line."""
+    return [replace(one, message=_replace_advice(one.message)) for one in problems]
 
 
-def _here(message: str) -> str:
+def _replace_advice(message: str) -> str:
     for elsewhere, here in _ADVICE.items():
         message = message.replace(elsewhere, here)
     return message
 
 
-def _placed(problem: Problem, file: Path) -> str:
-    return str(replace(problem, file=_from_here(file if problem.file is None else Path(problem.file))))
+def _format_problem(problem: Problem, file: Path) -> str:
+    return str(replace(problem, file=_format_path(file if problem.file is None else Path(problem.file))))
 
 
-def _from_here(file: Path) -> str:
-    """A file as one would name it in the working directory."""
+def _format_path(file: Path) -> str:
+    """Return a path relative to the working directory, if possible."""
     here = Path.cwd()
     return str(file.relative_to(here) if file.is_relative_to(here) else file)
 
@@ -199,74 +201,76 @@ def _from_here(file: Path) -> str:
 async def _run(
     view: ProgressView, made: BaseRunnable[object], input: str, asker: Asker | None, model: str | None
 ) -> Outcome:
-    platform = platform_with({made.name: made}, view, None, open_catalog(model))
-    return await answered(platform, await begun(platform, made, input), asker)
+    platform = create_platform({made.name: made}, view, None, open_catalog(model))
+    return await answer_requests(platform, await start_run(platform, made, input), asker)
 
 
-def _whole(file: Path, root: Path | None, *, follows: bool) -> Blueprint:
-    """The blueprint in a file, with what is in the files that it names."""
+def _load_whole(file: Path, root: Path | None, *, follows: bool) -> Blueprint:
+    """Load the blueprint in a file, with its references resolved."""
     blueprint = Blueprint.from_file(file)
     found = resolve_references(blueprint, root=root) if follows else ResolvedBlueprint(blueprint, (), ())
     if found.problems:
         raise BlueprintError(
-            f"{file} names files that cannot be read; --no-follow leaves them out", _advised(found.problems)
+            f"{file} names files that cannot be read; --no-follow leaves them out", _add_advice(found.problems)
         )
     return found.blueprint
 
 
-def _drawn(one: Outline) -> Tree:
-    tree = Tree(_heading(one), highlight=False)
+def _draw(one: Outline) -> Tree:
+    tree = Tree(_format_heading(one), highlight=False)
     for label, told in one.facts:
-        tree.add(f"[dim]{escape(label)}[/dim] {_shown(told)}")
+        tree.add(f"[dim]{escape(label)}[/dim] {_format_text(told)}")
     for inner in one.inner:
-        tree.children.append(_drawn(inner))
+        tree.children.append(_draw(inner))
     return tree
 
 
-def _heading(one: Outline) -> str:
-    name = f"[bold]{_shown(one.name)}[/bold]"
+def _format_heading(one: Outline) -> str:
+    name = f"[bold]{_format_text(one.name)}[/bold]"
     named = [
-        f"[{colour}]{_shown(part)}[/{colour}]" for colour, part in (("yellow", one.role), ("cyan", one.type)) if part
+        f"[{colour}]{_format_text(part)}[/{colour}]"
+        for colour, part in (("yellow", one.role), ("cyan", one.type))
+        if part
     ]
-    told = [one.model, short(one.about), _from_here(one.file) if one.role and one.file else ""]
-    return " ".join([*named, name]) + "".join(f"  [dim]{_shown(part)}[/dim]" for part in told if part)
+    told = [one.model, shorten(one.about), _format_path(one.file) if one.role and one.file else ""]
+    return " ".join([*named, name]) + "".join(f"  [dim]{_format_text(part)}[/dim]" for part in told if part)
 
 
-def _shown(text: str) -> str:
-    """A text of a file, as part of a line."""
-    return escape(on_a_line(text))
+def _format_text(text: str) -> str:
+    """Return untrusted text as part of a line."""
+    return escape(format_on_one_line(text))
 
 
 def _print_difference(one: Difference) -> None:
     mark, colour = _MARKS[one.change]
-    told = f"[{colour}]{mark} {_shown(one.path)}[/{colour}]{_told(one)}"
+    told = f"[{colour}]{mark} {_format_text(one.path)}[/{colour}]{_format_change(one)}"
     out.print(told, highlight=False, soft_wrap=True)
     for line in one.lines:
         colour = {"+": "green", "-": "red"}.get(line[:1], "dim")
-        out.print(f"    [{colour}]{escape(visible(line))}[/{colour}]", highlight=False, soft_wrap=True)
+        out.print(f"    [{colour}]{escape(escape_controls(line))}[/{colour}]", highlight=False, soft_wrap=True)
 
 
-def _told(one: Difference) -> str:
-    """What was there, and what is there now."""
+def _format_change(one: Difference) -> str:
+    """Return the value before and after a change."""
     match one.change:
         case "added":
-            return _named(one.path, one.after)
+            return _format_value_after(one.path, one.after)
         case "removed":
-            return _named(one.path, one.before)
+            return _format_value_after(one.path, one.before)
         case "moved":
-            return f": in another order: {_said(one.before)} → {_said(one.after)}"
+            return f": in another order: {_format_value(one.before)} → {_format_value(one.after)}"
         case "changed":
-            return ":" if one.lines else f": {_said(one.before)} → {_said(one.after)}"
+            return ":" if one.lines else f": {_format_value(one.before)} → {_format_value(one.after)}"
 
 
-def _named(path: str, value: object) -> str:
-    """What is said, unless its name in the path is all of it."""
-    return "" if path.endswith(f"[{value}]") else f": {_said(value)}"
+def _format_value_after(path: str, value: object) -> str:
+    """Return the value, unless the name in the path already says it."""
+    return "" if path.endswith(f"[{value}]") else f": {_format_value(value)}"
 
 
-def _said(value: object) -> str:
-    return _shown(short(json.dumps(value, ensure_ascii=False)))
+def _format_value(value: object) -> str:
+    return _format_text(shorten(json.dumps(value, ensure_ascii=False)))
 
 
-def _count(number: int, what: str) -> str:
+def _format_count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,7 +1,8 @@
-"""All commands, with what they need."""
+"""All commands, with their imports."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,20 +11,21 @@ from rich.table import Table
 from tactician.agents import planned_spec
 from tactician.cli.blueprints import blueprints
 from tactician.cli.console import AgentName, Debug, File, out
-from tactician.cli.drawing import agent_tree
-from tactician.cli.forking import fork
+from tactician.cli.drawing import build_agent_tree, build_starting_world
+from tactician.cli.fork_command import fork
 from tactician.cli.group import create_group
-from tactician.cli.inspecting import show
+from tactician.cli.inspection import show
 from tactician.cli.listing import ps
-from tactician.cli.loading import choose, load_agents
+from tactician.cli.loading import choose_agent, load_agents
 from tactician.cli.models import show_models
-from tactician.cli.running import run
-from tactician.cli.steering import kill, prune, respond, resume
-from tactician.cli.working import worker
+from tactician.cli.run_command import run
+from tactician.cli.run_control import kill, prune, respond, resume
+from tactician.cli.search_drawing import build_search_tree, draw_search
+from tactician.cli.worker_command import worker
 from tactician.diagrams import to_mermaid
 from tactician.errors import TacticianError
 from tactician.llm import ModelCatalog
-from tactician.process import draw_agent
+from tactician.process import PlannedAgentSpec, draw_agent
 
 app = create_group()
 for command in (run, ps, show, respond, resume, fork, kill, prune, worker):
@@ -36,18 +38,34 @@ def plan(
     file: File,
     agent: AgentName = None,
     as_mermaid: Annotated[bool, typer.Option("--mermaid", help="Print a Mermaid flowchart instead.")] = False,
+    search: Annotated[bool, typer.Option("--search", help="Show how the best plan and its bound met.")] = False,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", metavar="FILE.svg", help="Draw the search for the first goal as an SVG.")
+    ] = None,
     debug: Debug = False,
 ) -> None:
-    """Draw the actions of a planned agent, what each needs and gives, and the plan; and say why that is the plan."""
+    """Draw the actions of a planned agent with their inputs and outputs, and the plan, with an explanation."""
     agents = load_agents(file)
     planned = {name: spec for name, one in agents.items() if (spec := planned_spec(one)) is not None}
     if not planned:
         raise TacticianError(f"{file}: there is no planned agent in this file, only {', '.join(agents)}.")
-    for spec in [choose(planned, agent, file)] if agent else planned.values():
+    for spec in [choose_agent(planned, agent, file)] if agent else planned.values():
         if as_mermaid:
             print(to_mermaid(draw_agent(spec)))
         else:
-            out.print(agent_tree(spec))
+            out.print(build_agent_tree(spec))
+        if search or picture is not None:
+            _show_searches(spec, picture)
+
+
+def _show_searches(spec: PlannedAgentSpec, picture: Path | None) -> None:
+    """Print the search for each goal, and draw the one for the first goal."""
+    world = build_starting_world(spec)
+    for number, goal in enumerate(spec.goals):
+        trace = spec.planner.trace(world, spec.plannable, goal.plan, budget=spec.planning)
+        out.print(build_search_tree(goal.name, trace))
+        if picture is not None and not number:
+            picture.write_text(draw_search(goal.name, trace), encoding="utf-8")
 
 
 @app.command()
@@ -67,6 +85,6 @@ def models(
     check: Annotated[bool, typer.Option("--check", help="Send one tiny request to each model.")] = False,
     debug: Debug = False,
 ) -> None:
-    """Show which models can be used, what they can do and cost, which one is the default, and why."""
+    """Show the available models: abilities, prices, the default, and the reason for the choice."""
     if not show_models(out, ModelCatalog(), check=check):
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""The two streams of the command line, and the options that several commands have."""
+"""Streams of the command line, and options of several commands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ err = Console(stderr=True, emoji=False)
 
 
 def say(text: str) -> None:
-    """Print a text to stderr as it is, on one line however long."""
+    """Print a text to stderr unchanged, on one line."""
     err.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -33,5 +33,5 @@ StoreUrl = Annotated[
     typer.Option("--store", envvar=STORE_VARIABLE, help="Where runs are kept: a SQLite file, or a database URL."),
 ]
 PersonalityName = Annotated[
-    str | None, typer.Option("--personality", envvar="TACTICIAN_PERSONALITY", help="How progress is told.")
+    str | None, typer.Option("--personality", envvar="TACTICIAN_PERSONALITY", help="Voice of the progress messages.")
 ]

@@ -1,4 +1,4 @@
-"""Draws an agent: its actions, what each needs and gives, and its plan."""
+"""Drawings of an agent: its actions with inputs and outputs, and its plan."""
 
 from __future__ import annotations
 
@@ -14,50 +14,50 @@ from tactician.process import ActionSpec, GoalSpec, PlannedAgentSpec
 _MOST_LEFT_OUT = 20
 
 
-def starting_world(spec: PlannedAgentSpec) -> WorldState:
-    """The world in which everything is there that no action gives, and nothing else."""
+def build_starting_world(spec: PlannedAgentSpec) -> WorldState:
+    """Return the world in which exactly the objects exist that no action produces."""
     given = {name for action in spec.plannable for name, value in action.effects.items() if value}
     needed = {name for action in spec.plannable for name, value in action.pre.items() if value}
     return WorldState({name: name in needed - given for name in (*spec.observations, *spec.conditions)})
 
 
-def agent_tree(spec: PlannedAgentSpec) -> Tree:
-    """The actions and goals, and what is done from the starting world: the plans, unless a model leads."""
+def build_agent_tree(spec: PlannedAgentSpec) -> Tree:
+    """Return the actions and goals, and the plans from the starting world unless a model supervises."""
     tree = Tree(f"[bold]{escape(spec.name)}[/bold]  [dim]{escape(spec.description)}[/dim]")
     actions = tree.add("[bold]actions[/bold]")
     for action in (one for one in spec.actions if one.name != LEADER):
-        branch = actions.add(_action_line(action))
-        branch.add(f"needs {_listed(action.needs)}")
-        branch.add(f"gives {_listed(action.gives)}")
-    goals = [tree.add(_goal_line(goal)) for goal in spec.goals]
+        branch = actions.add(_format_action(action))
+        branch.add(f"needs {_join(action.needs)}")
+        branch.add(f"gives {_join(action.gives)}")
+    goals = [tree.add(_format_goal(goal)) for goal in spec.goals]
     if any(action.name == LEADER for action in spec.actions):
         tree.add("[dim]a model decides which actions lead to a goal[/dim]")
         return tree
-    world = starting_world(spec)
+    world = build_starting_world(spec)
     _add_plans(tree, goals, spec, world)
     if start := [name for name, there in world.items() if there]:
-        tree.add(f"[dim]the plans start from {_listed(start)}[/dim]")
+        tree.add(f"[dim]the plans start from {_join(start)}[/dim]")
     return tree
 
 
 def _add_plans(tree: Tree, goals: Sequence[Tree], spec: PlannedAgentSpec, world: WorldState) -> None:
-    """The plan of each goal, and which goal comes first; or only what is worth most, where nothing else counts."""
+    """Add the plan of each goal and the preferred goal; or the most valuable action without goals."""
     is_greedy = isinstance(spec.planner, UtilityPlanner)
     if not is_greedy:
         for branch, goal in zip(goals, spec.goals, strict=True):
             _explain(branch, spec, goal, world)
     if is_greedy or len(spec.goals) > 1:
         plans = spec.planner.plans(world, spec.plannable, [goal.plan for goal in spec.goals])
-        (_first if is_greedy else _rank)(tree, plans)
+        (_choose_first if is_greedy else _rank)(tree, plans)
 
 
 def _explain(branch: Tree, spec: PlannedAgentSpec, goal: GoalSpec, world: WorldState) -> None:
-    """The plan, and why it does without the other actions; or what is missing."""
+    """Return the explanation of the plan, or of what is missing."""
     explanation = spec.planner.explain(world, spec.plannable, goal.plan)
     if (plan := explanation.plan) is None:
         branch.add(f"[red]{escape(str(explanation))}[/red]")
         return
-    branch.add(plan_tree(spec, plan))
+    branch.add(build_plan_tree(spec, plan))
     others = [action for action in spec.plannable if action not in plan.actions]
     if others:
         left_out = branch.add("[dim]left out[/dim]")
@@ -69,42 +69,43 @@ def _explain(branch: Tree, spec: PlannedAgentSpec, goal: GoalSpec, world: WorldS
 
 
 def _rank(tree: Tree, plans: Sequence[Plan]) -> None:
-    """Which goal is chosen, and which ones come next."""
+    """Return the order in which goals are preferred."""
     if plans:
         ranked = [f"{escape(plan.goal.name)} (net value {plan.net_value:g})" for plan in plans]
         others = f"; then {', '.join(ranked[1:])}" if ranked[1:] else ""
         tree.add(f"[bold]chosen[/bold] {ranked[0]}{others}")
 
 
-def _first(tree: Tree, plans: Sequence[Plan]) -> None:
-    """What is done first when there is no plan, but always that which is worth most."""
+def _choose_first(tree: Tree, plans: Sequence[Plan]) -> None:
+    """Return the first action where there is no plan: the most valuable one."""
     for action in plans[0].actions if plans else ():
         value = f"net value {plans[0].net_value:g}"
         tree.add(f"[bold]first[/bold] {escape(action.name)} ({value}); then whatever is worth most")
 
 
-def plan_tree(spec: PlannedAgentSpec, plan: Plan) -> Tree:
-    """A plan, step by step, with what each step needs and gives."""
+def build_plan_tree(spec: PlannedAgentSpec, plan: Plan) -> Tree:
+    """Return a plan step by step, with inputs and outputs."""
     tree = Tree(
-        f"[bold]plan[/bold] for {escape(plan.goal.name)}  [dim]cost {plan.cost:g}, value {plan.net_value:g}[/dim]"
+        f"[bold]plan[/bold] for {escape(plan.goal.name)}  "
+        f"[dim]cost {plan.cost:g}, value {plan.net_value:g}{'' if plan.optimal else f', {plan.quality}'}[/dim]"
     )
     for number, (step, cost) in enumerate(zip(plan.actions, plan.costs, strict=True), start=1):
         action, spent = spec.action(step.name), f"  [dim]cost {cost:g}[/dim]" if cost else ""
-        flow = f"{_listed(action.needs)} → {_listed(action.gives)}"
+        flow = f"{_join(action.needs)} → {_join(action.gives)}"
         tree.add(f"{number}. [cyan]{escape(action.name)}[/cyan]  {flow}{spent}")
     return tree
 
 
-def _goal_line(goal: GoalSpec) -> str:
+def _format_goal(goal: GoalSpec) -> str:
     return f"[bold]goal[/bold] [green]{escape(goal.name)}[/green]  [dim]{escape(goal.description)}[/dim]"
 
 
-def _action_line(action: ActionSpec) -> str:
+def _format_action(action: ActionSpec) -> str:
     amounts = {"cost": action.plan.cost, "value": action.plan.value}
     facts = [f"{name} {amount:g}" for name, amount in amounts.items() if not callable(amount) and amount]
     words = "  ".join(filter(None, (escape(action.description), ", ".join(facts))))
     return f"[cyan]{escape(action.name)}[/cyan]  [dim]{words}[/dim]"
 
 
-def _listed(names: Iterable[str]) -> str:
+def _join(names: Iterable[str]) -> str:
     return escape(", ".join(names)) or "nothing"

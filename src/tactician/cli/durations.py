@@ -13,7 +13,7 @@ _DURATION: Final = re.compile(r"(\d{1,6})\s*([smhdw])", re.ASCII | re.IGNORECASE
 
 
 def parse_duration(text: str) -> timedelta:
-    """Return the duration that a text means.
+    """Parse a duration.
 
     Raises:
         BadParameter: when it means none.

@@ -1,4 +1,4 @@
-"""The fields of a form, as they are asked for one by one."""
+"""Fields of a form."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _KINDS = {"boolean": "checkbox", "integer": "number", "number": "number", "array
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a form.
+    """Field of a form.
 
     Attributes:
-        widget: how it is asked for: see `process.forms`; `json` where only JSON says it all.
-        choices: what may be chosen, when it is a selection.
-        is_whole: whether it is a number without a fraction.
-        may_be_null: whether it may be `None`.
-        is_optional: whether there is a default for it.
-        fields: those of a group.
-        item: one entry of a list.
+        widget: the input widget, see `process.forms`; `json` for values that only JSON can express.
+        choices: the options of a selection.
+        is_whole: true for a whole number.
+        may_be_null: true when it may be `None`.
+        is_optional: true when it has a default.
+        fields: the fields of a group.
+        item: the field of a list item.
     """
 
     name: str
@@ -39,33 +39,33 @@ class Field:
 
     @property
     def may_be_left_out(self) -> bool:
-        """Whether it may be left empty."""
+        """`True` when the field may be left empty."""
         return self.may_be_null or self.is_optional
 
 
-def fields_of(schema: Schema) -> list[Field]:
-    """The fields of a form, in their order."""
-    return sorted_fields(schema, cast("Mapping[str, Schema]", schema.get("$defs", {})), ())
+def list_fields(schema: Schema) -> list[Field]:
+    """Return the fields of a form, in order."""
+    return list_object_fields(schema, cast("Mapping[str, Schema]", schema.get("$defs", {})), ())
 
 
-def sorted_fields(schema: Schema, definitions: Mapping[str, Schema], inside: tuple[str, ...]) -> list[Field]:
-    """The fields of an object; `inside` names the types that it is part of, as a type may contain itself."""
+def list_object_fields(schema: Schema, definitions: Mapping[str, Schema], inside: tuple[str, ...]) -> list[Field]:
+    """Return the fields of an object; `inside` names the enclosing types, as a type may contain itself."""
     properties = cast("Mapping[str, Schema]", schema.get("properties", {}))
     hints = {name: cast("Schema", one.get(HINTS, {})) for name, one in properties.items()}
     names = sorted(properties, key=lambda name: cast("int", hints[name].get("order", 0)))
     required = cast("Sequence[str]", schema.get("required", ()))
-    fields = (_field(name, properties[name], hints[name], definitions, inside) for name in names)
+    fields = (_build_field(name, properties[name], hints[name], definitions, inside) for name in names)
     return [replace(field, is_optional=field.name not in required) for field in fields]
 
 
-def _field(
+def _build_field(
     name: str, schema: Schema, hints: Schema, definitions: Mapping[str, Schema], inside: tuple[str, ...]
 ) -> Field:
-    kinds = list(_alternatives(schema, definitions))
+    kinds = list(_list_alternatives(schema, definitions))
     others = [one for _, one in kinds if one.get("type") != "null"]
     reference = next((reference for reference, _ in kinds if reference), "")
     plain: Schema = others[0] if len(others) == 1 else {}
-    widget = str(hints.get("widget") or _widget(plain))
+    widget = str(hints.get("widget") or _choose_widget(plain))
     if len(others) != 1 or reference in inside:
         widget = "json"
     deeper = (*inside, reference) if reference else inside
@@ -79,24 +79,24 @@ def _field(
         plain.get("type") == "integer",
         len(others) < len(kinds),
         False,
-        sorted_fields(plain, definitions, deeper) if widget == "group" else (),
-        _field(name, items, {}, definitions, deeper) if widget == "list" and isinstance(items, Mapping) else None,
+        list_object_fields(plain, definitions, deeper) if widget == "group" else (),
+        _build_field(name, items, {}, definitions, deeper) if widget == "list" and isinstance(items, Mapping) else None,
     )
 
 
-def _alternatives(schema: Schema, definitions: Mapping[str, Schema]) -> Iterator[tuple[str, Schema]]:
-    """All that a field may be, with the name of the type where it has one."""
+def _list_alternatives(schema: Schema, definitions: Mapping[str, Schema]) -> Iterator[tuple[str, Schema]]:
+    """Return all alternatives of a field, with the name of the type where there is one."""
     if isinstance(reference := schema.get("$ref"), str):
         name = reference.removeprefix("#/$defs/")
         yield name, definitions.get(name, {})
     elif isinstance(choices := schema.get("anyOf") or schema.get("oneOf"), list):
         for choice in choices:
-            yield from _alternatives(choice, definitions)
+            yield from _list_alternatives(choice, definitions)
     else:
         yield "", schema
 
 
-def _widget(schema: Schema) -> str:
+def _choose_widget(schema: Schema) -> str:
     if "enum" in schema or "const" in schema:
         return "select"
     return _KINDS.get(str(schema.get("type")), "text" if schema.get("type") == "string" else "json")

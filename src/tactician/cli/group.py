@@ -1,4 +1,4 @@
-"""The group that the commands belong to, and its own options."""
+"""Group of the commands, with its options."""
 
 from __future__ import annotations
 

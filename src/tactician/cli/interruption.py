@@ -1,4 +1,4 @@
-"""Ctrl-C while a run is kept in a store: it can be resumed, and the terminal says how."""
+"""Ctrl-C during a stored run: the terminal shows how to resume the run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CONTINUABLE = (RunStatus.RUNNING.value, RunStatus.WAITING.value)
 async def say_how_to_resume(
     store: DocumentStore | None, name: str, again: str, run_id: str | None = None
 ) -> AsyncIterator[None]:
-    """Say how a run is resumed that is interrupted inside the `with` block.
+    """Print how to resume a run that is interrupted inside the `with` block.
 
     Args:
         store: store of the run; `None` when it is in none.

@@ -1,4 +1,4 @@
-"""`tactician ps`: the runs in a store. It loads no agents, and nothing that runs them."""
+"""`tactician ps`: the runs in a store. The module imports no agents and nothing that runs them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from tactician.cli.console import Debug, StoreUrl, err, out
+from tactician.cli.formatting import format_time, format_usage, shorten
 from tactician.cli.group import create_group
 from tactician.cli.statuses import format_status
 from tactician.cli.stores import require_store
-from tactician.cli.words import moment, short, spent
 from tactician.llm import UsageTally
 from tactician.runs import RunRecord, RunStatus, RunStore
 from tactician.stores import open_store, store_path
@@ -37,7 +37,7 @@ def ps(
     wanted = [one.value for one in status] if status else [] if everything else _OPEN
     address, limit = require_store(store), limit or (_OBJECTS if as_json else _LINES)
     if as_json:
-        from tactician.cli.inspecting import print_summaries
+        from tactician.cli.inspection import print_summaries
 
         are_more = print_summaries(address, wanted, limit)
     else:
@@ -67,12 +67,12 @@ def _tabulate(records: Sequence[RunRecord]) -> Table:
     for record in records:
         header = record.header
         tally = UsageTally.of(header.spent["usage"])
-        used = spent(header.spent["seconds"], tally) if tally.by_model else ""
+        used = format_usage(header.spent["seconds"], tally) if tally.by_model else ""
         asked = "; ".join(request.prompt for request in header.pending)
         details = record.problem or asked or header.failure or header.output
         status = format_status(record.status.value, was_interrupted=record.was_interrupted)
-        since = moment(record.updated_at)
-        table.add_row(record.run_id, escape(record.name), status, since, used, escape(short(details)))
+        since = format_time(record.updated_at)
+        table.add_row(record.run_id, escape(record.name), status, since, used, escape(shorten(details)))
     return table
 
 

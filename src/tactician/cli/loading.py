@@ -1,4 +1,4 @@
-"""Finds the agents in a user's Python file."""
+"""Loader of the agents in a user's Python file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Loaded(dict[str, Runnable]):
-    """The agents of a file, by name.
+    """Agents in a file, by name.
 
     Attributes:
         tool_groups: the tool groups there, which agents may name.
@@ -37,10 +37,11 @@ class Loaded(dict[str, Runnable]):
 
 
 def load_agents(path: Path) -> Loaded:
-    """The agents that a file declares, by name: its module-level Runnables and instances of planned agents; and its
-    tool groups, also those that are registered on a platform there.
+    """Load the agents that a file declares, by name, and its tool groups.
 
-    A `@planned_agent` class without an instance counts too, when it can be made without arguments.
+    Agents are the module-level Runnables and instances of planned agents. Tool groups also count when they are
+    registered on a platform there. A `@planned_agent` class without an instance counts too, when it can be created
+    without arguments.
 
     Raises:
         ConfigurationError: when the file does not exist or cannot be run.
@@ -48,10 +49,10 @@ def load_agents(path: Path) -> Loaded:
         AgentNotFoundError: when there is none.
     """
     module = _load(path)
-    values = list(_candidates(module))
+    values = list(_find_candidates(module))
     made = {type(value) for value in values}
     values += [value() for value in vars(module).values() if _is_own_class(value, module) and value not in made]
-    agents = Loaded(_tool_groups(module), _find_script(module))
+    agents = Loaded(_find_tool_groups(module), _find_script(module))
     for value in values:
         if (agent := as_runnable(value)) is not None:
             agents.setdefault(agent.name, agent)
@@ -63,8 +64,8 @@ def load_agents(path: Path) -> Loaded:
     return agents
 
 
-def choose(agents: Mapping[str, T], name: str | None, path: Path) -> T:
-    """The agent with that name; without a name, the only one there is.
+def choose_agent(agents: Mapping[str, T], name: str | None, path: Path) -> T:
+    """Return the agent with a name; without a name, the only agent.
 
     Raises:
         AgentNotFoundError: when the name is unknown, or needed and not given.
@@ -80,7 +81,7 @@ def choose(agents: Mapping[str, T], name: str | None, path: Path) -> T:
     return agents[name]
 
 
-def _candidates(module: ModuleType) -> Iterable[object]:
+def _find_candidates(module: ModuleType) -> Iterable[object]:
     for value in vars(module).values():
         if isinstance(value, Platform):
             yield from value.agents.values()
@@ -88,7 +89,7 @@ def _candidates(module: ModuleType) -> Iterable[object]:
             yield value
 
 
-def _tool_groups(module: ModuleType) -> tuple[ToolGroup, ...]:
+def _find_tool_groups(module: ModuleType) -> tuple[ToolGroup, ...]:
     found: dict[int, ToolGroup] = {}
     for value in vars(module).values():
         known = value.tool_groups if isinstance(value, Platform) else value
@@ -116,7 +117,7 @@ def _load(path: Path) -> ModuleType:
         raise ConfigurationError(f"{path}: there is no such file")
     spec = spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
-        raise ConfigurationError(f"{path}: this is no Python file")
+        raise ConfigurationError(f"{path} is not a Python file")
     module = module_from_spec(spec)
     sys.path.insert(0, str(path.parent.resolve()))
     sys.modules[path.stem] = module
@@ -125,11 +126,11 @@ def _load(path: Path) -> ModuleType:
     except DeclarationError:
         raise
     except Exception as error:
-        raise ConfigurationError(f"{path}{_line_of(error, path)}: {type(error).__name__}: {error}") from error
+        raise ConfigurationError(f"{path}{_find_line(error, path)}: {type(error).__name__}: {error}") from error
     return module
 
 
-def _line_of(error: Exception, path: Path) -> str:
+def _find_line(error: Exception, path: Path) -> str:
     if isinstance(error, SyntaxError):
         return f", line {error.lineno}"
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == path.resolve()]

@@ -1,4 +1,4 @@
-"""`tactician models`: what can be used, what it can do and costs, how it does, and whether it answers."""
+"""`tactician models`: abilities, prices and health of the available models."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tactician.llm import (
     RoutedModel,
     Usage,
     UserMessage,
-    cost_of,
+    calculate_cost,
 )
 
 _THOUSAND = 1000
@@ -55,27 +55,27 @@ _ABILITIES = {
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """How long a model took to answer, or why it did not."""
+    """Time that a model took to answer, or its error."""
 
     seconds: float
     error: TacticianError | None = None
 
     @property
-    def told(self) -> str:
-        """That in words."""
+    def text(self) -> str:
+        """The result for the table."""
         return f"[green]ok[/green], {self.seconds:.2f} s" if self.error is None else "[red]failed[/red]"
 
 
 def show_models(console: Console, catalog: ModelCatalog, *, check: bool) -> bool:
-    """Prints the table; whether all models answered, where that was asked.
+    """Print the table; return whether all checked models answered.
 
     Raises:
         ConfigurationError: when there is no model at all.
     """
     default, reason = catalog.default
-    entries = catalog.entries()
+    entries = catalog.list_entries()
     checks = asyncio.run(_check_all(catalog, entries)) if check else {}
-    console.print(_table(catalog, default, entries, checks))
+    console.print(_build_table(catalog, default, entries, checks))
     for entry, one in checks.items():
         if one.error is not None:
             why = str(one.error).removeprefix(f"{entry.full_name}: ")
@@ -84,29 +84,29 @@ def show_models(console: Console, catalog: ModelCatalog, *, check: bool) -> bool
     return not any(one.error for one in checks.values())
 
 
-def _table(
+def _build_table(
     catalog: ModelCatalog, default: str, entries: tuple[ModelEntry, ...], checks: Mapping[ModelEntry, _Check]
 ) -> Table:
     table = Table("", Column("model", no_wrap=True), "served by", "can", "$ / M tokens", "health")
     if default not in (entry.name for entry in entries):
         table.add_row("→", escape(default))
-    health = catalog.health()
+    health = catalog.get_statuses()
     for entry in entries:
         mark = "→" if entry.name == default else ""
-        state = _health(health.get(entry.full_name), checks.get(entry))
-        table.add_row(mark, escape(entry.name), escape(entry.provider), *_described(catalog, entry), state)
+        state = _describe_health(health.get(entry.full_name), checks.get(entry))
+        table.add_row(mark, escape(entry.name), escape(entry.provider), *_describe_entry(catalog, entry), state)
     return table
 
 
-def _described(catalog: ModelCatalog, entry: ModelEntry) -> tuple[str, str]:
-    """What it can do, and what it costs."""
+def _describe_entry(catalog: ModelCatalog, entry: ModelEntry) -> tuple[str, str]:
+    """Return the abilities and the prices of a model."""
     try:
         model = _find(catalog, entry)
     except TacticianError as error:
         return f"[red]{escape(str(error))}[/red]", ""
     served = model.models[0] if isinstance(model, RoutedModel | RoutedEmbeddingModel | RoutedImageModel) else model
-    abilities = [_MADE[entry.kind]] if entry.kind in _MADE else _abilities(cast("LanguageModel", served))
-    return escape(", ".join(abilities)), _prices(entry, served)
+    abilities = [_MADE[entry.kind]] if entry.kind in _MADE else _format_abilities(cast("LanguageModel", served))
+    return escape(", ".join(abilities)), _format_prices(entry, served)
 
 
 def _find(catalog: ModelCatalog, entry: ModelEntry) -> LanguageModel | EmbeddingModel | ImageModel:
@@ -117,16 +117,16 @@ def _find(catalog: ModelCatalog, entry: ModelEntry) -> LanguageModel | Embedding
     return catalog.resolve(LlmOptions(model=entry.full_name))
 
 
-def _prices(entry: ModelEntry, model: LanguageModel | EmbeddingModel | ImageModel) -> str:
+def _format_prices(entry: ModelEntry, model: LanguageModel | EmbeddingModel | ImageModel) -> str:
     remote = model if isinstance(model, RemoteModel | RemoteEmbeddingModel | RemoteImageModel) else None
-    own = remote.endpoint.price(remote.model) if remote is not None else None
+    own = remote.endpoint.find_price(remote.model) if remote is not None else None
     # Some prices rise with the length of a request: these are those of a short one.
     usages = Usage(_THOUSAND, 0), Usage(0, _THOUSAND)
-    costs = [cost_of(entry.full_name, usage, own) for usage in usages]
+    costs = [calculate_cost(entry.full_name, usage, own) for usage in usages]
     return " / ".join("?" if cost is None else f"{cost * _THOUSAND:.2f}" for cost in costs)
 
 
-def _abilities(model: LanguageModel) -> list[str]:
+def _format_abilities(model: LanguageModel) -> list[str]:
     features = model.features
     if not isinstance(model, RemoteModel) or (check := model.endpoint.feature_check) is None:
         has = {"tools": features.tools, "structured output": features.json_schema, "images": features.images}
@@ -138,14 +138,18 @@ def _abilities(model: LanguageModel) -> list[str]:
     return [name for ability, name in _ABILITIES.items() if ability in supported] + others
 
 
-def _health(status: DeploymentStatus | None, check: _Check | None) -> str:
-    """How it does, as the router saw it; what the check saw, where the router has made no call."""
+def _describe_health(status: DeploymentStatus | None, check: _Check | None) -> str:
+    """Return the health of a model as the router saw it; else the result of the check."""
     if status is None or not status.requests:
-        return _NOT_CALLED if check is None else check.told
+        return _NOT_CALLED if check is None else check.text
     failure = f" ({status.failure})" if status.failure else ""
-    if status.resting_seconds:
-        rest = f"rests {status.resting_seconds:.0f} s" if isfinite(status.resting_seconds) else "is tried again"
-        return f"[yellow]{rest}{failure}[/yellow]"
+    if status.cooldown_seconds:
+        cooldown = (
+            f"circuit open for {status.cooldown_seconds:.0f} s"
+            if isfinite(status.cooldown_seconds)
+            else "is tried again"
+        )
+        return f"[yellow]{cooldown}{failure}[/yellow]"
     if failure:
         return f"[red]failed{failure}[/red]"
     if status.latency is None or status.average_latency is None:
@@ -155,7 +159,7 @@ def _health(status: DeploymentStatus | None, check: _Check | None) -> str:
 
 
 async def _check_all(catalog: ModelCatalog, entries: tuple[ModelEntry, ...]) -> dict[ModelEntry, _Check]:
-    """Asks all of them at the same time, but for image models: an image is not cheap."""
+    """Check all models concurrently except image models, as images are expensive."""
     asked = [entry for entry in entries if entry.kind != "images"]
     return dict(zip(asked, await asyncio.gather(*(_check(catalog, entry) for entry in asked)), strict=True))
 

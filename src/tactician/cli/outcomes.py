@@ -1,4 +1,4 @@
-"""What has come of a run or a process, how it goes on, and how that is told."""
+"""Outcomes of runs and processes, and how to continue them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.markup import escape
 
 from tactician.agents import planned_spec, raise_unless_completed
-from tactician.cli.asking import Asker
+from tactician.cli.asker import Asker
 from tactician.cli.console import err, out, say
-from tactician.cli.fields import Field, fields_of
-from tactician.cli.words import moment
+from tactician.cli.fields import Field, list_fields
+from tactician.cli.formatting import format_time
 from tactician.errors import ResponseError
 from tactician.platform import Platform
 from tactician.process import AgentProcess
@@ -32,24 +32,24 @@ _EXAMPLES: Mapping[PendingKind, str] = {
 }
 
 
-async def begun(platform: Platform, agent: Runnable, input: str) -> Outcome:
-    """What comes of giving the input to the agent."""
+async def start_run(platform: Platform, agent: Runnable, input: str) -> Outcome:
+    """Run the agent with the input."""
     if planned_spec(agent) is None:
         return await agent.run(input, context=platform.context())
     return await platform.start(agent, input)
 
 
-async def responded(platform: Platform, outcome: Outcome, request: PendingRequest, response: Response) -> Outcome:
-    """What comes of answering one of the requests."""
-    return await platform.respond(_id_of(outcome), request.id, response)
+async def respond_to(platform: Platform, outcome: Outcome, request: PendingRequest, response: Response) -> Outcome:
+    """Answer a request."""
+    return await platform.respond(_find_id(outcome), request.id, response)
 
 
-async def answered(platform: Platform, outcome: Outcome, asker: Asker | None) -> Outcome:
-    """What comes of it when the person at the terminal, if there is one, answers all that is asked."""
+async def answer_requests(platform: Platform, outcome: Outcome, asker: Asker | None) -> Outcome:
+    """Let the person at the terminal, if there is one, answer all requests."""
     while outcome.pending and asker is not None:
         request = outcome.pending[0]
         try:
-            outcome = await responded(platform, outcome, request, asker.answer(request))
+            outcome = await respond_to(platform, outcome, request, asker.answer(request))
         except ResponseError as error:
             asker.complain(str(error))
         except EOFError:
@@ -58,8 +58,8 @@ async def answered(platform: Platform, outcome: Outcome, asker: Asker | None) ->
     return outcome
 
 
-def conclude(outcome: Outcome, again: str | None) -> None:
-    """Prints the result, or what the run waits for and how to answer; `again` are the arguments that name it again.
+def print_outcome(outcome: Outcome, again: str | None) -> None:
+    """Print the result, or the pending requests and how to answer them; `again` names the file and store.
 
     Raises:
         Exit: with code 3, when it waits or is paused.
@@ -67,54 +67,54 @@ def conclude(outcome: Outcome, again: str | None) -> None:
     """
     if outcome.pending:
         print_pending(err, outcome.pending)
-        say(_how_to_answer(outcome, again))
+        say(_describe_how_to_answer(outcome, again))
         raise typer.Exit(WAITING)
     if outcome.status is RunStatus.PAUSED:
-        how = "" if again is None else f" Resume with: tactician resume {_id_of(outcome)} {again}"
+        how = "" if again is None else f" Resume with: tactician resume {_find_id(outcome)} {again}"
         say(f"It is paused.{how}")
         raise typer.Exit(WAITING)
     if isinstance(outcome, AgentProcess):
         raise_unless_completed(outcome)
     result = outcome.result if isinstance(outcome, AgentProcess) else outcome.output
-    out.print(shown(result), markup=False, highlight=False, soft_wrap=True)
+    out.print(format_output(result), markup=False, highlight=False, soft_wrap=True)
 
 
 def print_pending(console: Console, pending: tuple[PendingRequest, ...]) -> None:
-    """What is asked, and the fields of each form."""
+    """Print the pending requests, with the fields of each form."""
     for request in pending:
         lines = [f"[yellow]?[/yellow] [bold]{escape(request.prompt)}[/bold]  [dim]{request.kind} {request.id}[/dim]"]
         if request.deadline is not None:
             default = escape(as_text(request.default))
-            lines.append(f"  [dim]until {moment(request.deadline)}; without an answer: {default}[/dim]")
+            lines.append(f"  [dim]until {format_time(request.deadline)}; without an answer: {default}[/dim]")
         if request.kind == "form":
-            lines += [_field_line(one) for one in fields_of(request.schema or {})]
+            lines += [_format_field(one) for one in list_fields(request.schema or {})]
         console.print("\n".join(lines), highlight=False, soft_wrap=True)
 
 
-def shown(output: object) -> str:
-    """An object in its own words, if it has any, else as JSON."""
+def format_output(output: object) -> str:
+    """Return an object as text: its own text if it has one, else JSON."""
     return str(output) if type(output).__str__ is not object.__str__ and not _is_plain(output) else as_text(output)
 
 
 def _is_plain(output: object) -> bool:
-    """Whether `str` would show a Python literal, not words."""
+    """Return whether `str` would return a Python literal instead of prose."""
     from pydantic import BaseModel
 
     return type(output).__str__ in (BaseModel.__str__, dict.__str__, list.__str__)
 
 
-def _field_line(field: Field) -> str:
+def _format_field(field: Field) -> str:
     facts = (field.widget, ", ".join(map(str, field.choices)), field.help)
     return f"  {escape(field.name)}  [dim]{escape('  '.join(filter(None, facts)))}[/dim]"
 
 
-def _id_of(outcome: Outcome) -> str:
+def _find_id(outcome: Outcome) -> str:
     return outcome.id if isinstance(outcome, AgentProcess) else outcome.run_id
 
 
-def _how_to_answer(outcome: Outcome, again: str | None) -> str:
+def _describe_how_to_answer(outcome: Outcome, again: str | None) -> str:
     if again is None:
         return "It waits, and is not kept. Run it in a terminal to answer there, or with --store FILE to answer later."
     first = outcome.pending[0]
     request = f" {shlex.quote(first.id)}" if len(outcome.pending) > 1 else ""
-    return f"Answer with: tactician respond {_id_of(outcome)}{request} {_EXAMPLES[first.kind]} {again}"
+    return f"Answer with: tactician respond {_find_id(outcome)}{request} {_EXAMPLES[first.kind]} {again}"

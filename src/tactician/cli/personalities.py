@@ -1,4 +1,4 @@
-"""How progress is told: the same facts, in the voices of some well-known stories."""
+"""Personalities of the progress display: the same facts in the voices of well-known stories."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tactician.errors import ConfigurationError
 
 @dataclass(frozen=True, slots=True)
 class Personality:
-    """The phrases and colours of a voice. Names in braces are filled in; the phrases are markup of `rich`.
+    """Phrases and colours of a voice. Names in braces are filled in; the phrases are markup of `rich`.
 
     Attributes:
         started: a process begins: `{agent}`, `{goals}`.
@@ -20,7 +20,7 @@ class Personality:
         acting: an action begins: `{action}`.
         acted: an action has ended: `{action}`.
         failed: an action has raised: `{action}`.
-        waiting: the process waits for somebody.
+        waiting: the process waits for an answer.
         completed: the goal is reached.
         ended: it has ended in another way: `{status}`.
         accent: the colour of actions.
@@ -109,8 +109,8 @@ PERSONALITIES: Final[Mapping[str, Personality]] = {
 }
 
 
-def personality(name: str | None) -> Personality:
-    """The personality of that name; without a name, that of `tactician.toml`, else the plain one.
+def find_personality(name: str | None) -> Personality:
+    """Return the personality with a name; by default that of `tactician.toml`, else the plain one.
 
     Raises:
         ConfigurationError: when there is none.

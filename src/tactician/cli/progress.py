@@ -1,4 +1,4 @@
-"""Shows a run in the terminal as it happens."""
+"""Progress of a run in the terminal."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.panel import Panel
 
-from tactician.cli.calls import told
-from tactician.cli.drawing import plan_tree
+from tactician.cli.drawing import build_plan_tree
+from tactician.cli.formatting import format_usage, shorten
 from tactician.cli.personalities import PLAIN, Personality
-from tactician.cli.words import short, spent
+from tactician.cli.router_events import format_router_event
 from tactician.events import Event
 from tactician.loop import OutputRejected, ToolCalled, ToolReturned, TurnCompleted, TurnStarted
 from tactician.process import (
@@ -30,14 +30,14 @@ from tactician.process import (
 
 @dataclass(slots=True)
 class ProgressView:
-    """An event sink that writes what happens to a console.
+    """Event sink that prints events to a console.
 
     Attributes:
-        prompts: whether to show what models are sent.
-        responses: whether to show what models answer.
+        prompts: show the prompts of models.
+        responses: show the responses of models.
         spec: the agent whose plans are drawn in full; with `None` a plan is one line.
-        voice: how it is told.
-        shows_ids: whether to show the ids of processes: they are kept, and can be asked for later.
+        voice: the personality.
+        shows_ids: show the ids of processes that are in a store.
     """
 
     console: Console
@@ -48,7 +48,7 @@ class ProgressView:
     shows_ids: bool = False
 
     def __call__(self, event: Event) -> None:
-        """Shows an event, if it is one of those that are shown."""
+        """Print an event, if it is one of those that are shown."""
         match event:
             case ProcessStarted():
                 self._process_started(event)
@@ -56,69 +56,75 @@ class ProgressView:
                 self._plan_made(event)
             case ActionStarted():
                 said = self.voice.acting.format(action=escape(event.action))
-                self._line(event, f"{_in(self.voice.accent, f'▶ {said}')}  [dim]{escape(event.description)}[/dim]")
+                self._print_line(
+                    event, f"{_colour(self.voice.accent, f'▶ {said}')}  [dim]{escape(event.description)}[/dim]"
+                )
             case ActionCompleted():
                 self._action_completed(event)
             case MessageSent():
-                self._line(event, f"  {escape(event.message.text)}")
+                self._print_line(event, f"  {escape(event.message.text)}")
             case ProcessEnded():
                 self._process_ended(event)
             case TurnStarted() if self.prompts:
-                self._panel(format_new_messages(event.request), f"prompt to {event.model}", "blue")
+                self._print_panel(format_new_messages(event.request), f"prompt to {event.model}", "blue")
             case TurnCompleted() if self.responses:
-                self._panel(
+                self._print_panel(
                     format_response(event.response), f"response of {event.response.model or 'the model'}", "magenta"
                 )
             case ToolCalled():
-                self._line(event, f"  [dim]· {escape(event.call.name)}({escape(short(event.call.arguments))})[/dim]")
+                self._print_line(
+                    event, f"  [dim]· {escape(event.call.name)}({escape(shorten(event.call.arguments))})[/dim]"
+                )
             case ToolReturned():
                 mark = "[red]✗[/red]" if event.result.is_error else "→"
-                self._line(event, f"  [dim]  {mark} {escape(short(event.result.content))}[/dim]")
+                self._print_line(event, f"  [dim]  {mark} {escape(shorten(event.result.content))}[/dim]")
             case OutputRejected():
-                reason = escape(short(event.reason))
-                self._line(event, f"  [yellow]answer {event.attempt} is not valid: {reason}[/yellow]")
-            case _ if (line := told(event)) is not None:
-                self._line(event, f"  [yellow]{escape(line)}[/yellow]")
+                reason = escape(shorten(event.reason))
+                self._print_line(event, f"  [yellow]answer {event.attempt} is not valid: {reason}[/yellow]")
+            case _ if (line := format_router_event(event)) is not None:
+                self._print_line(event, f"  [yellow]{escape(line)}[/yellow]")
             case _:
                 pass
 
     def _process_started(self, event: ProcessStarted) -> None:
         said = self.voice.started.format(agent=escape(event.agent), goals=escape(", ".join(event.goals)))
-        self._line(event, f"{said}  [dim]{event.run_id}[/dim]" if self.shows_ids else said)
+        self._print_line(event, f"{said}  [dim]{event.run_id}[/dim]" if self.shows_ids else said)
 
     def _plan_made(self, event: PlanMade) -> None:
         if self.spec is not None:
-            self.console.print(plan_tree(self.spec, event.plan))
+            self.console.print(build_plan_tree(self.spec, event.plan))
             return
         steps = " → ".join(action.name for action in event.plan.actions)
-        self._line(event, self.voice.planned.format(plan=escape(steps)))
+        self._print_line(event, self.voice.planned.format(plan=escape(steps)))
 
     def _action_completed(self, event: ActionCompleted) -> None:
-        voice, action, used = self.voice, escape(event.action), f"[dim]{spent(event.seconds, event.tally)}[/dim]"
+        voice, action, used = self.voice, escape(event.action), f"[dim]{format_usage(event.seconds, event.tally)}[/dim]"
         if event.error is not None:
-            self._line(event, f"{_in(voice.bad, f'✗ {voice.failed.format(action=action)}')}  {used}")
+            self._print_line(event, f"{_colour(voice.bad, f'✗ {voice.failed.format(action=action)}')}  {used}")
             return
         given = " ".join(("→", *event.outputs)) if event.outputs else "→ nothing"
-        self._line(event, f"{_in(voice.good, f'✓ {voice.acted.format(action=action)}')} {escape(given)}  {used}")
+        self._print_line(
+            event, f"{_colour(voice.good, f'✓ {voice.acted.format(action=action)}')} {escape(given)}  {used}"
+        )
 
     def _process_ended(self, event: ProcessEnded) -> None:
         voice = self.voice
         match event.status:
             case ProcessStatus.COMPLETED:
-                said = _in(f"bold {voice.good}", voice.completed)
+                said = _colour(f"bold {voice.good}", voice.completed)
             case ProcessStatus.WAITING:
-                said = _in("bold yellow", voice.waiting)
+                said = _colour("bold yellow", voice.waiting)
             case _:
-                said = _in(f"bold {voice.bad}", voice.ended.format(status=event.status))
-        self._line(event, f"{said}  [dim]{spent(event.seconds, event.tally)}[/dim]")
+                said = _colour(f"bold {voice.bad}", voice.ended.format(status=event.status))
+        self._print_line(event, f"{said}  [dim]{format_usage(event.seconds, event.tally)}[/dim]")
 
-    def _panel(self, text: str, title: str, colour: str) -> None:
+    def _print_panel(self, text: str, title: str, colour: str) -> None:
         self.console.print(Panel(escape(text), title=escape(title), border_style=colour))
 
-    def _line(self, event: Event, text: str) -> None:
+    def _print_line(self, event: Event, text: str) -> None:
         depth = max(0, len(event.path) - 1)
         self.console.print("  " * depth + text, soft_wrap=True, highlight=False)
 
 
-def _in(colour: str, text: str) -> str:
+def _colour(colour: str, text: str) -> str:
     return f"[{colour}]{text}[/{colour}]"

@@ -1,4 +1,4 @@
-"""Runs, their steps, and two runs side by side, as tables."""
+"""Tables of runs and steps, and comparison of two runs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from tactician.cli.console import out
+from tactician.cli.formatting import format_time, format_usage, shorten
 from tactician.cli.outcomes import print_pending
 from tactician.cli.statuses import format_status
-from tactician.cli.words import moment, short, spent
-from tactician.llm import AssistantMessage, Message, text_of
+from tactician.llm import AssistantMessage, Message, join_text
 from tactician.platform import RunComparison, RunView, StepView
 from tactician.process import DEFAULT_BINDING, GAVE_NOTHING
 
@@ -23,7 +23,7 @@ _BEGINNINGS: Final = frozenset({"start", "resume", "fork"})
 
 
 def print_run(run: RunView) -> None:
-    """Print all that is known of a run."""
+    """Print all details of a run."""
     heading = f"[bold]{escape(run.name)}[/bold] {_format_status(run)}  [dim]{run.kind} {run.id}[/dim]"
     for line in (heading, *_summarize(run)):
         out.print(line, highlight=False, soft_wrap=True)
@@ -37,16 +37,16 @@ def print_run(run: RunView) -> None:
 
 
 def print_steps(steps: Iterable[StepView]) -> None:
-    """Print the steps of a run, with what the run used up to each."""
+    """Print the steps of a run, with the usage up to each."""
     table = Table(Column("step", justify="right"), "what", "result", "at", "so far")
     for step in steps:
-        used = spent(step.seconds, step.tally)
-        table.add_row(str(step.number), _name_step(step), escape(short(step.detail)), moment(step.at), used)
+        used = format_usage(step.seconds, step.tally)
+        table.add_row(str(step.number), _name_step(step), escape(shorten(step.detail)), format_time(step.at), used)
     out.print(table)
 
 
 def print_comparison(comparison: RunComparison) -> None:
-    """Print two runs side by side: how they stand, the steps that both have, and those in which they differ."""
+    """Print two runs side by side: status, common steps, and different steps."""
     first, second, common = comparison.first, comparison.second, len(comparison.common)
     out.print(_tabulate_facts(first, second))
     both = f"The first {common} steps are the same." if common else "They have no steps in common."
@@ -72,7 +72,7 @@ def _summarize(run: RunView) -> Iterator[str]:
     if run.output:
         yield f"→ {escape(run.output)}"
     if run.problem is None:
-        yield f"[dim]{spent(run.seconds, run.tally)} · {run.steps} steps[/dim]"
+        yield f"[dim]{format_usage(run.seconds, run.tally)} · {run.steps} steps[/dim]"
     # What has run is in the history.
     if set_by_actions := [_format_condition(*one) for one in run.conditions.items() if not one[0].startswith("ran ")]:
         yield escape(", ".join(set_by_actions))
@@ -95,8 +95,8 @@ def _tabulate_history(view: RunView) -> Table:
         tries = f" ({run.attempts} attempts)" if run.attempts > 1 else ""
         gave = ", ".join(run.outputs) if run.error is None else run.error
         colour = "green" if run.error is None else "red"
-        took = f"{spent(run.seconds, run.tally)}{tries}"
-        table.add_row(f"[{colour}]{escape(run.action)}[/{colour}]", moment(run.started_at), took, escape(gave))
+        took = f"{format_usage(run.seconds, run.tally)}{tries}"
+        table.add_row(f"[{colour}]{escape(run.action)}[/{colour}]", format_time(run.started_at), took, escape(gave))
     return table
 
 
@@ -104,7 +104,7 @@ def _tabulate_objects(view: RunView) -> Table:
     table = Table("type", "name", "value")
     for one in view.objects:
         name = "" if one.binding == DEFAULT_BINDING else one.binding
-        value = short(to_json(one.value).decode())
+        value = shorten(to_json(one.value).decode())
         row = escape(one.type.rpartition(".")[2]), escape(name), escape(value)
         table.add_row(*row, style="dim" if one.is_hidden else None)
     return table
@@ -113,13 +113,13 @@ def _tabulate_objects(view: RunView) -> Table:
 def _tabulate_messages(messages: Sequence[Message]) -> Table:
     table = Table("role", "message")
     for message in messages:
-        table.add_row(message.role, escape(short(_format_message(message), _LONG_TEXT)))
+        table.add_row(message.role, escape(shorten(_format_message(message), _LONG_TEXT)))
     return table
 
 
 def _format_message(message: Message) -> str:
     calls = message.tool_calls if isinstance(message, AssistantMessage) else ()
-    return " ".join(filter(None, (text_of([message]), *(f"{call.name}({call.arguments})" for call in calls))))
+    return " ".join(filter(None, (join_text([message]), *(f"{call.name}({call.arguments})" for call in calls))))
 
 
 def _tabulate_facts(first: RunView, second: RunView) -> Table:
@@ -136,8 +136,8 @@ def _list_facts(run: RunView) -> list[tuple[str, str]]:
     cost = run.cost
     return [
         ("fork", _describe_fork(run)),
-        ("output", short(run.output, _LONG_TEXT)),
-        ("failure", short(run.failure or "", _LONG_TEXT)),
+        ("output", shorten(run.output, _LONG_TEXT)),
+        ("failure", shorten(run.failure or "", _LONG_TEXT)),
         ("steps", str(run.steps)),
         ("tokens", str(run.usage.total_tokens)),
         ("cost", "unknown" if cost is None else f"${cost:.4f}"),
@@ -146,17 +146,17 @@ def _list_facts(run: RunView) -> list[tuple[str, str]]:
 
 
 def _list_work(steps: Iterable[StepView]) -> list[StepView]:
-    """Return the steps that did something: so what both runs did stands side by side."""
+    """Return the steps that did work, so that equal work of both runs stands side by side."""
     return [step for step in steps if step.kind not in _BEGINNINGS]
 
 
 def _format_step(step: StepView | None) -> tuple[str, str]:
     if step is None:
         return "", ""
-    return str(step.number), f"{_name_step(step)}  [dim]{escape(short(step.detail))}[/dim]"
+    return str(step.number), f"{_name_step(step)}  [dim]{escape(shorten(step.detail))}[/dim]"
 
 
 def _name_step(step: StepView) -> str:
-    """Return the kind and the name of a step, behind the names of the runs inside the outermost one."""
+    """Return the kind and the name of a step, after the names of nested runs."""
     inside = "/".join(step.path[1:])
     return escape(" ".join(filter(None, (inside and f"{inside}:", step.kind, step.name))))

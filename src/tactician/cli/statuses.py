@@ -18,7 +18,7 @@ _COLOURS: Final[Mapping[str, str]] = {
 
 
 def format_status(status: str, *, was_interrupted: bool) -> str:
-    """Return the status of a run in its colour; that of one whose worker died, or was interrupted, says so."""
+    """Return the status of a run in its colour, with a note when its worker died or was interrupted."""
     shown = "interrupted" if was_interrupted else status
     colour = _COLOURS.get(shown, "bold")
     return f"[{colour}]{escape(shown)}[/{colour}]"

@@ -13,12 +13,12 @@ STORE_VARIABLE: Final = "TACTICIAN_STORE"
 
 
 def find_store(address: str | None) -> str | None:
-    """Return the given address of a store, or else that of tactician.toml, if there is one."""
+    """Return the given address of a store, or else the one in tactician.toml, if any."""
     return address or load_settings().process.store
 
 
 def require_store(address: str | None) -> str:
-    """Return the address of a store that exists already.
+    """Return the address of an existing store.
 
     Raises:
         ConfigurationError: when no store is named, or its file does not exist.
@@ -34,6 +34,6 @@ def require_store(address: str | None) -> str:
     return found
 
 
-def store_option(address: str | None) -> str:
-    """Return the option that names the store again; nothing when its address may hold a password."""
+def format_store_option(address: str | None) -> str:
+    """Return the option that names the store; empty when its address may hold a password."""
     return "" if address is None or "@" in address else f" --store {address}"

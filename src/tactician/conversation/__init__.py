@@ -1,24 +1,24 @@
-"""What was said, where it is kept, and what of it a model is shown."""
+"""Conversations, their stores, and windows on the part that a model sees."""
 
 from tactician.conversation.compaction import CompactToolResults
 from tactician.conversation.conversation import Conversation, Messages
-from tactician.conversation.events import ContextSummarized
+from tactician.conversation.events import ConversationSummarized
 from tactician.conversation.exchanges import count_equal
-from tactician.conversation.mending import mended
+from tactician.conversation.history_repair import repair_history
 from tactician.conversation.run_part import RunPart
-from tactician.conversation.sliding import SlidingWindow
+from tactician.conversation.sliding_window import SlidingWindow
 from tactician.conversation.store import ConversationStore
-from tactician.conversation.strategy import Chain, ContextStrategy, Window, chain
 from tactician.conversation.summarization import Summarization
-from tactician.conversation.tokens import ESTIMATE, TextCounter, TokenCounter, counter_for
+from tactician.conversation.tokens import ESTIMATE, TextCounter, TokenCounter, find_token_counter
+from tactician.conversation.window_strategy import Chain, Window, WindowStrategy, chain
 
 __all__ = [
     "Conversation",
     "Messages",
     "RunPart",
     "count_equal",
-    "mended",
-    "ContextStrategy",
+    "repair_history",
+    "WindowStrategy",
     "Window",
     "SlidingWindow",
     "Summarization",
@@ -28,7 +28,7 @@ __all__ = [
     "TokenCounter",
     "TextCounter",
     "ESTIMATE",
-    "counter_for",
+    "find_token_counter",
     "ConversationStore",
-    "ContextSummarized",
+    "ConversationSummarized",
 ]

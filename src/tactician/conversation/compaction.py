@@ -1,4 +1,4 @@
-"""Leaves out what tools returned long ago."""
+"""Compaction of old tool results."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tactician.conversation.conversation import Conversation
-from tactician.conversation.strategy import ContextStrategy, Window
 from tactician.conversation.tokens import TokenCounter
+from tactician.conversation.window_strategy import Window, WindowStrategy
 from tactician.errors import DeclarationError
 from tactician.llm import AssistantMessage, Message, ToolResult
 from tactician.runs import RunContext
@@ -16,14 +16,14 @@ COMPACTED = "[compacted]"
 
 
 @dataclass(frozen=True, slots=True)
-class CompactToolResults(ContextStrategy):
-    """Shows `[compacted]` in place of what tools returned before the model's last messages.
+class CompactToolResults(WindowStrategy):
+    """Window strategy that replaces old tool results with `[compacted]`.
 
-    What was called, and with which arguments, is still shown.
+    The calls and their arguments stay visible.
 
     Attributes:
-        after: from this turn of the run on, counted from 1. A run that goes on after a pause counts anew.
-        keep_last: the results of so many of the model's last messages are shown whole.
+        after: first turn of the run in which results are compacted, from 1. A resumed run starts at 1 again.
+        keep_last: number of the model's last messages whose results stay complete.
 
     Raises:
         DeclarationError: when a number is not possible.
@@ -38,12 +38,12 @@ class CompactToolResults(ContextStrategy):
             raise DeclarationError("CompactToolResults", problems)
 
     def start(self, run: RunContext, counter: TokenCounter) -> Window:
-        """The window of a run."""
+        """Return the window of a run."""
         return _CompactView(self)
 
 
 class _CompactView:
-    """Follows a conversation with one that has the old results compacted."""
+    """Copy of a conversation in which old results are compacted, kept up to date."""
 
     __slots__ = ("_answers", "_done", "_revision", "_shown", "_source", "_strategy", "_turn")
 
@@ -55,7 +55,7 @@ class _CompactView:
         self._turn = self._done = self._revision = 0
 
     async def view(self, conversation: Conversation) -> Sequence[Message]:
-        """The conversation with its old results compacted."""
+        """Return the messages with old results compacted."""
         self._turn += 1
         if self._turn < self._strategy.after:
             return conversation.messages
@@ -65,7 +65,7 @@ class _CompactView:
         return self._shown.messages
 
     def _follow(self, conversation: Conversation) -> None:
-        """Shows what is new; all of it anew, when something else has changed."""
+        """Add new messages; start again when other messages have changed."""
         if conversation is not self._source or conversation.revision != self._revision:
             self._source, self._revision = conversation, conversation.revision
             self._shown.rewind(0)
@@ -78,13 +78,13 @@ class _CompactView:
             self._shown.append(message)
 
     def _compact(self, end: int) -> None:
-        """Compacts the results up to there that are not yet."""
+        """Compact the results before a position."""
         if (begin := self._done) < end:
             self._done = end
-            rest = [_compacted(m) if n < end else m for n, m in enumerate(self._shown.messages[begin:], begin)]
+            rest = [_compact_result(m) if n < end else m for n, m in enumerate(self._shown.messages[begin:], begin)]
             self._shown.rewind(begin)
             self._shown.extend(rest)
 
 
-def _compacted(message: Message) -> Message:
+def _compact_result(message: Message) -> Message:
     return replace(message, content=COMPACTED) if isinstance(message, ToolResult) else message

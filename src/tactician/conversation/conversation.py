@@ -1,4 +1,4 @@
-"""Conversation: messages with ids, which grow while a run works on them and may be changed from outside."""
+"""Conversation: messages with ids, which grow during a run and may be changed from outside."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, overload
 
-from tactician.conversation.exchanges import count_equal, exchange_around, find_excess, last_answer, open_calls_of
+from tactician.conversation.exchanges import count_equal, find_excess, find_exchange, find_last_answer, find_open_calls
 from tactician.conversation.run_part import RunPart
-from tactician.conversation.saved import (
+from tactician.conversation.saved_form import (
     Addition,
     SavedConversation,
     SavedMessages,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Messages(Sequence[Message]):
-    """View of the messages of a conversation, which grows as the conversation does."""
+    """View of the messages of a conversation, which grows with the conversation."""
 
     __slots__ = ("_list", "conversation")
 
@@ -63,7 +63,7 @@ class Messages(Sequence[Message]):
 
 
 class Conversation:
-    """List of messages, each with an id that means something in this conversation only.
+    """List of messages, each with an id that is unique in this conversation.
 
     A run appends to it. Others may change it meanwhile: `insert`, `remove` and `truncate` never part a tool call from
     its result. It belongs to one event loop.
@@ -109,28 +109,28 @@ class Conversation:
     @property
     def ids(self) -> tuple[str, ...]:
         """The ids of the messages, in their order."""
-        return tuple(map(_name, self._numbers))
+        return tuple(map(_create_id, self._numbers))
 
     @property
     def revision(self) -> int:
-        """The number of changes that were more than a message at the end."""
+        """The number of changes other than appended messages."""
         return len(self._changes)
 
-    def changed_since(self, revision: int) -> int:
-        """Return the place from which on the messages may be others than they were at the revision."""
+    def find_change_since(self, revision: int) -> int:
+        """Return the first position at which messages may have changed since a revision."""
         return min(self._changes[revision:], default=len(self._list))
 
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
         """The tool calls of the last assistant message that have no result yet, in order."""
-        return open_calls_of(self._list)
+        return find_open_calls(self._list)
 
     def to_tuple(self) -> tuple[Message, ...]:
-        """Return the messages as they are now."""
+        """Return the current messages."""
         return tuple(self._list)
 
     def append(self, message: Message) -> None:
-        """Add a message at the end, as a run does."""
+        """Append a message, as a run does."""
         self._list.append(message)
         self._numbers.append(self._next)
         self._next += 1
@@ -138,7 +138,7 @@ class Conversation:
             self._let_in()
 
     def extend(self, messages: Iterable[Message]) -> None:
-        """Add messages at the end."""
+        """Append messages."""
         if not self._waiting:
             self._extend(messages)
             return
@@ -146,7 +146,7 @@ class Conversation:
             self.append(message)
 
     def insert(self, message: Message) -> str:
-        """Add a message from outside of the run, and return its id.
+        """Insert a message from outside the run, and return its id.
 
         While tool calls are open it waits, and goes in right after the last of their results.
 
@@ -159,23 +159,23 @@ class Conversation:
         self._next += 1
         self._waiting.append((number, message))
         self._let_in()
-        return _name(number)
+        return _create_id(number)
 
     def remove(self, message_id: str) -> bool:
-        """Remove a message; with a tool call or a result, all of the message that called and of its results.
+        """Remove a message; with a tool call or a result, the whole exchange.
 
         Returns:
             Whether it is gone: not so when there is no such message, or when calls are open that belong to it.
         """
         for waiting in self._waiting:
-            if _name(waiting[0]) == message_id:
+            if _create_id(waiting[0]) == message_id:
                 self._waiting.remove(waiting)
                 return True
         ids = self.ids
         if message_id not in ids:
             return False
-        begin, end = exchange_around(self._list, ids.index(message_id))
-        if begin >= self._open_from():
+        begin, end = find_exchange(self._list, ids.index(message_id))
+        if begin >= self._find_open_place():
             return False
         self._cut(begin, end)
         return True
@@ -184,33 +184,33 @@ class Conversation:
         """Remove the oldest messages, so that at most `keep_last` are left.
 
         The system messages at the beginning are not counted, and stay. Calls and results that would be parted go
-        together, and an exchange whose calls are open stays. What is left begins with a message of the user: the one
-        that it follows stays too, and is not counted.
+        together, and an exchange whose calls are open stays. The rest begins with a user message: the one
+        before it stays too, and is not counted.
         """
-        for begin, end in find_excess(self._list, keep_last, self._open_from()):
+        for begin, end in find_excess(self._list, keep_last, self._find_open_place()):
             self._cut(begin, end)
 
     def rewind(self, length: int) -> None:
-        """Forget all but the first messages, for a run that begins anew. Messages that wait to be let in are let in."""
+        """Remove all but the first messages, for a run that starts again, and let waiting messages in."""
         self._cut(max(length, 0), len(self._list))
         self._let_in()
 
     def begin_part(self, run_id: str) -> None:
-        """Let the next part of the conversation be that of a run. One that is continued keeps the part that it has."""
+        """Start the part of a run with the next message. A continued run keeps its part."""
         if self.find_part(run_id) is None:
             self.part = RunPart(run_id, len(self._list), len(self._list))
 
     def find_part(self, run_id: str) -> RunPart | None:
-        """Return the part of a run, if it is the last one that has added messages."""
+        """Return the part of a run if that run was the last to add messages."""
         return self.part if self.part is not None and self.part.run_id == run_id else None
 
     def restore_part(self, messages: Sequence[Message]) -> None:
-        """Make the part of the last run these messages, as the run itself knows them, before it adds more.
+        """Replace the part of the last run with these messages, before the run adds more.
 
-        What others have said after the run stays after them.
+        Messages that others added after the run stay after them.
         """
         assert self.part is not None
-        begin, end = self.part.bounds(len(self._list))
+        begin, end = self.part.find_bounds(len(self._list))
         same = count_equal(self._list[begin:end], messages)
         if same < max(end - begin, len(messages)):
             self._waiting[:0] = zip(self._numbers[end:], self._list[end:], strict=True)
@@ -220,7 +220,7 @@ class Conversation:
         self.part.end = None
 
     def end_part(self) -> None:
-        """Let the part of the last run end here, if that has added messages."""
+        """End the part of the last run here, if the run has added messages."""
         if self.part is not None and self.part.end is None:
             self.part.end = len(self._list)
 
@@ -236,12 +236,12 @@ class Conversation:
         return other
 
     def to_json(self) -> str:
-        """Return the conversation as JSON text; only its version is the store's to keep."""
+        """Return the conversation as JSON text, without its version, which belongs to the store."""
         return write_conversation(self._save())
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Conversation:
-        """Return the conversation of a text that `to_json` wrote, from whoever it came.
+        """Return the conversation in an untrusted text that `to_json` wrote.
 
         Raises:
             StoredStateError: when it is none.
@@ -253,11 +253,11 @@ class Conversation:
         return create_schema(cls, cls._save_versioned, cls._restore_versioned, handler)
 
     def to_addition(self, begin: int) -> Addition:
-        """Return the messages from a place on, as the addition that makes the next version of the conversation."""
+        """Return the messages from a position on, as the addition that makes the next version."""
         return Addition(self.version + 1, begin, self._save_messages(begin))
 
     def apply(self, additions: Iterable[Addition]) -> None:
-        """Add what was added to the version of the conversation that a store holds.
+        """Apply an addition to the stored version of the conversation.
 
         Raises:
             StoredStateError: when the additions do not fit.
@@ -286,19 +286,19 @@ class Conversation:
         )
 
     def _adopt(self, saved: SavedMessages) -> None:
-        """Take over all but the messages themselves."""
+        """Take over everything except the messages."""
         if len(saved["waiting"]) != len(saved["waiting_messages"]):
-            raise _misfit()
+            raise _create_mismatch_error()
         self._next, self.part = saved["next"], None if saved["part"] is None else replace(saved["part"])
         self._waiting = list(zip(saved["waiting"], saved["waiting_messages"], strict=True))
 
     def _check(self) -> None:
-        """Check that each message has an id of its own, and that the part of the run is inside the conversation."""
+        """Check that the ids are unique, and that the part of the run is inside the conversation."""
         numbers = [*self._numbers, *(number for number, _ in self._waiting)]
         is_whole = len(self._numbers) == len(self._list) and len(set(numbers)) == len(numbers)
         if not is_whole or any(not 0 <= number < self._next for number in numbers):
-            raise _misfit()
-        if self.part is not None and not self.part.fits(len(self._list)):
+            raise _create_mismatch_error()
+        if self.part is not None and not self.part.is_valid_for(len(self._list)):
             raise StoredStateError("The saved conversation cannot be read: the part of its run is not inside it.")
 
     def _save_versioned(self) -> VersionedConversation:
@@ -332,22 +332,22 @@ class Conversation:
                 self.part.cut(begin, end)
 
     def _let_in(self) -> None:
-        """Put the messages that wait at the end, unless calls are open."""
+        """Append the waiting messages, unless calls are open."""
         if self._waiting and not self.open_calls:
             for number, message in self._waiting:
                 self._numbers.append(number)
                 self._list.append(message)
             self._waiting.clear()
 
-    def _open_from(self) -> int:
-        """Return the place of the message whose calls are open; the end when there is none."""
-        place = last_answer(self._list) if self.open_calls else None
+    def _find_open_place(self) -> int:
+        """Return the position of the message whose calls are open; the length when there is none."""
+        place = find_last_answer(self._list) if self.open_calls else None
         return len(self._list) if place is None else place
 
 
-def _misfit() -> StoredStateError:
+def _create_mismatch_error() -> StoredStateError:
     return StoredStateError("The saved conversation cannot be read: its ids do not fit its messages.")
 
 
-def _name(number: int) -> str:
+def _create_id(number: int) -> str:
     return f"m{number}"

@@ -1,4 +1,4 @@
-"""The events of conversations."""
+"""Events of conversations."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from tactician.events import Event
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContextSummarized(Event):
-    """A model was asked to sum up the oldest `messages` of a long conversation; `error` says why it did not."""
+class ConversationSummarized(Event):
+    """Event of a model that summarized the oldest `messages` of a long conversation; `error` if it failed."""
 
     messages: int
     summary: str = ""

@@ -7,23 +7,23 @@ from collections.abc import Sequence
 from tactician.llm import AssistantMessage, Message, SystemMessage, ToolCall, ToolResult, UserMessage
 
 
-def last_answer(messages: Sequence[Message]) -> int | None:
-    """Return the place of the last assistant message, or `None`."""
+def find_last_answer(messages: Sequence[Message]) -> int | None:
+    """Return the position of the last assistant message, or `None`."""
     return next((n for n in range(len(messages) - 1, -1, -1) if isinstance(messages[n], AssistantMessage)), None)
 
 
-def open_calls_of(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
-    """Return the tool calls of the last assistant message that have no result after it, in order."""
-    place = last_answer(messages)
+def find_open_calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
+    """Return the tool calls of the last assistant message without a result, in order."""
+    place = find_last_answer(messages)
     message = None if place is None else messages[place]
     if place is None or not isinstance(message, AssistantMessage) or not (calls := message.tool_calls):
         return ()
     answered = [one.call_id for one in messages[place + 1 :] if isinstance(one, ToolResult)]
-    return tuple(call for call in calls if not _taken(answered, call.id))
+    return tuple(call for call in calls if not _remove_id(answered, call.id))
 
 
-def exchange_around(messages: Sequence[Message], place: int) -> tuple[int, int]:
-    """Return where the exchange of a message begins and ends: with its results, or with the call whose result it is."""
+def find_exchange(messages: Sequence[Message], place: int) -> tuple[int, int]:
+    """Return the begin and the end of the exchange of a message: a call with its results."""
     begin = place
     while begin and isinstance(messages[begin], ToolResult):
         begin -= 1
@@ -36,11 +36,12 @@ def exchange_around(messages: Sequence[Message], place: int) -> tuple[int, int]:
 
 
 def find_excess(messages: Sequence[Message], keep_last: int, open_from: int) -> tuple[tuple[int, int], ...]:
-    """Return what a truncation removes, as places of beginnings and ends, the last one first.
+    """Return the ranges that a truncation removes, last range first.
 
     Args:
-        keep_last: how many messages may stay, besides the system messages at the beginning.
-        open_from: place of the message whose calls are open, which stays.
+        messages: the messages of the conversation.
+        keep_last: number of messages to keep, besides the system messages at the beginning.
+        open_from: position of the message with open calls, which stays.
     """
     head = next((n for n, one in enumerate(messages) if not isinstance(one, SystemMessage)), len(messages))
     place = max(len(messages) - max(keep_last, 0), head)
@@ -52,13 +53,13 @@ def find_excess(messages: Sequence[Message], keep_last: int, open_from: int) -> 
 
 
 def count_equal(messages: Sequence[Message], others: Sequence[Message]) -> int:
-    """Return how many messages at the beginning are the same."""
+    """Return the number of equal messages at the beginning."""
     pairs = enumerate(zip(messages, others, strict=False))
     return next((n for n, (one, other) in pairs if one != other), min(len(messages), len(others)))
 
 
 def _find_request(messages: Sequence[Message], head: int, place: int) -> int:
-    """Return where the user last spoke, at the place or before it; the place itself, when the user did not."""
+    """Return the position of the last user message at or before a position, or else the position itself."""
     if place < len(messages) and isinstance(messages[place], UserMessage):
         return place
     return next((n for n in range(place - 1, head - 1, -1) if isinstance(messages[n], UserMessage)), place)
@@ -68,8 +69,8 @@ def _calls(message: Message) -> bool:
     return isinstance(message, AssistantMessage) and bool(message.tool_calls)
 
 
-def _taken(ids: list[str], id: str) -> bool:
-    """Remove an id, and return whether it was there."""
+def _remove_id(ids: list[str], id: str) -> bool:
+    """Remove an id, and return whether it was in the list."""
     if id not in ids:
         return False
     ids.remove(id)

@@ -1,4 +1,4 @@
-"""The units of a conversation and how long they are, kept up to date as it grows."""
+"""Token counts of the units of a conversation, updated as the conversation grows."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from tactician.llm import SystemMessage, ToolResult, UserMessage
 
 
 class Ledger:
-    """What each unit of a conversation takes. A unit is a message with the tool results that follow it.
+    """Token counts by unit. A unit is a message with the tool results that follow it.
 
-    `update` costs what is new: no message is counted twice, unless it comes after one that has changed.
+    `update` counts only new messages, and those after a changed message.
 
     Attributes:
-        starts: where each unit begins.
+        starts: the first position of each unit.
         before: the tokens of all units before each unit.
         total: the tokens of all units.
-        head: how many system messages the conversation begins with; each of them is a unit.
-        asked: which unit is the first message of the user; `None` when there is none.
+        head: number of system messages at the beginning; each of them is a unit.
+        asked: the unit of the first user message; `None` when there is none.
     """
 
     __slots__ = ("_conversation", "_counter", "_revision", "_seen", "asked", "before", "head", "starts", "total")
@@ -33,7 +33,7 @@ class Ledger:
         self.asked: int | None = None
 
     def update(self, conversation: Conversation) -> int | None:
-        """Counts what is new in the conversation.
+        """Count the new messages of the conversation.
 
         Returns:
             From which place on messages were changed that had been counted before; `None` when none were.
@@ -42,7 +42,7 @@ class Ledger:
         if conversation is not self._conversation:
             changed = 0
         elif conversation.revision != self._revision:
-            changed = conversation.changed_since(self._revision)
+            changed = conversation.find_change_since(self._revision)
         if changed is not None:
             self._forget(changed)
             self._conversation, self._revision = conversation, conversation.revision
@@ -55,20 +55,20 @@ class Ledger:
         self._seen = len(messages)
         return changed
 
-    def from_unit(self, unit: int) -> int:
-        """The tokens of the unit and all after it."""
+    def count_from(self, unit: int) -> int:
+        """Return the tokens of a unit and of all units after it."""
         return self.total - self.before[unit] if unit < len(self.before) else 0
 
-    def of_unit(self, unit: int) -> int:
-        """The tokens of one unit."""
-        return self.from_unit(unit) - self.from_unit(unit + 1)
+    def count_unit(self, unit: int) -> int:
+        """Return the tokens of a unit."""
+        return self.count_from(unit) - self.count_from(unit + 1)
 
-    def newest_within(self, tokens: int) -> int:
-        """The first of the newest units that take no more than so many tokens together."""
+    def find_newest_within(self, tokens: int) -> int:
+        """Return the first of the newest units that fit in so many tokens."""
         return bisect_left(self.before, self.total - tokens)
 
-    def unit_at(self, place: int) -> int:
-        """The first unit that begins at the place or after it."""
+    def find_unit(self, place: int) -> int:
+        """Return the first unit that begins at a position or after it."""
         return bisect_left(self.starts, place)
 
     def _begin_unit(self, place: int, is_system: bool, is_user: bool) -> None:
@@ -80,8 +80,8 @@ class Ledger:
         self.before.append(self.total)
 
     def _forget(self, place: int) -> None:
-        """Forgets the units from the place on, and the one before, for its results may be others."""
-        unit = max(self.unit_at(place) - 1, 0)
+        """Forget the units from a position on, and the one before, whose results may have changed."""
+        unit = max(self.find_unit(place) - 1, 0)
         if unit < len(self.starts):
             self._seen, self.total = self.starts[unit], self.before[unit]
         del self.starts[unit:], self.before[unit:]

@@ -27,15 +27,15 @@ class RunPart:
         if self.end is not None:
             self.end -= max(0, min(end, self.end) - begin)
 
-    def bounds(self, length: int) -> tuple[int, int]:
+    def find_bounds(self, length: int) -> tuple[int, int]:
         """Return begin and end in a conversation of so many messages."""
         return self.begin, length if self.end is None else self.end
 
     def close(self, length: int) -> RunPart:
         """Return the part with its end in a conversation of so many messages."""
-        return RunPart(self.run_id, *self.bounds(length))
+        return RunPart(self.run_id, *self.find_bounds(length))
 
-    def fits(self, length: int) -> bool:
+    def is_valid_for(self, length: int) -> bool:
         """Return whether the part can be one of a conversation of so many messages."""
-        begin, end = self.bounds(length)
+        begin, end = self.find_bounds(length)
         return 0 <= begin <= end <= length

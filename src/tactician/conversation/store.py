@@ -1,4 +1,4 @@
-"""Conversations in a document store."""
+"""Store of conversations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from tactician.cancellation import run_to_completion
 from tactician.conversation.conversation import Conversation
-from tactician.conversation.saved import Addition, read_addition
+from tactician.conversation.saved_form import Addition, read_addition
 from tactician.errors import ConversationConflictError, DocumentConflictError, StoredStateError
 from tactician.stores import DocumentStore, StoredDocument, StoredStep
 
@@ -20,7 +20,7 @@ _FOLD_AT_LEAST: Final = 64
 
 @dataclass(slots=True)
 class _Baseline:
-    """State of a conversation as it was last loaded or saved.
+    """State of a conversation at its last load or save.
 
     Attributes:
         document: its document, without the body; `None` before the first time.
@@ -37,21 +37,21 @@ class _Baseline:
     saving: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def can_grow(self, conversation: Conversation) -> bool:
-        """Return whether it is enough to add what is new to the log, and the log is not too long for that."""
+        """Return whether new messages can be added to the log, instead of a new body."""
         is_known = self.document is not None and self.document.version == conversation.version
         log = self.length - self.folded
         return (
             is_known
-            and conversation.changed_since(self.revision) >= self.length
+            and conversation.find_change_since(self.revision) >= self.length
             and log <= max(self.folded, _FOLD_AT_LEAST)
         )
 
 
 class ConversationStore:
-    """Conversations of a document store, by their ids.
+    """Store of conversations by id, in a document store.
 
-    A loaded conversation is a copy: nobody else sees its changes before it is saved. Of two who change the same
-    version, the second to save gets an error.
+    A loaded conversation is a copy whose changes are private until it is saved. Of two writers of the same version,
+    the second one to save gets an error.
 
     A save adds the new messages to the log of the conversation's document, so that it costs the same however long the
     conversation is. When the log has grown as large as the body, and when messages were removed, the body is written as
@@ -86,18 +86,18 @@ class ConversationStore:
             ) from error
 
     async def is_current(self, conversation: Conversation) -> bool:
-        """Return whether nobody else has saved or deleted a conversation since it was loaded or saved here."""
+        """Return whether nobody else has saved or deleted the conversation since it was last loaded or saved here."""
         document = await self._documents.load(_COLLECTION, conversation.id, with_body=False)
         return document is not None and document.version == conversation.version
 
     async def save(self, conversation: Conversation) -> None:
-        """Save a conversation as it is now, and note its new version in it.
+        """Save a conversation, and set its new version.
 
-        Saves of one conversation that overlap follow each other; the later ones have what was added meanwhile. A save
-        that has begun is finished, even when its task is cancelled.
+        Overlapping saves of a conversation run one after another; the later ones include what was added meanwhile. A
+        save that has begun is finished, even when its task is cancelled.
 
         Raises:
-            ConversationConflictError: when somebody else has changed or deleted it since it was loaded.
+            ConversationConflictError: when another writer has changed or deleted it since it was loaded.
             StoredStateError: when a message has no JSON form.
         """
         baseline = self._baselines.setdefault(conversation, _Baseline())
@@ -133,7 +133,7 @@ class ConversationStore:
             raise StoredStateError(f"The stored conversation has the id {conversation.id!r}.")
         conversation.version = document.version - document.steps
         folded = len(conversation)
-        conversation.apply(_additions(steps))
+        conversation.apply(_read_additions(steps))
         if conversation.version != document.version:
             raise StoredStateError("Steps of its log are missing.")
         self._baselines[conversation] = _Baseline(document, len(conversation), folded, conversation.revision)
@@ -148,7 +148,7 @@ class ConversationStore:
                 saved = await self._write(conversation)
                 baseline.folded = length
         except DocumentConflictError as error:
-            raise _conflict(conversation.id, version) from error
+            raise _create_conflict_error(conversation.id, version) from error
         baseline.document, baseline.length, baseline.revision = saved, length, revision
         conversation.version = saved.version
 
@@ -165,12 +165,12 @@ class ConversationStore:
         return await (self._documents.fold(document) if conversation.version else self._documents.save(document))
 
 
-def _additions(steps: list[StoredStep]) -> Iterator[Addition]:
+def _read_additions(steps: list[StoredStep]) -> Iterator[Addition]:
     for step in steps:
         yield step.body if isinstance(step.body, Addition) else read_addition(step.text)
 
 
-def _conflict(id: str, version: int) -> ConversationConflictError:
+def _create_conflict_error(id: str, version: int) -> ConversationConflictError:
     if not version:
         return ConversationConflictError(f"There is a conversation {id} already: load that, or choose another id.")
     return ConversationConflictError(

@@ -1,4 +1,4 @@
-"""Asks a model to sum up a part of a conversation."""
+"""Summarizer of a part of a conversation."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tactician.conversation.events import ContextSummarized
-from tactician.conversation.transcript import transcript
+from tactician.conversation.events import ConversationSummarized
+from tactician.conversation.transcript import format_transcript
 from tactician.errors import MalformedResponseError
 from tactician.llm import Message, ModelRequest, SystemMessage, UserMessage
 from tactician.runs import BudgetError, RunContext, RunResult
@@ -24,30 +24,30 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Summarizer:
-    """Sums up on behalf of a run: what that takes counts as the run's.
+    """Summarizer on behalf of a run, to which its usage counts.
 
     Attributes:
         run: the run.
-        model: the name of the model that is asked; that of the run, when `None`.
-        prompt: what it is told to do.
+        model: the name of the summarizing model; that of the run, when `None`.
+        prompt: the instructions for that model.
     """
 
     run: RunContext
     model: str | None
     prompt: str
 
-    async def summary(self, previous: str, messages: Sequence[Message], words: int) -> str | None:
-        """What was said up to now, given what was said before and what came since; `None` when the model fails."""
+    async def summarize(self, previous: str, messages: Sequence[Message], words: int) -> str | None:
+        """Return a new summary of the previous one and the messages since; `None` when the model fails."""
         try:
-            text = await self._answer(_question(previous, messages, words))
+            text = await self._ask_model(_format_prompt(previous, messages, words))
         except Exception as error:  # a run does not fail because its memory does
             _logger.warning("%s: the conversation could not be summed up", "/".join(self.run.path), exc_info=True)
-            self._tell(len(messages), error=f"{type(error).__name__}: {error}")
+            self._emit_event(len(messages), error=f"{type(error).__name__}: {error}")
             return None
-        self._tell(len(messages), text)
+        self._emit_event(len(messages), text)
         return text
 
-    async def _answer(self, question: str) -> str:
+    async def _ask_model(self, question: str) -> str:
         run = self.run
         if (reason := run.find_limit()) is not None:
             raise BudgetError(reason, RunResult(None, tally=run.tally, run_id=run.run_id))
@@ -56,19 +56,19 @@ class Summarizer:
         model, options = run.find_model(self.model)
         observer = run.emitter if run.is_observed else None
         messages = (SystemMessage(self.prompt), UserMessage(question))
-        request = ModelRequest(messages, options=options.within(run.trace), observer=observer)
+        request = ModelRequest(messages, options=options.with_trace(run.trace), observer=observer)
         response = await model.generate(request)
-        run.tally.add(response.usage.signed(model.name))
+        run.tally.add(response.usage.attribute_to(model.name))
         if not (text := response.message.text.strip()):
             raise MalformedResponseError(f"{model.name}: it gave no summary", model=model.name)
         return text
 
-    def _tell(self, messages: int, summary: str = "", error: str | None = None) -> None:
+    def _emit_event(self, messages: int, summary: str = "", error: str | None = None) -> None:
         run = self.run
-        run.emit(ContextSummarized, messages=messages, summary=summary, error=error)
+        run.emit(ConversationSummarized, messages=messages, summary=summary, error=error)
 
 
-def _question(previous: str, messages: Sequence[Message], words: int) -> str:
+def _format_prompt(previous: str, messages: Sequence[Message], words: int) -> str:
     before = f"Summary of what was said before:\n{previous}\n\nWhat came since:\n" if previous else ""
-    said = f"<conversation>\n{transcript(messages)}\n</conversation>"
+    said = f"<conversation>\n{format_transcript(messages)}\n</conversation>"
     return f"{before}{said}\n\nSum all of it up in at most {words} words."

@@ -1,4 +1,4 @@
-"""How many tokens a message is: counted where the model's tokenizer is at hand, estimated elsewhere."""
+"""Token counters of messages: exact where the tokenizer of the model is available, estimated elsewhere."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Protocol, TypeAlias
 
-from tactician.conversation.files import tokens_of_document, tokens_of_image
+from tactician.conversation.media_tokens import estimate_document_tokens, estimate_image_tokens
 from tactician.llm import (
     AssistantMessage,
     AssistantPart,
@@ -33,27 +33,27 @@ _CL100K = re.compile(r"(ft:)?(gpt-4|gpt-3\.5|gpt-35)")
 
 
 class TokenCounter(Protocol):
-    """Says how long messages are. It is asked once for each message; windows remember the answer."""
+    """Token counter of messages, called once for each message; windows cache the result."""
 
     def count(self, message: Message) -> int:
-        """How many tokens the message takes of what a model can read; at least one."""
+        """Return the number of tokens of the message for the model; at least one."""
         ...
 
 
 class TextCounter:
-    """Counts messages by their texts.
+    """Token counter of messages by their texts.
 
     A message takes 4 tokens besides, a tool result 10; pictures and documents are estimated by their size.
 
     Args:
-        count_text: how many tokens a text is.
+        count_text: function that counts the tokens of a text.
     """
 
     def __init__(self, count_text: CountText) -> None:
         self._count_text = count_text
 
     def count(self, message: Message) -> int:
-        """How many tokens the message takes of what a model can read; at least one."""
+        """Return the number of tokens of the message for the model; at least one."""
         if isinstance(message, ToolResult):
             return _TOKENS_PER_RESULT + max(1, self._count_text(message.content))
         if isinstance(message, AssistantMessage | UserMessage):
@@ -66,26 +66,26 @@ class TextCounter:
         if isinstance(part, Text | Thinking):
             return self._count_text(part.text)
         if isinstance(part, Image):
-            return tokens_of_image(part)
+            return estimate_image_tokens(part)
         if isinstance(part, Document):
-            return tokens_of_document(part)
+            return estimate_document_tokens(part)
         if isinstance(part, ProviderItem):
-            return estimated(part.data)  # mostly encrypted: it is not read letter by letter
+            return estimate_tokens(part.data)  # mostly encrypted: it is not read letter by letter
         return self._count_text(part.id) + self._count_text(part.name) + self._count_text(part.arguments)
 
 
-def estimated(text: str) -> int:
-    """About how many tokens a text is: a quarter of its characters."""
+def estimate_tokens(text: str) -> int:
+    """Return the estimated tokens of a text: a quarter of its characters."""
     return len(text) // _CHARACTERS_PER_TOKEN
 
 
-ESTIMATE = TextCounter(estimated)
+ESTIMATE = TextCounter(estimate_tokens)
 """The counter for models whose tokenizer is not at hand."""
 
 
 @lru_cache(maxsize=256)
-def counter_for(model: str) -> TokenCounter:
-    """The counter for a model, by its name, with or without its instance.
+def find_token_counter(model: str) -> TokenCounter:
+    """Return the counter for a model by its name, with or without its instance.
 
     For OpenAI's models it is exact as to texts, when the extra `tokens` is installed: their two vocabularies take about
     60 ms and 50 MB each, once. For all others it is an estimate.
@@ -95,13 +95,13 @@ def counter_for(model: str) -> TokenCounter:
         name = name.partition(":")[2]
     name = name.rpartition("/")[2]
     vocabulary = "o200k_base" if _O200K.match(name) else "cl100k_base" if _CL100K.match(name) else None
-    count_text = None if vocabulary is None else _tokenizer(vocabulary)
+    count_text = None if vocabulary is None else _load_tokenizer(vocabulary)
     return ESTIMATE if count_text is None else TextCounter(count_text)
 
 
 @cache
-def _tokenizer(vocabulary: str) -> CountText | None:
-    """Counts with a vocabulary of OpenAI; `None` where the extra is not installed."""
+def _load_tokenizer(vocabulary: str) -> CountText | None:
+    """Return a counter with a vocabulary of OpenAI; `None` when the extra is not installed."""
     try:
         from rs_bpe import openai
     except ImportError:

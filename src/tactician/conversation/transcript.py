@@ -1,4 +1,4 @@
-"""A conversation as text, for a model that is to sum it up."""
+"""Transcript of a conversation, for a model that summarizes it."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ _MAX_CHARACTERS = 4_000
 _CUT = " [...] "
 
 
-def transcript(messages: Iterable[Message]) -> str:
-    """What was said, a paragraph for each message; long texts are cut in the middle, pictures only named."""
-    return "\n\n".join(filter(None, map(_paragraph, messages)))
+def format_transcript(messages: Iterable[Message]) -> str:
+    """Return a paragraph for each message, with long texts shortened and images only mentioned."""
+    return "\n\n".join(filter(None, map(_format_paragraph, messages)))
 
 
-def _paragraph(message: Message) -> str:
+def _format_paragraph(message: Message) -> str:
     if isinstance(message, ToolResult):
         kind = "Error" if message.is_error else "Result"
-        return f"{kind} of {message.name}: {_short(message.content)}"
+        return f"{kind} of {message.name}: {_shorten(message.content)}"
     if isinstance(message, UserMessage):
-        return f"User: {_short(' '.join(map(_named, message.parts)))}"
+        return f"User: {_shorten(' '.join(map(_format_part, message.parts)))}"
     if isinstance(message, AssistantMessage):
-        said = [f"Assistant: {_short(message.text)}"] if message.text else []
-        return "\n".join([*said, *map(_call, message.tool_calls)])
-    return f"System: {_short(message.text)}"
+        said = [f"Assistant: {_shorten(message.text)}"] if message.text else []
+        return "\n".join([*said, *map(_format_call, message.tool_calls)])
+    return f"System: {_shorten(message.text)}"
 
 
-def _call(call: ToolCall) -> str:
-    return f"Assistant calls {call.name}({_short(call.arguments)})"
+def _format_call(call: ToolCall) -> str:
+    return f"Assistant calls {call.name}({_shorten(call.arguments)})"
 
 
-def _named(part: UserPart) -> str:
+def _format_part(part: UserPart) -> str:
     if isinstance(part, Text):
         return part.text
     return f"[document {part.name}]" if isinstance(part, Document) else "[picture]"
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     half = _MAX_CHARACTERS // 2
     return text if len(text) <= _MAX_CHARACTERS else f"{text[:half]}{_CUT}{text[-half:]}"

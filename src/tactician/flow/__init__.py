@@ -1,4 +1,4 @@
-"""The scheduler: steps with stable keys and dependencies, run as soon as they can be, within limits."""
+"""Scheduler of steps with stable keys and dependencies, run as soon as possible, within limits."""
 
 from tactician.flow.retry import RetryPolicy, run_with_retries
 from tactician.flow.scheduler import ErrorPolicy, Scheduler, gather_or_suspend, run_steps

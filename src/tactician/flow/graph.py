@@ -1,4 +1,4 @@
-"""The dependency graph of a flow: which steps can start, and which never will. Knows no tasks and no time."""
+"""Dependency graph of a flow: steps that can start, and steps that never will. Knows no tasks and no time."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ class StepGraph(Generic[T]):
         return bool(self._ready)
 
     def pop_ready(self) -> FlowStep[T] | None:
-        """Remove and return the step that starts next: of those that are ready, the one that was added first."""
+        """Remove and return the next step to start: the first ready one in the order of addition."""
         return self._steps[heappop(self._ready)] if self._ready else None
 
-    def results_for(self, step: FlowStep[T]) -> dict[str, T]:
+    def collect_results(self, step: FlowStep[T]) -> dict[str, T]:
         """Return the results of the dependencies of a step that is ready."""
         outcomes = ((key, self._outcomes[key]) for key in step.depends_on)
         return {key: outcome.result for key, outcome in outcomes if isinstance(outcome, StepCompleted)}
@@ -100,7 +100,7 @@ class StepGraph(Generic[T]):
         skipped: list[StepSkipped] = []
         for step in steps:  # grows as it goes
             if step.key not in self._outcomes:
-                outcome = self._outcomes[step.key] = _skipped_because(step.key, cause)
+                outcome = self._outcomes[step.key] = _create_skip(step.key, cause)
                 skipped.append(outcome)
                 steps += self._dependents.pop(step.key, ())
         return skipped
@@ -130,7 +130,7 @@ def _find_cycle(steps: Sequence[FlowStep[T]]) -> Iterator[str]:
         yield f"steps depend on each other in a cycle: {cycle}. Remove one of these dependencies."
 
 
-def _skipped_because(key: str, cause: StepFailed | StepSkipped) -> StepSkipped:
+def _create_skip(key: str, cause: StepFailed | StepSkipped) -> StepSkipped:
     if isinstance(cause, StepSkipped):
         return StepSkipped(key, cause.cause, cause.reason)
     error = f"{type(cause.error).__name__}: {cause.error}".removesuffix(": ")

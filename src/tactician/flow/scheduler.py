@@ -1,4 +1,4 @@
-"""The scheduler of steps: each starts as soon as its own dependencies are completed and there is room."""
+"""Scheduler of steps: each starts as soon as its own dependencies are completed and there is room."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Scheduler(Generic[T]):
     Args:
         max_concurrency: number of steps that may run at once; no limit, when `None`. With 1, steps run in the task of
             the caller; else each runs in a task of its own, with a copy of the context variables of the block.
-        on_error: what an exception of a step does: `"fail_fast"` or `"continue"`.
+        on_error: the effect of an exception of a step: `"fail_fast"` or `"continue"`.
         clock: the time, for timeouts and retries.
 
     Raises:
@@ -130,7 +130,7 @@ class Scheduler(Generic[T]):
         raise self._failure
 
     async def _show_pending(self, suspended: StepSuspended) -> None:
-        """Show in the record of the run what a step waits for while others go on."""
+        """Show the requests of a waiting step in the record of the run while others continue."""
         context = RunContext.find_current()
         if context is not None and (self._tasks or self._graph.has_ready):
             await context.show_pending(suspended.pending)
@@ -170,12 +170,12 @@ class Scheduler(Generic[T]):
 
     def _begin(self, step: FlowStep[T]) -> Awaitable[T]:
         """Return the work of a step, with its retries."""
-        results = self._graph.results_for(step)
+        results = self._graph.collect_results(step)
         if step.retry is None:
-            return self._attempt(step, results)
-        return run_with_retries(lambda _: self._attempt(step, results), step.retry, self._clock)
+            return self._run_attempt(step, results)
+        return run_with_retries(lambda _: self._run_attempt(step, results), step.retry, self._clock)
 
-    def _attempt(self, step: FlowStep[T], results: Mapping[str, T]) -> Awaitable[T]:
+    def _run_attempt(self, step: FlowStep[T], results: Mapping[str, T]) -> Awaitable[T]:
         """Return the work of one attempt, with its timeout."""
         work = step.work(results)
         if step.timeout is None:
@@ -197,7 +197,7 @@ class Scheduler(Generic[T]):
 
 
 def _is_fatal(error: BaseException) -> bool:
-    """Return whether no step goes on after the error: it is not an `Exception`, or a group with such an error."""
+    """Return whether no step continues after the error: it is not an `Exception`, or a group with such an error."""
     if isinstance(error, BaseExceptionGroup):
         return any(map(_is_fatal, error.exceptions))
     return not isinstance(error, Exception | Suspended)
@@ -219,7 +219,7 @@ async def run_steps(
     Args:
         steps: the steps, in any order.
         max_concurrency: number of steps that may run at once; no limit, when `None`.
-        on_error: what an exception of a step does: `"fail_fast"` or `"continue"`.
+        on_error: the effect of an exception of a step: `"fail_fast"` or `"continue"`.
         clock: the time, for timeouts and retries.
 
     Raises:

@@ -23,7 +23,7 @@ async def run_with_timeout(work: Awaitable[T], seconds: float, clock: Clock, nam
         work: the work; it runs in the current task.
         seconds: the limit.
         clock: the time.
-        name: what the error calls the work.
+        name: the name of the work in the error.
 
     Raises:
         StepTimeoutError: when the work has taken longer.

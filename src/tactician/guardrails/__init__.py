@@ -1,8 +1,9 @@
-"""What may go in and out of agents and tools: checks that stop a run, or make the model answer again."""
+"""Guardrails: checks on inputs, outputs and tool calls that stop a run or make the model try again."""
 
-from tactician.guardrails.calling import Check, Checker, GuardrailLike
-from tactician.guardrails.checking import InputGuardrails, Objection, any_objection, first_objection
-from tactician.guardrails.declaring import (
+from tactician.guardrails.built_in import blocked_words, matches, max_length, no_match
+from tactician.guardrails.callables import Check, Checker, GuardrailLike
+from tactician.guardrails.checks import InputGuardrails, Objection, find_any_objection, find_first_objection
+from tactician.guardrails.decorators import (
     as_input_guardrail,
     as_output_guardrail,
     as_tool_input_guardrail,
@@ -26,7 +27,6 @@ from tactician.guardrails.guardrail import (
     ToolInputGuardrail,
     ToolOutputGuardrail,
 )
-from tactician.guardrails.ready import blocked_words, matches, max_length, no_match
 from tactician.guardrails.registry import GuardrailRegistry, input, output, registry, tool_input, tool_output  # noqa: A004
 from tactician.guardrails.result import GuardrailOutcome, GuardrailResult, failed, passed, retry
 
@@ -69,8 +69,8 @@ __all__ = [
     "CheckedToolOutput",
     "InputGuardrails",
     "Objection",
-    "first_objection",
-    "any_objection",
+    "find_first_objection",
+    "find_any_objection",
     "GuardrailChecked",
     "GuardrailError",
 ]

@@ -1,4 +1,4 @@
-"""The error of a run that a guardrail stops."""
+"""Error of a run that a guardrail stops."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from tactician.runs import RunError, RunResult
 
 
 class GuardrailError(RunError):
-    """A guardrail stopped the run; where it did so by raising, that exception is this error's cause.
+    """Error of a run that a guardrail stopped. An exception of the guardrail is its cause.
 
     Attributes:
-        guardrail: its name.
+        guardrail: the name of the guardrail.
         kind: `"input"`, `"output"`, `"tool_input"` or `"tool_output"`.
-        reason: what it said.
+        reason: the reason.
     """
 
     def __init__(self, run: str, guardrail: str, kind: GuardrailKind, reason: str, result: RunResult[None]) -> None:

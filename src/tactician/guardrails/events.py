@@ -1,4 +1,4 @@
-"""The events of guardrails."""
+"""Events of guardrails."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tactician.guardrails.result import GuardrailOutcome
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardrailChecked(Event):
-    """A guardrail has decided; `reason` says why, unless the outcome is `"passed"`."""
+    """Event of a guardrail's decision; `reason` explains it unless the outcome is `"passed"`."""
 
     guardrail: str
     kind: GuardrailKind

@@ -1,4 +1,4 @@
-"""The four kinds of guardrails, as the turn loop uses them."""
+"""The four kinds of guardrails, for the turn loop."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Generic, Literal, TypeAlias, TypeVar
 
 from tactician.errors import DeclarationError
-from tactician.guardrails.calling import Call
+from tactician.guardrails.callables import GuardrailCallable
 from tactician.guardrails.result import GuardrailResult
-from tactician.llm import Message, ToolCall, text_of
+from tactician.llm import Message, ToolCall, join_text
 from tactician.runs import RunContext
 
 GuardrailKind: TypeAlias = Literal["input", "output", "tool_input", "tool_output"]
 V = TypeVar("V")
 
 
-def in_words(kind: GuardrailKind, name: str) -> str:
-    """How errors call a guardrail."""
+def describe_guardrail(kind: GuardrailKind, name: str) -> str:
+    """Return the name of a guardrail for messages."""
     return f"{kind.replace('_', ' ')} guardrail {name!r}"
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedInput:
-    """What input guardrails check: the messages that are new, and the conversation that they end."""
+    """Input of input guardrails: the new messages, and the whole conversation."""
 
     new: Sequence[Message]
     conversation: Sequence[Message]
@@ -32,7 +32,7 @@ class CheckedInput:
 
 @dataclass(frozen=True, slots=True)
 class CheckedOutput:
-    """What output guardrails check: the last answer, as text and as an object of the output type."""
+    """Input of output guardrails: the last answer, as text and as an object of the output type."""
 
     text: str
     output: object
@@ -40,7 +40,7 @@ class CheckedOutput:
 
 @dataclass(frozen=True, slots=True)
 class CheckedToolOutput:
-    """What tool output guardrails check: what a tool returned, and the call that asked for it."""
+    """Input of tool output guardrails: the content that a tool returned, and its call."""
 
     call: ToolCall
     content: str
@@ -48,7 +48,7 @@ class CheckedToolOutput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardrailSettings:
-    """How a guardrail is declared to be used; see the decorators."""
+    """Settings of a guardrail; see the decorators."""
 
     concurrent: bool = False
     whole_conversation: bool = False
@@ -57,12 +57,12 @@ class GuardrailSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guardrail(ABC, Generic[V]):
-    """A check on something of type V.
+    """Check of a value of type V.
 
     Attributes:
-        name: how errors and events call it.
-        registered: the name by which the registry finds it; `None` when it is not there.
-        source: what it was made of: a function, or an object with `check`.
+        name: the name in errors and events.
+        registered: the name in the registry; `None` when it is not registered.
+        source: the function, or the object with `check`.
     """
 
     kind: ClassVar[GuardrailKind]
@@ -72,20 +72,20 @@ class Guardrail(ABC, Generic[V]):
     name: str
     registered: str | None
     source: object
-    call: Call = field(repr=False, compare=False)
+    call: GuardrailCallable = field(repr=False, compare=False)
     settings: GuardrailSettings = field(repr=False)
 
     def applies_to(self, value: V) -> bool:
-        """Whether this value is to be checked at all."""
+        """Return whether the value should be checked."""
         return True
 
     @abstractmethod
-    def arguments(self, value: V) -> tuple[object, ...]:
-        """What its function is to see of the value."""
+    def select_arguments(self, value: V) -> tuple[object, ...]:
+        """Return the arguments for the guardrail function."""
 
     async def check(self, value: V, context: RunContext) -> GuardrailResult:
-        """Its decision. A guardrail that raises, or decides nothing, has failed; cancellation passes through."""
-        arguments = self.arguments(value)
+        """Check a value. A guardrail that raises or returns no decision has failed; cancellation passes through."""
+        arguments = self.select_arguments(value)
         if self.call.parameters > len(arguments):
             arguments = (*arguments, context)
         try:
@@ -95,79 +95,79 @@ class Guardrail(ABC, Generic[V]):
             return GuardrailResult("failed", f"it raised {type(error).__name__}: {error}", error)
         if isinstance(decided, GuardrailResult) and (decided.outcome != "retry" or self.kind != "input"):
             return decided
-        return self._misused(decided)
+        return self._create_misuse_result(decided)
 
-    def _misused(self, decided: object) -> GuardrailResult:
+    def _create_misuse_result(self, decided: object) -> GuardrailResult:
         if isinstance(decided, GuardrailResult):
             problem = "it asks for a retry, but no model has said anything yet; return guardrails.failed(reason)"
         else:
             problem = f"it returned {decided!r}; return guardrails.passed() or guardrails.failed(reason)"
-        return GuardrailResult("failed", problem, DeclarationError(in_words(self.kind, self.name), [problem]))
+        return GuardrailResult("failed", problem, DeclarationError(describe_guardrail(self.kind, self.name), [problem]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputGuardrail(Guardrail[CheckedInput]):
-    """Sees the text of the new input, or of the whole conversation, before the model does."""
+    """Guardrail on the text of the new input, or of the whole conversation."""
 
     kind: ClassVar[GuardrailKind] = "input"
     sees: ClassVar[tuple[str, ...]] = ("text",)
 
     @property
     def concurrent(self) -> bool:
-        """Whether it runs beside the first model call instead of before it."""
+        """`True` when the guardrail runs beside the first model call instead of before it."""
         return self.settings.concurrent
 
     @property
     def whole_conversation(self) -> bool:
-        """Whether it sees all messages, not only the new ones."""
+        """`True` when the guardrail gets all messages instead of the new ones."""
         return self.settings.whole_conversation
 
-    def arguments(self, value: CheckedInput) -> tuple[object, ...]:
-        """The text, one line for each message."""
-        return (text_of(value.conversation if self.settings.whole_conversation else value.new),)
+    def select_arguments(self, value: CheckedInput) -> tuple[object, ...]:
+        """Return the text, one line for each message."""
+        return (join_text(value.conversation if self.settings.whole_conversation else value.new),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputGuardrail(Guardrail[CheckedOutput]):
-    """Sees the last answer: its text when that is what its first parameter is declared to be, else the object."""
+    """Guardrail on the last answer: its text when its first parameter is annotated with `str`, else the object."""
 
     kind: ClassVar[GuardrailKind] = "output"
     sees: ClassVar[tuple[str, ...]] = ("output",)
 
-    def arguments(self, value: CheckedOutput) -> tuple[object, ...]:
-        """The text or the object."""
+    def select_arguments(self, value: CheckedOutput) -> tuple[object, ...]:
+        """Return the text or the object."""
         return (value.text if self.call.reads_text else value.output,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolInputGuardrail(Guardrail[ToolCall]):
-    """Sees a tool call before the tool runs."""
+    """Guardrail on a tool call before the tool runs."""
 
     kind: ClassVar[GuardrailKind] = "tool_input"
     sees: ClassVar[tuple[str, ...]] = ("call",)
 
     def applies_to(self, value: ToolCall) -> bool:
-        """Whether it is declared for the tool."""
+        """Return whether the guardrail is declared for the tool."""
         return self.settings.tools is None or value.name in self.settings.tools
 
-    def arguments(self, value: ToolCall) -> tuple[object, ...]:
-        """The call."""
+    def select_arguments(self, value: ToolCall) -> tuple[object, ...]:
+        """Return the call."""
         return (value,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOutputGuardrail(Guardrail[CheckedToolOutput]):
-    """Sees a tool call and what the tool returned, before the model does."""
+    """Guardrail on a tool call with the tool's result, before the model sees it."""
 
     kind: ClassVar[GuardrailKind] = "tool_output"
     sees: ClassVar[tuple[str, ...]] = ("call", "content")
 
     def applies_to(self, value: CheckedToolOutput) -> bool:
-        """Whether it is declared for the tool."""
+        """Return whether the guardrail is declared for the tool."""
         return self.settings.tools is None or value.call.name in self.settings.tools
 
-    def arguments(self, value: CheckedToolOutput) -> tuple[object, ...]:
-        """The call and the content."""
+    def select_arguments(self, value: CheckedToolOutput) -> tuple[object, ...]:
+        """Return the call and the content."""
         return value.call, value.content
 
 

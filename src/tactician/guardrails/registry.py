@@ -1,4 +1,4 @@
-"""Guardrails by name, for those who can only name them: configuration, blueprints and models."""
+"""Registry of guardrails by name, for configuration, blueprints and models."""
 
 from __future__ import annotations
 
@@ -17,36 +17,37 @@ from tactician.guardrails.guardrail import (
     OutputGuardrail,
     ToolInputGuardrail,
     ToolOutputGuardrail,
-    in_words,
+    describe_guardrail,
 )
 
 G = TypeVar("G", bound=AnyGuardrail)
 
 
 class GuardrailRegistry:
-    """The guardrails of this process that have a name; each kind has names of its own."""
+    """Named guardrails of this process; each kind has its own names."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[GuardrailKind, str], AnyGuardrail] = {}
 
     def register(self, name: str, guardrail: G) -> G:
-        """Gives a guardrail a name.
+        """Register a guardrail by name.
 
         Raises:
             ConfigurationError: when another one has it. The same function, loaded again, takes its own place.
         """
         known = self._known.get((guardrail.kind, name))
-        if known is not None and not _same(known.source, guardrail.source):
+        if known is not None and not _is_same(known.source, guardrail.source):
             raise ConfigurationError(
-                f"The {in_words(guardrail.kind, name)} is registered already, with {_described(known.source)}; choose "
-                f"another name for {_described(guardrail.source)}."
+                f"The {describe_guardrail(guardrail.kind, name)} is registered already, with "
+                f"{_format_location(known.source)}; choose "
+                f"another name for {_format_location(guardrail.source)}."
             )
         named = replace(guardrail, name=name, registered=name)
         self._known[guardrail.kind, name] = named
         return named
 
     def find(self, kind: type[G], name: str) -> G:
-        """The guardrail of that name.
+        """Return the guardrail with a name.
 
         Raises:
             ConfigurationError: when there is none.
@@ -57,21 +58,22 @@ class GuardrailRegistry:
         names = self.names(kind.kind)
         hint = did_you_mean(name, names)
         raise ConfigurationError(
-            f"There is no {in_words(kind.kind, name)}.{hint} Known: {', '.join(names) or 'none'}. Import the module "
+            f"There is no {describe_guardrail(kind.kind, name)}.{hint} Known: {', '.join(names) or 'none'}. "
+            f"Import the module "
             f"that declares it with @guardrails.{kind.kind}_guardrail({name!r}) first."
         )
 
     def names(self, kind: GuardrailKind) -> tuple[str, ...]:
-        """The names of all guardrails of a kind, in order."""
+        """Return the names of all guardrails of a kind, sorted."""
         return tuple(sorted(name for known, name in self._known if known == kind))
 
     def unregister(self, kind: GuardrailKind, name: str) -> None:
-        """Forgets a name; agents that have the guardrail keep it."""
+        """Remove a name; agents that have the guardrail keep it."""
         self._known.pop((kind, name), None)
 
     @contextmanager
     def isolate(self) -> Iterator[None]:
-        """Begin without any name, and restore in the end the names that were known before, as a test needs."""
+        """Start with an empty registry, and restore the previous names at the end, for tests."""
         known, self._known = self._known, {}
         try:
             yield
@@ -83,7 +85,7 @@ registry = GuardrailRegistry()
 
 
 def input(name: str) -> InputGuardrail:  # noqa: A001 - users say guardrails.input("max_length")
-    """The input guardrail that is registered by this name.
+    """Return the registered input guardrail with this name.
 
     Raises:
         ConfigurationError: when there is none.
@@ -92,7 +94,7 @@ def input(name: str) -> InputGuardrail:  # noqa: A001 - users say guardrails.inp
 
 
 def output(name: str) -> OutputGuardrail:
-    """The output guardrail that is registered by this name.
+    """Return the registered output guardrail with this name.
 
     Raises:
         ConfigurationError: when there is none.
@@ -101,7 +103,7 @@ def output(name: str) -> OutputGuardrail:
 
 
 def tool_input(name: str) -> ToolInputGuardrail:
-    """The tool input guardrail that is registered by this name.
+    """Return the registered tool input guardrail with this name.
 
     Raises:
         ConfigurationError: when there is none.
@@ -110,7 +112,7 @@ def tool_input(name: str) -> ToolInputGuardrail:
 
 
 def tool_output(name: str) -> ToolOutputGuardrail:
-    """The tool output guardrail that is registered by this name.
+    """Return the registered tool output guardrail with this name.
 
     Raises:
         ConfigurationError: when there is none.
@@ -118,22 +120,22 @@ def tool_output(name: str) -> ToolOutputGuardrail:
     return registry.find(ToolOutputGuardrail, name)
 
 
-def _same(known: object, new: object) -> bool:
-    """Whether it is the same, or comes from the same place in a module that was loaded again."""
+def _is_same(known: object, new: object) -> bool:
+    """Return whether two guardrails are the same, or the same definition in a module that was loaded again."""
     if known is new:
         return True
-    if not isinstance(new, FunctionType | type) or _described(known) != _described(new):
+    if not isinstance(new, FunctionType | type) or _format_location(known) != _format_location(new):
         return False
     if isinstance(known, FunctionType) and isinstance(new, FunctionType) and "<" in new.__qualname__:
         # What an inner function closes over makes it another: max_length(10) is not max_length(20).
-        return _inside(known) == _inside(new)
+        return _get_closure(known) == _get_closure(new)
     return type(known) is type(new)
 
 
-def _described(source: object) -> str:
+def _format_location(source: object) -> str:
     definition = source if isinstance(source, FunctionType | type) else type(source)
     return f"{definition.__module__}.{definition.__qualname__}"
 
 
-def _inside(function: FunctionType) -> tuple[object, ...]:
+def _get_closure(function: FunctionType) -> tuple[object, ...]:
     return function.__code__, function.__defaults__, function.__closure__

@@ -1,4 +1,4 @@
-"""What a guardrail decides."""
+"""Decisions of guardrails."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ GuardrailOutcome: TypeAlias = Literal["passed", "failed", "retry"]
 
 @dataclass(frozen=True, slots=True)
 class GuardrailResult:
-    """A guardrail's decision. `passed()`, `failed(reason)` and `retry(reason)` make one.
+    """Decision of a guardrail; see `passed()`, `failed(reason)` and `retry(reason)`.
 
     Attributes:
         outcome: after `"retry"` the model reads the reason and does better; there is none of it for an input.
-        reason: why it did not pass.
-        cause: what the guardrail raised, when that is why it failed.
+        reason: the reason, unless it passed.
+        cause: the exception of the guardrail, if there was one.
     """
 
     outcome: GuardrailOutcome
@@ -24,7 +24,7 @@ class GuardrailResult:
 
     @property
     def passed(self) -> bool:
-        """Whether the run may go on."""
+        """`True` when the run may continue."""
         return self.outcome == "passed"
 
 
@@ -32,15 +32,15 @@ _PASSED = GuardrailResult("passed")
 
 
 def passed() -> GuardrailResult:
-    """There is nothing to object to."""
+    """Return the decision that the run continues."""
     return _PASSED
 
 
 def failed(reason: str) -> GuardrailResult:
-    """The run has to stop; its error gives the reason."""
+    """Return the decision that the run stops with an error that has the reason."""
     return GuardrailResult("failed", reason)
 
 
 def retry(reason: str) -> GuardrailResult:
-    """The model has to do better, and reads the reason: it answers again, or gets no result of its tool call."""
+    """Return the decision that the model tries again, with the reason: a new answer, or another tool call."""
     return GuardrailResult("retry", reason)

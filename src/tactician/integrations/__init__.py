@@ -1,1 +1,1 @@
-"""Engines of others that make the steps of runs, one module for each. The runs are kept in our store only."""
+"""Integrations with workflow engines, one module for each. The runs are in our store only."""

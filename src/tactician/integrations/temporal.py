@@ -1,4 +1,4 @@
-"""Runs on Temporal: its workers make the steps, and it keeps the times; our store keeps the runs."""
+"""Runs on Temporal: its workers run the steps, and it keeps the times; our store keeps the runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import Unpack
 
 from tactician.errors import MissingExtraError, ResponseError, RunConflictError
-from tactician.integrations.stepping import Stepper
+from tactician.integrations.stepper import Stepper
 from tactician.platform import EnqueueOptions, Platform, RunReader, RunView
 from tactician.process import AgentProcess
 from tactician.runs import DEFAULT_LEASE, Response, RunStatus
@@ -26,7 +26,7 @@ _ATTEMPTS = 5
 
 
 class TemporalDriver:
-    """Runs what is registered on a platform as workflows of Temporal, one for each run.
+    """Driver that runs the Runnables of a platform as workflows of Temporal, one for each run.
 
     A workflow makes one step after another as activities, and waits for people and deadlines. A step of a process is
     one action; any other run continues until it waits or ends. Temporal knows the ids and the statuses of runs;
@@ -62,7 +62,7 @@ class TemporalDriver:
         self._stepper = Stepper(platform, lease=lease)
 
     def create_worker(self, *, max_parallel: int = 10) -> Worker:
-        """Return a Temporal worker that makes up to so many steps at once: `async with driver.create_worker(): ...`."""
+        """Return a Temporal worker with a maximum of concurrent steps: `async with driver.create_worker(): ...`."""
         from temporalio.worker import Worker
 
         from tactician.integrations.temporal_activities import Activities
@@ -101,14 +101,14 @@ class TemporalDriver:
             RunNotFoundError: when there is no such run.
         """
         await self._stepper.load(run_id)
-        await self._signal(run_id, "resume")
+        await self._send_signal(run_id, "resume")
 
     async def pause(self, run_id: str) -> None:
-        """Let a run make no further step until `resume`; nothing happens when it has ended.
+        """Pause a run before its next step, until `resume`; nothing happens when it has ended.
 
         The step that runs is finished: the action of a process, or, of any other run, all until it waits or ends.
         """
-        with _unless_ended():
+        with _ignore_ended():
             await self._handle(run_id).signal("pause")
 
     async def respond(self, run_id: str, request_id: str, response: Response) -> None:
@@ -122,25 +122,25 @@ class TemporalDriver:
             ResponseError: when it does not wait for that, or the answer is not valid; then it still waits.
         """
         await self._keep_answer(run_id, request_id, response)
-        await self._signal(run_id, "answered", request_id)
+        await self._send_signal(run_id, "note_answer", request_id)
         if await self._is_refused(run_id, request_id):
             pending = (await self._stepper.load(run_id)).header.pending
             problem = next((request.problem for request in pending if request.id == request_id), None)
-            raise ResponseError(f"{request_id}: this is no valid answer: {problem}")
+            raise ResponseError(f"{request_id}: this is not a valid answer: {problem}")
 
     async def kill(self, run_id: str) -> None:
-        """End a run for good, and interrupt what it does, with the next heartbeat of its worker.
+        """End a run for good, and interrupt its work at the next heartbeat of its worker.
 
         Raises:
             RunNotFoundError: when there is no such run.
         """
-        with _unless_ended():
+        with _ignore_ended():
             await self._handle(run_id).signal("kill")
             return
         await self._stepper.kill(run_id)
 
     async def get_process(self, run_id: str) -> AgentProcess:
-        """Return a process as it is kept: its blackboard, its history, and what it waits for.
+        """Return a stored process: its blackboard, its history and its pending requests.
 
         Raises:
             RunNotFoundError: when there is no such run.
@@ -151,7 +151,7 @@ class TemporalDriver:
         return await self._stepper.load_process(run_id)
 
     async def get_run(self, run_id: str) -> RunView:
-        """Return a run of any kind as it is kept, for which its Runnable need not be registered here.
+        """Return a stored run of any kind, whose Runnable need not be registered here.
 
         Raises:
             RunNotFoundError: when there is no such run.
@@ -170,7 +170,7 @@ class TemporalDriver:
         return RunStatus.RUNNING if is_between_steps else status
 
     async def wait_for_output(self, run_id: str) -> object:
-        """Wait for the end of a run, and return what it gave.
+        """Wait for the end of a run, and return its output.
 
         Returns:
             The object that reaching the goal gave, for a process. For any other run, its output, of the `output_type`
@@ -184,18 +184,18 @@ class TemporalDriver:
         """
         from temporalio.client import WorkflowFailureError
 
-        with suppress(WorkflowFailureError), _unless_ended():  # the store has the status
+        with suppress(WorkflowFailureError), _ignore_ended():  # the store has the status
             await self._handle(run_id).result()
         return await self._stepper.load_output(run_id)
 
-    async def _signal(self, run_id: str, signal: str, *arguments: str) -> None:
+    async def _send_signal(self, run_id: str, signal: str, *arguments: str) -> None:
         """Send the workflow of a run a signal; it is started when it does not run."""
-        from tactician.integrations.temporal_workflow import Driven, RunWorkflow
+        from tactician.integrations.temporal_workflow import RunWorkflow, WorkflowInput
 
         await self._client.start_workflow(
             RunWorkflow.run,
-            Driven(run_id, self._lease, self._step_timeout.total_seconds()),
-            id=_workflow_id(run_id),
+            WorkflowInput(run_id, self._lease, self._step_timeout.total_seconds()),
+            id=_build_workflow_id(run_id),
             task_queue=self._task_queue,
             start_signal=signal,
             start_signal_args=arguments,
@@ -206,39 +206,39 @@ class TemporalDriver:
             try:
                 return await self._stepper.answer(run_id, {request_id: response})
             except RunConflictError:  # most likely the step that takes another answer
-                with _unless_ended():
+                with _ignore_ended():
                     await self._handle(run_id).execute_update("wait_for_step")
         return await self._stepper.answer(run_id, {request_id: response})
 
     async def _is_refused(self, run_id: str, request_id: str) -> bool:
         is_valid = True
-        with _unless_ended():
+        with _ignore_ended():
             is_valid = await self._handle(run_id).execute_update("is_valid", request_id, result_type=bool)
         return not is_valid
 
     async def _is_running(self, run_id: str) -> bool:
-        """Return whether a process that is kept as paused is so only until its next step."""
+        """Return whether a process that is stored as paused is only between two steps."""
         from temporalio.client import WorkflowExecutionStatus
 
         from tactician.integrations.temporal_workflow import PAUSED
 
-        with _unless_ended():
+        with _ignore_ended():
             described = await self._handle(run_id).describe()
             is_paused = await described.memo_value(PAUSED, default=False, type_hint=bool)
             return described.status is WorkflowExecutionStatus.RUNNING and not is_paused
         return False
 
     def _handle(self, run_id: str) -> WorkflowHandle[object, object]:
-        return self._client.get_workflow_handle(_workflow_id(run_id))
+        return self._client.get_workflow_handle(_build_workflow_id(run_id))
 
 
-def _workflow_id(run_id: str) -> str:
+def _build_workflow_id(run_id: str) -> str:
     return f"tactician-{run_id}"
 
 
 @contextmanager
-def _unless_ended() -> Iterator[None]:
-    """Leave out what is for a workflow that has ended, or was never started."""
+def _ignore_ended() -> Iterator[None]:
+    """Ignore a signal to a workflow that has ended or was never started."""
     from temporalio.service import RPCError, RPCStatusCode
 
     try:

@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from tactician.integrations.standing import Standing
-from tactician.integrations.stepping import Stepper
+from tactician.integrations.step_report import StepReport
+from tactician.integrations.stepper import Stepper
 from tactician.integrations.temporal_workflow import KILL, STEP
 
 _logger = logging.getLogger(__name__)
@@ -30,19 +30,19 @@ class Activities:
         self._beat = beat
 
     @activity.defn(name=STEP)
-    async def step(self, run_id: str, now: float) -> Standing:
-        """Make a step; see `Stepper.step`."""
-        async with _hide_details(run_id), self._beating():
+    async def step(self, run_id: str, now: float) -> StepReport:
+        """Run a step; see `Stepper.step`."""
+        async with _hide_details(run_id), self._run_heartbeats():
             return await self._stepper.step(run_id, now)
 
     @activity.defn(name=KILL)
-    async def kill(self, run_id: str) -> Standing:
+    async def kill(self, run_id: str) -> StepReport:
         """End the run; see `Stepper.kill`."""
         async with _hide_details(run_id):
             return await self._stepper.kill(run_id)
 
     @asynccontextmanager
-    async def _beating(self) -> AsyncIterator[None]:
+    async def _run_heartbeats(self) -> AsyncIterator[None]:
         task = asyncio.create_task(self._send_heartbeats())
         try:
             yield
@@ -57,7 +57,7 @@ class Activities:
 
 @asynccontextmanager
 async def _hide_details(run_id: str) -> AsyncIterator[None]:
-    """Raise errors without their text, which may hold data of the run, for the history of the workflow."""
+    """Raise errors without their text, which may hold data of the run, in the history of the workflow."""
     try:
         yield
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Every call to a language model: messages, requests, wire formats, providers and the embedded model."""
+"""Calls to language models: messages, requests, wire formats, providers and the embedded model."""
 
 from tactician.llm.catalog import (
     MediaModelSource,
@@ -6,9 +6,9 @@ from tactician.llm.catalog import (
     ModelLike,
     ModelSource,
     OneModel,
-    default_models,
-    media_source_of,
-    source_of,
+    as_media_source,
+    as_model_source,
+    load_default_models,
 )
 from tactician.llm.embedded import INSTALL_HINT as LOCAL_INSTALL_HINT
 from tactician.llm.embedded import EmbeddedModel
@@ -39,12 +39,12 @@ from tactician.llm.messages import (
     ToolResult,
     UserMessage,
     UserPart,
+    format_with_reasoning,
+    join_text,
     messages_from_data,
     messages_from_json,
     messages_to_data,
     messages_to_json,
-    text_of,
-    text_with_reasoning,
 )
 from tactician.llm.model import (
     Delta,
@@ -69,25 +69,25 @@ from tactician.llm.remote import Endpoint, RemoteModel
 from tactician.llm.request_adapter import adapt_request
 from tactician.llm.responder import RespondedModel, Responder, RetrySettings
 from tactician.llm.routing import (
+    CircuitBreakerPolicy,
+    CircuitClosed,
+    CircuitOpened,
     Deployment,
     DeploymentStatus,
-    InstanceRecovered,
-    InstanceRested,
     ModelFellBack,
     ModelRetryPolicy,
     ModelRouter,
     RequestDelayed,
     RequestRetried,
     RequestRouted,
-    RestPolicy,
     RetryRule,
     RoutedEmbeddingModel,
     RoutedImageModel,
     RoutedModel,
-    full_name,
+    format_full_name,
 )
-from tactician.llm.schema import closed, is_strict
-from tactician.llm.usage import NO_USAGE, ModelPrice, Usage, UsageTally, cost_of, price_for
+from tactician.llm.schema import close_schema, is_strict
+from tactician.llm.usage import NO_USAGE, ModelPrice, Usage, UsageTally, calculate_cost, find_price
 
 __all__ = [
     "SystemMessage",
@@ -107,7 +107,7 @@ __all__ = [
     "messages_to_data",
     "messages_to_json",
     "messages_from_json",
-    "text_of",
+    "join_text",
     "LlmOptions",
     "NO_OPTIONS",
     "RoutingOptions",
@@ -122,8 +122,8 @@ __all__ = [
     "NO_USAGE",
     "UsageTally",
     "ModelPrice",
-    "price_for",
-    "cost_of",
+    "find_price",
+    "calculate_cost",
     "Features",
     "FinishReason",
     "Delta",
@@ -134,23 +134,23 @@ __all__ = [
     "ModelSource",
     "ModelLike",
     "ModelCatalog",
-    "default_models",
+    "load_default_models",
     "ModelEntry",
     "OneModel",
-    "source_of",
-    "media_source_of",
+    "as_model_source",
+    "as_media_source",
     "MODEL_VARIABLE",
     "http_session",
     "ModelRouter",
     "RoutedModel",
     "RoutedEmbeddingModel",
     "RoutedImageModel",
-    "full_name",
+    "format_full_name",
     "Deployment",
     "DeploymentStatus",
     "ModelRetryPolicy",
     "RetryRule",
-    "RestPolicy",
+    "CircuitBreakerPolicy",
     "Responder",
     "RespondedModel",
     "RetrySettings",
@@ -177,14 +177,14 @@ __all__ = [
     "parse_instances",
     "ModelProfile",
     "ModelProfiles",
-    "text_with_reasoning",
+    "format_with_reasoning",
     "adapt_request",
-    "closed",
+    "close_schema",
     "is_strict",
     "RequestRouted",
     "RequestDelayed",
     "RequestRetried",
-    "InstanceRested",
-    "InstanceRecovered",
+    "CircuitOpened",
+    "CircuitClosed",
     "ModelFellBack",
 ]

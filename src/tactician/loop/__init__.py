@@ -1,4 +1,4 @@
-"""Every conversation with tools runs here."""
+"""The turn loop: conversations with a model and tools."""
 
 from tactician.loop.autonomy import TASK_OVER, Autonomous
 from tactician.loop.endings import Answer

@@ -1,26 +1,26 @@
-"""Whether an answer is let out: one that is valid, and that no guardrail objects to."""
+"""Acceptance of answers: valid, and without an objection of a guardrail."""
 
 from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from tactician.guardrails import CheckedOutput, Objection, first_objection
+from tactician.guardrails import CheckedOutput, Objection, find_first_objection
 from tactician.llm import UserMessage
-from tactician.loop.calls import Refused
 from tactician.loop.events import OutputRejected
 from tactician.loop.output import InvalidOutput, OutputType
 from tactician.loop.policy import TurnPolicy
 from tactician.loop.state import TurnState
+from tactician.loop.tool_runner import Refused
 from tactician.runs import OutputError, RunContext, RunResult
 
 T = TypeVar("T")
 
 
 class Acceptance(Generic[T]):
-    """Accepts the answers of one run. Of one that is not accepted the model is told why, as long as it may try again.
+    """Check of the answers of a run. After a rejected answer the model gets the reason, while attempts remain.
 
     Args:
-        name: whose run it is.
+        name: the name of the agent.
     """
 
     __slots__ = ("_context", "_name", "_output", "_policy", "_state")
@@ -34,11 +34,11 @@ class Acceptance(Generic[T]):
         self._policy = policy
         self._state = state
 
-    async def of_text(self, text: str) -> RunResult[T] | None:
-        """The result, if the text is an answer that is accepted.
+    async def accept_text(self, text: str) -> RunResult[T] | None:
+        """Return the result if the text is a valid answer that passes the guardrails.
 
         Raises:
-            OutputError: when it is not, and was the last attempt.
+            OutputError: when it does not, and was the last attempt.
             Refused: when a guardrail stops the run.
         """
         try:
@@ -46,13 +46,13 @@ class Acceptance(Generic[T]):
         except InvalidOutput as error:
             self.reject(text, error)
             return None
-        return await self.of_value(value, text)
+        return await self.accept_value(value, text)
 
-    async def of_value(self, value: T, text: str) -> RunResult[T] | None:
-        """The result, if the output guardrails let the value out.
+    async def accept_value(self, value: T, text: str) -> RunResult[T] | None:
+        """Return the result if the value passes the output guardrails.
 
         Raises:
-            OutputError: when they do not, and it was the last attempt.
+            OutputError: when it does not, and was the last attempt.
             Refused: when one of them stops the run.
         """
         guards = () if self._state.is_accepted else self._policy.guards.output
@@ -69,10 +69,10 @@ class Acceptance(Generic[T]):
 
     async def _find_objection(self, answer: CheckedOutput) -> Objection | None:
         with self._context.enter():
-            return await first_objection(self._policy.guards.output, answer, self._context)
+            return await find_first_objection(self._policy.guards.output, answer, self._context)
 
     def reject(self, text: str, why: InvalidOutput | str) -> None:
-        """Tells the model what is wrong with its answer.
+        """Tell the model what is wrong with its answer.
 
         Raises:
             OutputError: when it was the last attempt.
@@ -80,16 +80,16 @@ class Acceptance(Generic[T]):
         state, name = self._state, self._output.name
         state.rejections += 1
         reason = f"it was cut off after max_tokens; {why}" if state.cut_off else str(why)
-        self._announce(reason)
+        self._emit_rejection(reason)
         if state.rejections >= self._policy.max_attempts:
             raise OutputError(
                 f"{self._name}: no valid {name} in {state.rejections} attempts: {reason}",
-                state.failed(self._context),
+                state.create_failed_result(self._context),
                 text,
             )
         wrong = f"That is not a valid {name}" if isinstance(why, InvalidOutput) else "That answer is not accepted"
         state.conversation.append(UserMessage(f"{wrong}: {reason}. Answer again with the whole, corrected."))
 
-    def _announce(self, reason: str) -> None:
+    def _emit_rejection(self, reason: str) -> None:
         context, state = self._context, self._state
         context.emit(OutputRejected, attempt=state.rejections, message=state.last_reply, reason=reason)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from tactician.conversation import CompactToolResults, ContextStrategy, SlidingWindow, chain
+from tactician.conversation import CompactToolResults, SlidingWindow, WindowStrategy, chain
 from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.llm import JsonSchema, ToolSpec
 from tactician.loop.output import InvalidOutput, OutputType
@@ -21,21 +21,21 @@ _DEFAULT_GROUP = "default"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Autonomous:
-    """How an agent works on its own: it calls tools and thinks aloud, until it calls one that ends the turn.
+    """Policy of an agent that works on its own: it calls tools and thinks aloud until a tool ends the turn.
 
-    Unless the agent shows a tool that ends the turn, it is given `task_over`, whose arguments are its answer.
+    An agent without a visible tool that ends the turn gets `task_over`, whose arguments are its answer.
 
     Attributes:
         max_iterations: requests to the model; no limit, when `None`.
-        end_turn_on_plain_reply: whether a reply without tool calls is the answer; else the model is told to go on.
-        enabled_tool_groups: the groups of tools that the model is shown beside those of no group; all, when `None`.
-        max_tool_output_tokens: what a tool returns is cut off there; no limit, when `None`.
-        compact_after: from this iteration on, old tool results are left out of what the model is shown.
-        keep_last: the iterations whose tool results are never left out.
-        max_conversation_tokens: the oldest messages are left out when the conversation is longer.
+        end_turn_on_plain_reply: take a reply without tool calls as the answer; else the model is told to continue.
+        enabled_tool_groups: tool groups that the model sees besides tools without a group; all, when `None`.
+        max_tool_output_tokens: length at which a tool's result is cut off; no limit when `None`.
+        compact_after: first iteration in which old tool results are hidden from the model.
+        keep_last: number of latest iterations whose tool results are never hidden.
+        max_conversation_tokens: length above which the oldest messages are hidden.
         min_iteration_interval: seconds between the beginnings of two iterations, at least.
         infinite: never offer `task_over`: only a limit, an error or a cancellation ends the run.
-        retries: how often to begin anew when `max_iterations` was not enough.
+        retries: number of restarts when `max_iterations` was not sufficient.
 
     Raises:
         DeclarationError: when a number is not possible.
@@ -61,8 +61,8 @@ class Autonomous:
         if problems := [problem for holds, problem in checks if not holds]:
             raise DeclarationError("Autonomous", problems)
 
-    def strategy(self, window: ContextStrategy | None) -> ContextStrategy | None:
-        """The agent's window, after what is left out here."""
+    def build_strategy(self, window: WindowStrategy | None) -> WindowStrategy | None:
+        """Return the agent's window strategy, after the limits of this policy."""
         compaction = None
         if self.compact_after is not None:
             compaction = CompactToolResults(after=self.compact_after, keep_last=self.keep_last)
@@ -70,14 +70,14 @@ class Autonomous:
         strategies = (compaction, None if limit is None else SlidingWindow(limit), window)
         return chain(*(strategy for strategy in strategies if strategy is not None))
 
-    def shows(self, tool: Tool) -> bool:
-        """Whether the model is shown the tool."""
+    def is_visible(self, tool: Tool) -> bool:
+        """Return whether the model sees the tool."""
         enabled, group = self.enabled_tool_groups, tool.traits.group
         return enabled is None or not group or group == _DEFAULT_GROUP or group in enabled
 
 
 class TaskOver(Tool, Generic[T]):
-    """The tool by which an autonomous agent ends its run. Its arguments are the answer."""
+    """Tool by which an autonomous agent ends its run, with its answer as the arguments."""
 
     traits = _ENDS
 
@@ -92,7 +92,7 @@ class TaskOver(Tool, Generic[T]):
         return self._spec
 
     async def call(self, arguments: str, context: RunContext) -> str:
-        """Accepts an answer.
+        """Accept an answer.
 
         Raises:
             InvalidArgumentsError: when it is not valid.

@@ -1,4 +1,4 @@
-"""What ends a run: a reply, or a tool."""
+"""Endings of a run: a reply, or a tool call."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ T_co = TypeVar("T_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[T_co]):
-    """The answer of a run."""
+    """Answer of a run."""
 
     value: T_co
 
 
 class Ending(Protocol[T_co]):
-    """Knows when a model's message is the answer."""
+    """Rule that decides which message of the model is the answer."""
 
     @property
     def instructions(self) -> str:
-        """What the model is told about ending, beside the agent's own instructions."""
+        """The instructions about the end of the run, beside the agent's own."""
         ...
 
     @property
@@ -36,15 +36,15 @@ class Ending(Protocol[T_co]):
 
     @property
     def nudge(self) -> str:
-        """What the model is told when its reply is no answer."""
+        """The message to the model after a reply that is not an answer."""
         ...
 
     def tools(self, own: Toolbox) -> Toolbox:
-        """The tools that the model has, of those of the agent and others."""
+        """Return the visible tools, from those of the agent and others."""
         ...
 
     def answer(self, message: AssistantMessage) -> Answer[T_co] | None:
-        """The answer in a reply; `None` when it is none, and the model has to go on.
+        """Return the answer in a reply; `None` when the model has to continue.
 
         Raises:
             InvalidOutput: when it is not valid.
@@ -53,7 +53,7 @@ class Ending(Protocol[T_co]):
 
 
 class ReplyEnding(Generic[T]):
-    """The first reply without tool calls is the answer."""
+    """Ending in which the first reply without tool calls is the answer."""
 
     instructions = ""
     nudge = ""
@@ -63,11 +63,11 @@ class ReplyEnding(Generic[T]):
         self.spec: OutputSpec | None = output.spec
 
     def tools(self, own: Toolbox) -> Toolbox:
-        """The tools that the model has."""
+        """Return the tools of the model."""
         return own
 
     def answer(self, message: AssistantMessage) -> Answer[T]:
-        """The answer in a reply.
+        """Return the answer in a reply.
 
         Raises:
             InvalidOutput: when it is not valid.
@@ -76,7 +76,7 @@ class ReplyEnding(Generic[T]):
 
 
 class AutonomousEnding(Generic[T]):
-    """A tool that ends the turn brings the answer, or a reply does, if that is how the agent works."""
+    """Ending in which a tool that ends the turn has the answer, or a reply if the policy says so."""
 
     spec: OutputSpec | None = None
 
@@ -87,22 +87,22 @@ class AutonomousEnding(Generic[T]):
         self.instructions = ""
 
     def tools(self, own: Toolbox) -> Toolbox:
-        """Those of the agent that are shown, and `task_over` where nothing else ends the turn."""
+        """Return the visible tools of the agent, with `task_over` when no other tool ends the turn."""
         if self._made is None or self._made[0] is not own:
-            self._made = own, self._shown(own)
+            self._made = own, self._select_visible(own)
         return self._made[1]
 
-    def _shown(self, own: Toolbox) -> Toolbox:
-        is_shown = self._autonomy.shows
+    def _select_visible(self, own: Toolbox) -> Toolbox:
+        is_shown = self._autonomy.is_visible
         ends = any(tool.traits.ends_run and is_shown(tool) for tool in own)
         if ends or self._autonomy.infinite:
             self.instructions = ""
-            return own.showing(is_shown)
+            return own.with_visible(is_shown)
         self.instructions = f"When the task is done, call the tool `{TASK_OVER}` with the final result."
-        return own.showing(is_shown, TaskOver(self._output))
+        return own.with_visible(is_shown, TaskOver(self._output))
 
     def answer(self, message: AssistantMessage) -> Answer[T] | None:
-        """The answer in a reply; `None` when the model was only thinking aloud.
+        """Return the answer in a reply; `None` when the model only thinks aloud.
 
         Raises:
             InvalidOutput: when the reply ends the turn and is not valid.
@@ -119,7 +119,7 @@ class AutonomousEnding(Generic[T]):
 
     @property
     def nudge(self) -> str:
-        """What the model is told when it has only thought aloud."""
+        """The message to the model after it only thought aloud."""
         if self.instructions:
             return f"Continue with the task. When you are done, call the '{TASK_OVER}' function with the final result."
         return "Continue with the task."

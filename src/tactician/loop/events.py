@@ -1,4 +1,4 @@
-"""The events of a conversation with a model and tools."""
+"""Events of the turn loop."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, ToolCal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnStarted(Event):
-    """A request is about to go to a model; `turn` counts from 1."""
+    """Event before a request to a model; `turn` counts from 1."""
 
     turn: int
     model: str
@@ -19,21 +19,21 @@ class TurnStarted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextReceived(Event):
-    """A few more characters of an answer (streaming runs only)."""
+    """Event of more characters of an answer (streaming runs only)."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingReceived(Event):
-    """A few more characters of thinking (streaming runs only)."""
+    """Event of more characters of thinking (streaming runs only)."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnCompleted(Event):
-    """A model answered."""
+    """Event of a complete answer of a model."""
 
     turn: int
     response: ModelResponse
@@ -42,7 +42,7 @@ class TurnCompleted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputRejected(Event):
-    """The answer is not a valid object of the output type; `reason` goes back to the model."""
+    """Event of an answer that is not a valid object of the output type; `reason` goes back to the model."""
 
     attempt: int
     message: AssistantMessage
@@ -51,7 +51,7 @@ class OutputRejected(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartialReceived(Event):
-    """As much of a structured answer as has come (streaming runs only).
+    """Event of a partial structured answer (streaming runs only).
 
     Attributes:
         value: of a pydantic model, one that has the fields that have come; of a list, the items that have; of anything
@@ -63,14 +63,14 @@ class PartialReceived(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCalled(Event):
-    """A tool is about to run."""
+    """Event before a tool runs."""
 
     call: ToolCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolReturned(Event):
-    """A tool has run; `result.is_error` tells whether it failed."""
+    """Event of a tool result; `result.is_error` is true when the tool failed."""
 
     call: ToolCall
     result: ToolResult
@@ -79,7 +79,7 @@ class ToolReturned(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandedOff(Event):
-    """An agent hands the conversation to `target`, which will answer; `message` is what it says to it."""
+    """Event of an agent that hands the conversation to `target`; `message` is its message to the target."""
 
     target: str
     message: str | None = None

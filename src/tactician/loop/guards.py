@@ -1,4 +1,4 @@
-"""The guardrails of an agent."""
+"""Guardrails of an agent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tactician.guardrails import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guards:
-    """What is checked on the way into a conversation, out of it, and around its tools."""
+    """Guardrails on the input, the output and the tool calls of an agent."""
 
     input: InputGuardrails = InputGuardrails()  # noqa: RUF009 - it is immutable
     output: tuple[OutputGuardrail, ...] = ()
@@ -35,7 +35,7 @@ class Guards:
         tool_input: Sequence[GuardrailLike],
         tool_output: Sequence[GuardrailLike],
     ) -> Guards:
-        """Those that a user gave, in whatever form.
+        """Return the guardrails that a user declared in any form.
 
         Raises:
             DeclarationError: when one is not declared correctly.

@@ -1,4 +1,4 @@
-"""Handing a conversation on to somebody else, who answers it."""
+"""Handoffs: another Runnable takes over the conversation and answers it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Generic, TypeAlias
 from pydantic import BaseModel, ConfigDict, ValidationError
 from typing_extensions import TypeVar
 
-from tactician.conversation import mended
+from tactician.conversation import repair_history
 from tactician.llm import (
     AssistantMessage,
     Message,
@@ -23,11 +23,11 @@ from tactician.llm import (
 from tactician.loop.events import HandedOff
 from tactician.loop.output import InvalidOutput, output_type
 from tactician.runs import HandoffError, RunContext, Runnable, RunResult
-from tactician.tools import Tool, ToolTraits, invalid_arguments, snake_case
+from tactician.tools import Tool, ToolTraits, create_arguments_error, snake_case
 
 T = TypeVar("T", default=object)
 HistoryFilter: TypeAlias = Callable[[Sequence[Message]], Sequence[Message]]
-"""What of a conversation the target is to see. What it leaves incomplete is mended."""
+"""Filter of the messages that the target of a handoff sees. Incomplete tool calls are repaired."""
 
 _AWARENESS = "The conversation was handed over to you by {source}. Go on with it; the user does not need to know."
 
@@ -38,16 +38,16 @@ class _Arguments(BaseModel):
 
 
 class Handoff(Tool, Generic[T]):
-    """A tool by which a model hands the conversation on. The run ends with what the target answers.
+    """Tool by which a model hands the conversation over. The run ends with the target's answer.
 
     Args:
-        target: who is to answer.
+        target: the Runnable that takes over.
         name: `transfer_to_` and the target's name, by default.
-        description: when to hand over; the target's description by default.
-        propagated_output_type: what the target's answer has to be, whatever the agent's own output type is.
-        history: what the target sees of the conversation; all by default.
-        awareness: what the target is told about the handover, as a system message; `{source}` in it is the agent's
-            name. With `None` it is told nothing.
+        description: the situation for a handoff; the target's description by default.
+        propagated_output_type: the type of the target's answer, whatever the agent's own output type is.
+        history: filter of the messages that the target sees; all by default.
+        awareness: system message to the target about the handoff; `{source}` in it is the agent's
+            name. With `None` there is no message.
     """
 
     traits = ToolTraits(ends_turn=True)
@@ -79,27 +79,27 @@ class Handoff(Tool, Generic[T]):
         return self._spec
 
     async def call(self, arguments: str, context: RunContext) -> str:
-        """Accepts the handover; the turn loop does the rest, when all calls of the turn are answered.
+        """Accept the handoff; the turn loop performs it after all calls of the turn are answered.
 
         Raises:
             InvalidArgumentsError: when the message is not text.
         """
-        self._message(arguments)
+        self._read_message(arguments)
         return f"Handed over to {self.target.name}."
 
-    def message(self, call: ToolCall) -> str | None:
-        """What the model wants the target to know."""
-        return self._message(call.arguments)
+    def read_message(self, call: ToolCall) -> str | None:
+        """Return the model's message to the target."""
+        return self._read_message(call.arguments)
 
-    def conversation(self, source: str, messages: Sequence[Message], message: str | None) -> tuple[Message, ...]:
-        """What the target is given."""
+    def build_conversation(self, source: str, messages: Sequence[Message], message: str | None) -> tuple[Message, ...]:
+        """Return the conversation for the target."""
         shown = messages if self.history is None else self.history(messages)
         told = () if self.awareness is None else (SystemMessage(self.awareness.replace("{source}", source)),)
         said = () if message is None else (UserMessage(message),)
-        return (*mended(shown), *told, *said)
+        return (*repair_history(shown), *told, *said)
 
-    def accepted(self, result: RunResult[object]) -> object:
-        """The target's answer, of the type that the handoff promises.
+    def accept_output(self, result: RunResult[object]) -> object:
+        """Return the target's answer, validated as the type that the handoff declares.
 
         Raises:
             HandoffError: when it is of another type.
@@ -114,11 +114,11 @@ class Handoff(Tool, Generic[T]):
             failed = RunResult(None, messages=result.messages, tally=result.tally, run_id=result.run_id)
             raise HandoffError(f"{self.name}: {self.target.name} did not give a {name}: {error}", failed) from error
 
-    def _message(self, arguments: str) -> str | None:
+    def _read_message(self, arguments: str) -> str | None:
         try:
             return _Arguments.model_validate_json(arguments or "{}").message
         except ValidationError as error:
-            raise invalid_arguments(error) from error
+            raise create_arguments_error(error) from error
 
 
 def handoff(
@@ -130,7 +130,7 @@ def handoff(
     history: HistoryFilter | None = None,
     awareness: str | None = _AWARENESS,
 ) -> Handoff[T]:
-    """A way for an agent to hand the conversation on; see `Handoff`."""
+    """Create a handoff to another Runnable; see `Handoff`."""
     return Handoff(
         target,
         name,
@@ -144,17 +144,17 @@ def handoff(
 async def hand_over(
     handoff: Handoff[object], call: ToolCall, source: str, messages: Sequence[Message], context: RunContext
 ) -> RunResult[object]:
-    """What the target answers, as the result of the one who hands over.
+    """Run the target of a handoff, and return its answer as the result of the agent that hands over.
 
     Raises:
         HandoffError: when it is not of the type that the handoff promises.
     """
-    target, message = handoff.target, handoff.message(call)
+    target, message = handoff.target, handoff.read_message(call)
     context.emit(HandedOff, target=target.name, message=message)
-    result = await target.run(handoff.conversation(source, messages, message), context=context)
+    result = await target.run(handoff.build_conversation(source, messages, message), context=context)
     return replace(
         result,
-        output=handoff.accepted(result),
+        output=handoff.accept_output(result),
         delegation_path=(source, *(result.delegation_path or (target.name,))),
         tally=context.tally,
         run_id=context.run_id,
@@ -162,17 +162,17 @@ async def hand_over(
 
 
 def without_tools(messages: Sequence[Message]) -> Sequence[Message]:
-    """A history filter: what was said, without tool calls and their results."""
-    said = (_said(message) for message in messages if not isinstance(message, ToolResult))
+    """Return the messages without tool calls and their results, as a history filter."""
+    said = (_strip_tool_calls(message) for message in messages if not isinstance(message, ToolResult))
     return [message for message in said if message is not None]
 
 
 def last_messages(count: int) -> HistoryFilter:
-    """A history filter: the last messages."""
+    """Return a history filter that keeps the last messages."""
     return lambda messages: messages[-count:] if count else ()
 
 
-def _said(message: Message) -> Message | None:
+def _strip_tool_calls(message: Message) -> Message | None:
     if not isinstance(message, AssistantMessage):
         return message
     return AssistantMessage((Text(message.text),)) if message.text else None

@@ -1,4 +1,4 @@
-"""Typed output: the schema of a Python type for a model, and the model's answer as an object."""
+"""Typed output: JSON schemas for a model, and parsers of its answers."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Annotated, Generic, TypeVar, cast, get_args, get_origin
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
-from tactician.llm import OutputSpec, closed, is_strict
-from tactician.loop.partial import partial_value
-from tactician.tools import as_text, problems_of
+from tactician.llm import OutputSpec, close_schema, is_strict
+from tactician.loop.partial import parse_partial
+from tactician.tools import as_text, describe_validation_error
 
 T = TypeVar("T")
 _FENCED = re.compile(r"^\s*```[\w-]*\s*\n(.*?)\n?\s*```\s*$", re.DOTALL)
 
 
 class InvalidOutput(ValueError):  # noqa: N818 - it says what the answer is
-    """An answer is not an object of the wanted type; the message tells the model why."""
+    """Error for an answer that is not an object of the output type, with a message for the model."""
 
 
 class OutputType(Generic[T]):
-    """What an answer has to be. `spec` is `None` for plain text.
+    """Type of an answer. `spec` is `None` for plain text.
 
     Structured output has to be an object at its root: any other type travels as `{"value": ...}`.
     """
@@ -47,41 +47,41 @@ class OutputType(Generic[T]):
 
 
 def output_type(wanted: type[T]) -> OutputType[T]:
-    """The output type of a Python type: text for `str`, else whatever pydantic can validate. Built once."""
+    """Return the output type for a Python type: text for `str`, else any type that pydantic validates. Cached."""
     # A union is no class, but it is a valid output type, and hashable: what mypy cannot express.
-    return cast("OutputType[T]", _compiled(cast(Hashable, wanted)))
+    return cast("OutputType[T]", _compile(cast(Hashable, wanted)))
 
 
 @lru_cache(maxsize=512)
-def _compiled(wanted: Hashable) -> OutputType[object]:
+def _compile(wanted: Hashable) -> OutputType[object]:
     if wanted is str:
         return OutputType("str", None, lambda text: text, as_text, lambda text: None)
     adapter: TypeAdapter[object] = TypeAdapter(wanted)  # type: ignore[arg-type]  # see output_type
-    name = _name_of(wanted)
-    schema = _rooted(adapter.json_schema())
+    name = _format_name(wanted)
+    schema = _inline_root(adapter.json_schema())
     wrapped = schema.get("type") != "object"
     if wrapped:
         definitions = schema.pop("$defs", {})
         schema = {"type": "object", "properties": {"value": schema}, **({"$defs": definitions} if definitions else {})}
-    complete = closed(schema)
+    complete = close_schema(schema)
     spec = OutputSpec(re.sub(r"\W+", "_", name).strip("_")[:64] or "output", complete, is_strict(complete))
     return OutputType(
         name,
         spec,
         lambda text: _parse(text, adapter, wrapped),
         lambda value: _accept(value, adapter, wrapped),
-        lambda text: partial_value(text, wanted, wrapped),
+        lambda text: parse_partial(text, wanted, wrapped),
     )
 
 
-def _name_of(wanted: object) -> str:
+def _format_name(wanted: object) -> str:
     if get_origin(wanted) is Annotated:
-        return _name_of(get_args(wanted)[0])
+        return _format_name(get_args(wanted)[0])
     return getattr(wanted, "__name__", None) or re.sub(r"[\w.<>]*\.", "", str(wanted))
 
 
-def _rooted(schema: dict[str, object]) -> dict[str, object]:
-    """The schema with its root in its place: that of a type that contains itself is a reference."""
+def _inline_root(schema: dict[str, object]) -> dict[str, object]:
+    """Return the schema with its root in place: the root of a recursive type is a reference."""
     reference, definitions = schema.get("$ref"), schema.get("$defs")
     if not isinstance(reference, str) or not isinstance(definitions, dict):
         return schema
@@ -95,11 +95,11 @@ def _accept(value: object, adapter: TypeAdapter[object], wrapped: bool) -> objec
     except ValidationError as error:
         if isinstance(value, str):
             return _parse(value, adapter, wrapped)
-        raise InvalidOutput(problems_of(error)) from error
+        raise InvalidOutput(describe_validation_error(error)) from error
 
 
 def _parse(text: str, adapter: TypeAdapter[object], wrapped: bool) -> object:
-    data = _json_in(text)
+    data = _extract_json(text)
     try:
         if wrapped:
             value: object = from_json(data)
@@ -107,13 +107,13 @@ def _parse(text: str, adapter: TypeAdapter[object], wrapped: bool) -> object:
                 data = to_json(value["value"])
         return adapter.validate_json(data)
     except ValidationError as error:
-        raise InvalidOutput(problems_of(error)) from error
+        raise InvalidOutput(describe_validation_error(error)) from error
     except ValueError as error:
         raise InvalidOutput(f"it is not JSON: {error}") from error
 
 
-def _json_in(text: str) -> str | bytes:
-    """The JSON in an answer: all of it, what stands in a code fence, or, if that is no JSON, its outermost braces."""
+def _extract_json(text: str) -> str | bytes:
+    """Return the JSON in an answer: all of it, the content of a code fence, or else its outer braces."""
     if (fenced := _FENCED.match(text)) is not None:
         return fenced[1]
     stripped = text.strip()

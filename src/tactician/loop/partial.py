@@ -1,4 +1,4 @@
-"""As much of a typed answer as has come."""
+"""Partial values of structured answers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
 
-def partial_value(text: str, wanted: object, wrapped: bool) -> object:
-    """The beginning of an answer as a value of its type, as far as that goes; `None` when nothing has come.
+def parse_partial(text: str, wanted: object, wrapped: bool) -> object:
+    """Return the beginning of an answer as a value of its type; `None` when there is nothing yet.
 
-    A pydantic model has the fields that have come; the others are missing, or have their defaults. A list has the
-    items that have come, the last of them perhaps a partial one. Everything else is what JSON gives.
+    A pydantic model has the fields so far; the others are missing, or have their defaults. A list has the items so far,
+    the last of which may be partial. Other types are plain JSON values.
     """
     try:
         data: object = from_json(text, allow_partial="trailing-strings")
@@ -22,24 +22,24 @@ def partial_value(text: str, wanted: object, wrapped: bool) -> object:
         return None
     if wrapped:
         data = data.get("value") if isinstance(data, dict) else None
-    return _partial(data, wanted) if data else None
+    return _validate_partial(data, wanted) if data else None
 
 
-def _partial(data: object, wanted: object) -> object:
+def _validate_partial(data: object, wanted: object) -> object:
     if isinstance(data, list) and get_origin(wanted) in (list, tuple) and (kinds := get_args(wanted)):
-        return [_partial(item, kinds[0]) for item in data]
+        return [_validate_partial(item, kinds[0]) for item in data]
     if isinstance(data, dict) and isinstance(wanted, type) and issubclass(wanted, BaseModel):
-        return _partial_model(data, wanted)
+        return _create_partial_model(data, wanted)
     try:
         return _adapter(wanted).validate_python(data)
     except (ValidationError, TypeError):
         return data
 
 
-def _partial_model(data: dict[str, object], wanted: type[BaseModel]) -> BaseModel:
+def _create_partial_model(data: dict[str, object], wanted: type[BaseModel]) -> BaseModel:
     fields = wanted.model_fields.items()
     names = {name: field.alias or name for name, field in fields}
-    come = {name: _partial(data[names[name]], f.annotation) for name, f in fields if names[name] in data}
+    come = {name: _validate_partial(data[names[name]], f.annotation) for name, f in fields if names[name] in data}
     return wanted.model_construct(set(come), **come)
 
 

@@ -1,10 +1,10 @@
-"""How a conversation is conducted."""
+"""Policy of the turn loop."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tactician.conversation import ContextStrategy
+from tactician.conversation import WindowStrategy
 from tactician.loop.autonomy import Autonomous
 from tactician.loop.guards import NO_GUARDS, Guards
 
@@ -15,20 +15,20 @@ DEFAULT_MAX_REPEATS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class TurnPolicy:
-    """The limits of a conversation, and what else an agent says of how it is to be conducted.
+    """Limits of a conversation, and the other settings of an agent for its turns.
 
     Attributes:
-        max_turns: requests in which the model may use tools. After them it is told to answer, three times at the most.
-        max_attempts: how often an answer may fail to be a valid object before the run fails.
-        max_tool_calls: how many tool calls may be run in all; no limit, when `None`.
-        max_repeats: a call that comes so often in a row with the same arguments is not run any more; it always is, when
-            `None`.
-        parallel_tools: whether the tool calls of one turn run concurrently.
+        max_turns: requests in which the model may use tools. After them it is told to answer, at most three times.
+        max_attempts: number of attempts at a valid object before the run fails.
+        max_tool_calls: number of tool calls in all; no limit, when `None`.
+        max_repeats: number of equal calls in a row from which on the call is not run any more; no limit, when `None`.
+        parallel_tools: run the tool calls of a turn concurrently.
         tool_timeout: seconds for a tool call; no limit, when `None`.
-        max_tool_output_tokens: what is longer is cut off, at about four characters a token; no limit, when `None`.
-        window: what of a long conversation the model is shown; all, when `None`.
-        guards: what is checked.
-        autonomy: how the agent works on its own; when `None`, its first reply without tool calls is its answer.
+        max_tool_output_tokens: length at which a result is cut off, at about four characters a token; no limit, when
+            `None`.
+        window: the part of a long conversation that the model sees; all, when `None`.
+        guards: the guardrails.
+        autonomy: policy of an autonomous agent; when `None`, the first reply without tool calls is the answer.
     """
 
     max_turns: int = DEFAULT_MAX_TURNS
@@ -38,13 +38,13 @@ class TurnPolicy:
     parallel_tools: bool = True
     tool_timeout: float | None = None
     max_tool_output_tokens: int | None = None
-    window: ContextStrategy | None = None
+    window: WindowStrategy | None = None
     guards: Guards = NO_GUARDS
     autonomy: Autonomous | None = None
 
     @property
     def tool_output_limit(self) -> int | None:
-        """Where what a tool returns is cut off, in tokens: by the agent's own limit, or that of its autonomy."""
+        """The limit of a tool's output in tokens: that of the agent, or of its autonomy."""
         if self.max_tool_output_tokens is None and self.autonomy is not None:
             return self.autonomy.max_tool_output_tokens
         return self.max_tool_output_tokens

@@ -1,4 +1,4 @@
-"""State of a conversation in a run: all that is needed to continue it, here or in another process."""
+"""State of a conversation in a run, sufficient to continue it in any process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tactician.runs import Changes, Data, Live, RunContext, RunResult, RunStatus
 
 
 class _Counts(TypedDict):
-    """Counts of a run, beside its messages.
+    """Counters of a run.
 
     `kept` is the number of messages that were in the caller's conversation before; `None`, when they are saved too.
     `input` is the number of those that are saved up to the end of the input, `answer` the place among them of an answer
@@ -40,22 +40,23 @@ class _Counts(TypedDict):
 
 
 class TurnState:
-    """Conversation of a run, and what was counted in it.
+    """Conversation of a run, with its counters.
 
     Attributes:
         conversation: the messages.
-        answer: the model's last message, until it is dealt with.
-        is_last_word: whether the model may call no more tools.
+        answer: the model's last message, until it is handled.
+        is_last_word: true when the model may call no more tools.
         turn: requests to the model.
         calls: tool calls that were run.
         rejections: answers that were not valid.
-        refusals: how often the model called tools although it was told to answer.
-        restarts: how often the run began anew.
+        refusals: number of times that the model called tools although it was told to answer.
+        restarts: number of restarts of the run.
         answers: the results of those open calls that have one, by the calls' ids.
-        admitted: the ids of those open calls that may be run, and are not counted again after a pause.
-        cut_off: whether the model's last message broke off, because it was too long.
-        is_accepted: whether the last answer passed the output guardrails: a run that is resumed asks them no more.
-        is_handed_over: whether the conversation has the answer of the one to whom the run has handed over.
+        admitted: the ids of open calls that may be run, and are not counted again after a suspension.
+        cut_off: true when the model's last message was too long and broke off.
+        is_accepted: true when the last answer has passed the output guardrails, which a resumed run does not call
+            again.
+        is_handed_over: true when the conversation has the answer of the target of a handoff.
     """
 
     __slots__ = (
@@ -92,11 +93,11 @@ class TurnState:
 
     @property
     def _first(self) -> int:
-        """The place of the first message that is saved. In a part of the conversation it moves with the part."""
+        """The position of the first message that is saved. In a part of the conversation it moves with the part."""
         return self._kept or 0 if self._part is None else self._part.begin
 
-    def repeated(self, call: ToolCall) -> int:
-        """Count a call, and return how often it has come in a row with the same arguments."""
+    def count_repeats(self, call: ToolCall) -> int:
+        """Count a call, and return how often in a row it came with the same arguments."""
         signature = f"{call.name} {call.arguments}"
         self._repeats = self._repeats + 1 if signature == self._last_call else 1
         self._last_call = signature
@@ -104,12 +105,12 @@ class TurnState:
 
     @property
     def last_reply(self) -> AssistantMessage:
-        """The model's last message."""
+        """The last message of the model."""
         replies = (m for m in reversed(self.conversation.messages) if isinstance(m, AssistantMessage))
         return next(replies, AssistantMessage())
 
-    def results_of(self, message: AssistantMessage) -> list[ToolResult]:
-        """Return the results of the message's calls, when all are in the conversation; else none."""
+    def find_results(self, message: AssistantMessage) -> list[ToolResult]:
+        """Return the results of the message's calls when all are in the conversation; else nothing."""
         if self.conversation.open_calls:
             return []
         messages = self.conversation.messages
@@ -121,13 +122,13 @@ class TurnState:
         messages = self.conversation.messages
         return next(place for place in range(len(messages) - 1, -1, -1) if messages[place] is message)
 
-    def failed(self, context: RunContext) -> RunResult[None]:
-        """Return the result of a run that has failed."""
+    def create_failed_result(self, context: RunContext) -> RunResult[None]:
+        """Return the result of a failed run."""
         messages = tuple(self.conversation.messages)
         return RunResult(None, RunStatus.FAILED, messages, context.tally, run_id=context.run_id)
 
     def restart(self) -> None:
-        """Forget all that was said since the run began."""
+        """Forget all messages since the run began."""
         self.conversation.rewind(self.begin)
         self.turn = self.calls = self.rejections = self.refusals = 0
         self.answers.clear()
@@ -138,14 +139,14 @@ class TurnState:
         self.restarts += 1
 
     def to_data(self) -> Data:
-        """Return all of it, as data of a checkpoint."""
+        """Return the whole state as data of a checkpoint."""
         messages = self.conversation.messages[self._first :]
         return {"messages": list(map(_keep, messages)), "answers": self._answers, "counts": self._counts}
 
     def take_changes(self) -> Changes:
-        """Return what has changed since the last call: messages that were added, and all else that is small."""
+        """Return the changes since the last call: new messages, and all counters."""
         conversation = self.conversation
-        same = conversation.changed_since(self._revision)
+        same = conversation.find_change_since(self._revision)
         self._revision = conversation.revision
         changed: Data = {"answers": self._answers, "counts": self._counts}
         if same < self._saved:  # messages were removed
@@ -209,7 +210,7 @@ class TurnState:
         return state
 
     def _adopt(self, counts: _Counts, saved: int) -> None:
-        """Take over what was counted, beside so many saved messages."""
+        """Take over the counters, beside so many saved messages."""
         self._saved, self._input = self._first + saved, counts["input"]
         self.turn, self.calls, self.restarts = counts["turn"], counts["calls"], counts["restarts"]
         self.rejections, self.refusals, self.admitted = (
@@ -228,7 +229,7 @@ class TurnState:
 
 
 def _restore_messages(known: Conversation, kept: int, saved: Sequence[Message]) -> None:
-    """Add to a conversation what it lacks of the messages that a run has saved."""
+    """Add the saved messages of a run that the conversation lacks."""
     if kept > len(known):
         raise StoredStateError(
             f"The run continues a conversation of {kept} messages: pass it, as in resume(..., conversation=...)."
@@ -240,7 +241,7 @@ def _restore_messages(known: Conversation, kept: int, saved: Sequence[Message]) 
 
 
 def read_messages(data: Mapping[str, object]) -> tuple[Message, ...]:
-    """Return the messages in the checkpoint of a conversation; none, when it is that of another run.
+    """Return the messages in the checkpoint of a conversation; nothing for another kind of run.
 
     Raises:
         StoredStateError: when they cannot be read.
@@ -249,7 +250,7 @@ def read_messages(data: Mapping[str, object]) -> tuple[Message, ...]:
 
 
 def read_added_messages(data: Mapping[str, object]) -> tuple[Message, ...]:
-    """Return the messages in a checkpoint that were added to a conversation of the caller, if there is one.
+    """Return the messages in a checkpoint that the run added to the caller's conversation, if there is one.
 
     They end with the results of calls that have one already, though others of the same message have none yet.
 
@@ -271,7 +272,7 @@ def _write_message(message: Message) -> object:
 
 
 def _read_messages(value: object) -> list[Message]:
-    """Return the messages in a list of live ones, or of JSON."""
+    """Return the messages in a list of messages or of their JSON forms."""
     items = value if isinstance(value, list) else []
     if all(isinstance(item, Live) for item in items):
         return [item.value for item in items]

@@ -1,4 +1,4 @@
-"""The one turn loop: ask the model, run the tools that it calls, ask again, until it answers."""
+"""The turn loop: ask the model, run the tools that it calls, and repeat until it answers."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from typing import Generic, TypeVar, cast
 
-from tactician.conversation import Conversation, Window, counter_for
-from tactician.guardrails import CheckedInput, any_objection, first_objection
+from tactician.conversation import Conversation, Window, find_token_counter
+from tactician.guardrails import CheckedInput, find_any_objection, find_first_objection
 from tactician.llm import (
     NO_OPTIONS,
     AssistantMessage,
@@ -23,14 +23,14 @@ from tactician.llm import (
     UserMessage,
 )
 from tactician.loop.acceptance import Acceptance
-from tactician.loop.asking import ask
 from tactician.loop.autonomy import Autonomous, TaskOver
-from tactician.loop.calls import Refused, ToolRunner
 from tactician.loop.endings import Answer, AutonomousEnding, Ending, ReplyEnding
 from tactician.loop.handoff import Handoff, hand_over
+from tactician.loop.model_call import ask
 from tactician.loop.output import InvalidOutput, OutputType
 from tactician.loop.policy import DEFAULT_POLICY, TurnPolicy
 from tactician.loop.state import TurnState
+from tactician.loop.tool_runner import Refused, ToolRunner
 from tactician.runs import BudgetError, RunContext, RunResult, Suspended, TurnLimitError
 from tactician.tools import Tool, Toolbox, as_text
 
@@ -42,11 +42,11 @@ _NOT_RUN = "Not run: no tools may be called any more. Answer now, with what you 
 
 
 class TurnLoop(Generic[T]):
-    """One conversation on its way to an answer. Use an instance once.
+    """Conversation that takes turns until an answer. Use an instance once.
 
     Args:
-        tools: what the model may use; a function is asked before each turn, so that tools can change while it runs.
-        ending: what its answer is, when it is not simply its first reply, or what the policy says.
+        tools: the tools of the model; a function is called before each turn, so that tools can change.
+        ending: the rule for the answer; by default the first reply, or that of the policy.
     """
 
     def __init__(
@@ -66,35 +66,35 @@ class TurnLoop(Generic[T]):
         self._output = output
         self._context = context
         self._instructions = instructions
-        self._system = _system_messages(instructions)
+        self._system = _build_system_messages(instructions)
         self._tools = tools
-        self._options = options if context.trace is None else options.within(context.trace)
+        self._options = options if context.trace is None else options.with_trace(context.trace)
         self._policy = policy
         usual = ReplyEnding(output) if autonomy is None else AutonomousEnding(output, autonomy)
         self._ending: Ending[T] = usual if ending is None else ending
-        strategy = policy.window if autonomy is None else autonomy.strategy(policy.window)
+        strategy = policy.window if autonomy is None else autonomy.build_strategy(policy.window)
         self._window: Window | None = None
         if strategy is not None:
-            self._window = strategy.start(self._inside, counter_for(model.name))
+            self._window = strategy.start(self._inside, find_token_counter(model.name))
         self._turn_began: float | None = None
         self._state: TurnState
 
     async def run(self, messages: Sequence[Message], conversation: Conversation | None = None) -> RunResult[T]:
-        """Takes turns until the model answers.
+        """Take turns until the model answers.
 
         Args:
-            messages: what is new.
-            conversation: what was said before. It grows with all that is said, and is complete at the end even if the
+            messages: the new messages.
+            conversation: the conversation so far. It gets all new messages, and is complete at the end even if the
                 run fails or is cancelled: input that a guardrail refuses leaves it, and open tool calls are answered.
 
         Raises:
-            TurnLimitError: when it still calls tools after all its turns.
+            TurnLimitError: when the model still calls tools after all its turns.
             OutputError: when no answer is valid within `max_attempts`.
-            GuardrailError: when a guardrail stops it.
+            GuardrailError: when a guardrail stops the run.
             BudgetError: when the budget is used up.
-            HandoffError: when the one who took over did not give what was promised.
+            HandoffError: when the target's answer is not of the declared type.
             ModelError: when the model cannot be called.
-            Suspended: when it has to wait for an approval or for the caller.
+            Suspended: when the run has to wait for an approval or for the caller.
         """
         self._begin(messages, conversation)
         try:
@@ -104,7 +104,9 @@ class TurnLoop(Generic[T]):
             if conversation is not None and objection.kind == "input":
                 conversation.rewind(self._state.begin - len(messages))
             self._complete(conversation)
-            raise objection.error(self._name, self._state.failed(self._context)) from objection.result.cause
+            raise objection.create_error(
+                self._name, self._state.create_failed_result(self._context)
+            ) from objection.result.cause
         except Suspended:
             raise
         except BaseException:
@@ -131,7 +133,7 @@ class TurnLoop(Generic[T]):
             checkpoint.attach(self._state)
 
     def _complete(self, conversation: Conversation | None) -> None:
-        """Answers the calls that are open in the caller's conversation, so that it can be gone on with."""
+        """Answer the open calls in the caller's conversation, so that it can be continued."""
         if conversation is not None and (calls := conversation.open_calls):
             answers = self._state.answers
             conversation.extend(
@@ -143,25 +145,25 @@ class TurnLoop(Generic[T]):
         message = state.answer
         if message is None:
             is_checked = bool(state.turn) or not any(self._policy.guards.input)
-            message = await (self._next_message() if is_checked else self._first_message(new))
-        while (result := await self._dealt_with(message)) is None:
-            message = await self._next_message()
+            message = await (self._get_next_message() if is_checked else self._get_first_message(new))
+        while (result := await self._handle_message(message)) is None:
+            message = await self._get_next_message()
         return result
 
-    async def _first_message(self, new: Sequence[Message]) -> AssistantMessage:
-        """The model's first answer, if the input is let in: some guardrails are asked before, some meanwhile."""
+    async def _get_first_message(self, new: Sequence[Message]) -> AssistantMessage:
+        """Return the model's first message, once the input guardrails have passed; some run beside the model call."""
         immediate, concurrent = self._policy.guards.input
         checked = CheckedInput(new, self._state.conversation.to_tuple())
         with self._inside.enter():
-            objection = await first_objection(immediate, checked, self._inside)
+            objection = await find_first_objection(immediate, checked, self._inside)
         if objection is not None:
             raise Refused(objection)
         if not concurrent:
-            return await self._next_message()
-        asking = asyncio.ensure_future(self._next_message())
+            return await self._get_next_message()
+        asking = asyncio.ensure_future(self._get_next_message())
         try:
             with self._inside.enter():
-                objection = await any_objection(concurrent, checked, self._inside)
+                objection = await find_any_objection(concurrent, checked, self._inside)
             if objection is not None:
                 raise Refused(objection)
             return await asking
@@ -169,21 +171,21 @@ class TurnLoop(Generic[T]):
             asking.cancel()
             await asyncio.gather(asking, return_exceptions=True)
 
-    async def _next_message(self) -> AssistantMessage:
-        """Ask the model for its next message. When it may not call tools any more, it is told so."""
+    async def _get_next_message(self) -> AssistantMessage:
+        """Ask the model for its next message. When it may not call tools any more, the request says so."""
         policy, context, state = self._policy, self._context, self._state
         state.answer = None
         state.is_last_word = is_last_word = self._is_over()
         if policy.autonomy is not None:
             await self._throttle(policy.autonomy)
         if (reason := context.find_limit()) is not None:
-            raise BudgetError(f"{self._name}: {reason}", state.failed(context))
+            raise BudgetError(f"{self._name}: {reason}", state.create_failed_result(context))
         if context.meter is not None:
             context.meter.count_turn()
         state.turn += 1
         conversation = state.conversation
         view = conversation.to_tuple() if self._window is None else await self._window.view(conversation)
-        request = self._request(view, is_last_word)
+        request = self._build_request(view, is_last_word)
         is_saved = context.is_saved
         if is_saved:
             await context.begin_step()
@@ -197,22 +199,24 @@ class TurnLoop(Generic[T]):
         return message
 
     def _is_over(self) -> bool:
-        """Whether the model may call no more tools."""
+        """Return whether the model may call no more tools."""
         policy, state = self._policy, self._state
         if policy.autonomy is not None:
             limit = policy.autonomy.max_iterations
             if limit is not None and state.turn >= limit:
                 if state.restarts >= policy.autonomy.retries:
-                    raise self._too_many_turns(limit)
+                    raise self._create_turn_limit_error(limit)
                 state.restart()
         elif state.turn >= policy.max_turns:
             return True
         return policy.max_tool_calls is not None and state.calls >= policy.max_tool_calls
 
-    def _request(self, view: Sequence[Message], is_over: bool) -> ModelRequest:
-        tools = self._toolbox()
+    def _build_request(self, view: Sequence[Message], is_over: bool) -> ModelRequest:
+        tools = self._load_toolbox()
         if self._ending.instructions:
-            self._system = _system_messages("\n\n".join(filter(None, (self._instructions, self._ending.instructions))))
+            self._system = _build_system_messages(
+                "\n\n".join(filter(None, (self._instructions, self._ending.instructions)))
+            )
         if is_over:
             return ModelRequest(
                 (*self._system, *view, _ANSWER_NOW),
@@ -223,7 +227,7 @@ class TurnLoop(Generic[T]):
             )
         return ModelRequest((*self._system, *view), tools.specs, "auto", self._ending.spec, self._options)
 
-    def _toolbox(self) -> Toolbox:
+    def _load_toolbox(self) -> Toolbox:
         return self._ending.tools(self._tools if isinstance(self._tools, Toolbox) else self._tools())
 
     async def _throttle(self, autonomy: Autonomous) -> None:
@@ -236,69 +240,69 @@ class TurnLoop(Generic[T]):
                 await clock.sleep(pause)
         self._turn_began = clock.monotonic()
 
-    async def _dealt_with(self, message: AssistantMessage) -> RunResult[T] | None:
-        """The result, if the message is the end of the run."""
+    async def _handle_message(self, message: AssistantMessage) -> RunResult[T] | None:
+        """Return the result if the message ends the run."""
         if calls := message.tool_calls:
             if self._state.is_last_word:
                 self._refuse(calls)
                 return None
-            tools = self._toolbox()
-            results = self._state.results_of(message)
+            tools = self._load_toolbox()
+            results = self._state.find_results(message)
             if not results:
                 with self._inside.enter():
-                    results = await self._runner().answer(calls, tools)
-            return await self._ended_by(message, results, tools)
+                    results = await self._create_runner().answer(calls, tools)
+            return await self._find_ending(message, results, tools)
         try:
             is_answer = self._state.is_last_word  # whatever ends the run otherwise: there are no tools any more
             answer = Answer(self._output.parse(message.text)) if is_answer else self._ending.answer(message)
         except InvalidOutput as error:
-            self._acceptance().reject(message.text, error)
+            self._create_acceptance().reject(message.text, error)
             return None
         if answer is None:
             self._state.conversation.append(UserMessage(self._ending.nudge))
             return None
-        return await self._acceptance().of_value(answer.value, message.text)
+        return await self._create_acceptance().accept_value(answer.value, message.text)
 
     def _refuse(self, calls: Sequence[ToolCall]) -> None:
-        """Call no tools of a model that was told to answer; after some times, end the run."""
+        """Refuse the tool calls of a model that was told to answer; after several times, end the run."""
         self._state.refusals += 1
-        self._runner().refuse(calls, _NOT_RUN)
+        self._create_runner().refuse(calls, _NOT_RUN)
         if self._state.refusals >= _MAX_REFUSALS:
-            raise self._too_many_turns(self._policy.max_turns)
+            raise self._create_turn_limit_error(self._policy.max_turns)
 
-    async def _ended_by(
+    async def _find_ending(
         self, message: AssistantMessage, results: Sequence[ToolResult], tools: Toolbox
     ) -> RunResult[T] | None:
-        """The result, if one of the tools that were called ends the run."""
+        """Return the result if one of the called tools ends the run."""
         pairs = zip(message.tool_calls, results, strict=True)
         ends = [(c, r, t) for c, r in pairs if not r.is_error and (t := tools.find(c.name)) and t.traits.ends_run]
-        for call, result, tool in sorted(ends, key=_precedence):
+        for call, result, tool in sorted(ends, key=_get_precedence):
             if isinstance(tool, Handoff):
                 messages = self._state.conversation.messages
                 delegated = await hand_over(tool, call, self._name, messages, self._inside)
                 return cast("RunResult[T]", delegated)  # it is of the type that the handoff promises
             if isinstance(tool, TaskOver):
-                return await self._acceptance().of_text(call.arguments)
+                return await self._create_acceptance().accept_text(call.arguments)
             text = result.content if tool.traits.return_direct else message.text or result.content
-            return await self._acceptance().of_text(text)
+            return await self._create_acceptance().accept_text(text)
         return None
 
     @cached_property
     def _inside(self) -> RunContext:
-        """The context of what is done on behalf of the model: tools, guardrails, summaries."""
+        """The context for work on behalf of the model: tools, guardrails, summaries."""
         return self._context.with_model(self._model, self._options)
 
-    def _runner(self) -> ToolRunner:
+    def _create_runner(self) -> ToolRunner:
         return ToolRunner(self._inside, self._policy, self._state)
 
-    def _acceptance(self) -> Acceptance[T]:
+    def _create_acceptance(self) -> Acceptance[T]:
         context = self._inside if self._policy.guards.output else self._context
         return Acceptance(self._name, self._output, context, self._policy, self._state)
 
-    def _too_many_turns(self, limit: int) -> TurnLimitError:
+    def _create_turn_limit_error(self, limit: int) -> TurnLimitError:
         return TurnLimitError(
             f"{self._name}: no answer within {limit} turns; raise the limit, or look at what its tools return",
-            self._state.failed(self._context),
+            self._state.create_failed_result(self._context),
         )
 
     @property
@@ -307,16 +311,16 @@ class TurnLoop(Generic[T]):
 
 
 @lru_cache(maxsize=256)
-def _system_messages(instructions: str) -> tuple[SystemMessage, ...]:
+def _build_system_messages(instructions: str) -> tuple[SystemMessage, ...]:
     return (SystemMessage(instructions),) if instructions else ()
 
 
 def _describe(message: AssistantMessage) -> str:
-    """Return what a model says and calls, for people."""
+    """Return the text and the calls of a message, for people."""
     return " ".join(filter(None, (message.text, *(f"{call.name}({call.arguments})" for call in message.tool_calls))))
 
 
-def _precedence(end: tuple[ToolCall, ToolResult, Tool]) -> int:
-    """Of several tools that end the run: a handoff before the answer of `task_over`, and that before any other."""
+def _get_precedence(end: tuple[ToolCall, ToolResult, Tool]) -> int:
+    """Return the rank of a tool that ends the run: a handoff before `task_over`, and that before any other."""
     tool = end[2]
     return 0 if isinstance(tool, Handoff) else 1 if isinstance(tool, TaskOver) else 2

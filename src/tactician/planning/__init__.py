@@ -22,6 +22,7 @@ from tactician.planning.hybrid import HybridPlanner
 from tactician.planning.inquiry import Determine
 from tactician.planning.model import NIRVANA, Action, Amount, Goal, Plan
 from tactician.planning.planner import PlanningAlgorithm
+from tactician.planning.search_trace import SearchMilestone, SearchTrace
 from tactician.planning.utility import UtilityPlanner
 from tactician.planning.verdict import Reason, Verdict
 from tactician.planning.world import UNKNOWN, ConditionValue, Unknown, WorldState
@@ -45,6 +46,8 @@ __all__ = [
     "PlanningBudget",
     "Reason",
     "SearchLimitExceeded",
+    "SearchMilestone",
+    "SearchTrace",
     "Unknown",
     "UtilityPlanner",
     "Verdict",

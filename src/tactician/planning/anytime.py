@@ -9,6 +9,7 @@ from typing import Final
 from tactician.planning.budget import Limit, PlanningMeter
 from tactician.planning.greedy import GreedySearch, guess_by_relaxed_plan, guess_by_subgoals
 from tactician.planning.masks import Masks
+from tactician.planning.numbering import find_best_numbering
 from tactician.planning.search import STEP_BITS, Search
 
 _PROBE: Final = 4000
@@ -77,14 +78,25 @@ class AnytimeSearch:
         if search.best is None and not self._is_done():
             yield from self._find_any()
         if not self._is_done():
+            self._begin_anew()
+            yield
             yield from self._improve()
         if self._limit is None:
             yield from self._tidy()
         self._note()
+        search = self._search
         return Found(search.best, search.bound, self._limit, search.nearest, tuple(self._milestones))
 
     def _is_done(self) -> bool:
         return self._limit is not None or self._search.is_cheapest or self._search.is_exhausted
+
+    def _begin_anew(self) -> None:
+        """Search among the facts in a better order: few states are lost."""
+        best, bound = self._search.best, self._search.bound
+        self._masks, self._start = find_best_numbering(self._masks, self._weights, self._start)
+        self._search = Search(self._masks, self._weights, self._start, bound)
+        if best is not None:
+            self._search.offer(best)
 
     def _probe(self) -> Generator[None, None, None]:
         states = _PROBE // (1 + len(self._weights))

@@ -18,8 +18,8 @@ class PlanningBudget:
     """Limits of one decision. At a limit, the best plan that was found counts.
 
     Attributes:
-        time: seconds of planning, not counting those in which others had the event loop; `None` for no limit. How far
-            a search gets in a time differs from call to call.
+        time: seconds of processor time, in which nobody else had the event loop or the processor; `None` for no
+            limit. How far a search gets in a time differs from call to call.
         expansions: number of states that one search may explore; `None` for no limit. With `time=None`, the same
             arguments always give the same plan.
         memory: megabytes that one search may hold, as estimated; `None` for no limit.
@@ -56,7 +56,7 @@ class PlanningMeter:
 
     __slots__ = ("_clock", "_is_used_up", "_most_bytes", "_since", "_spent", "_until", "budget", "expansions")
 
-    def __init__(self, budget: PlanningBudget, clock: Clock = time.perf_counter) -> None:
+    def __init__(self, budget: PlanningBudget, clock: Clock = time.thread_time) -> None:
         """Start to count."""
         self.budget = budget
         self.expansions = 0

@@ -172,4 +172,8 @@ def _why(plan: Plan) -> str:
     steps = ", then ".join(
         f"{action.name!r} (cost {cost:g})" for action, cost in zip(plan.actions, plan.costs, strict=True)
     )
-    return f"The best plan for {plan.goal.name!r} is {steps}: cost {plan.cost:g}, net value {plan.net_value:g}."
+    amounts = f"cost {plan.cost:g}, net value {plan.net_value:g}"
+    if plan.optimal:
+        return f"The best plan for {plan.goal.name!r} is {steps}: {amounts}."
+    limits = f"no plan can cost less than {plan.bound:g}, so it is {plan.quality}" if plan.gap else plan.quality
+    return f"The best plan found for {plan.goal.name!r} is {steps}: {amounts}; {limits}."

@@ -7,6 +7,7 @@ of their own, which comes first for a while after each progress.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush, heapreplace
 from typing import Final, NamedTuple, TypeAlias
@@ -32,7 +33,7 @@ Guesser: TypeAlias = Callable[[int, int, Sequence[int]], Guess | None]
 
 `None` if the goal is certainly out of reach.
 """
-_Entry: TypeAlias = tuple[float, int, int, tuple[int, ...]]
+_Entry: TypeAlias = tuple[float, int, int, "array[int]"]
 """The key, a place, which action to try next, and all that are to be tried there."""
 
 
@@ -126,14 +127,15 @@ class GreedySearch:
                 return
             guesses.append(guess)
         self._places.append(place)
-        preferred = tuple(dict.fromkeys(step for guess in guesses for step in guess.preferred))
+        tried = array("I", runnable)  # takes less memory than a tuple
+        preferred = array("I", dict.fromkeys(step for guess in guesses for step in guess.preferred))
         for number, guess in enumerate(guesses):
             if guess.distance < self._least[number]:
                 self._least[number] = guess.distance
                 for preferring in range(1, len(self._queues), 2):
                     self._priority[preferring] -= _BOOST
             key = guess.distance if self._haste is None else weight + self._haste * guess.distance
-            for queue, steps in zip(self._queues[2 * number :], (tuple(runnable), preferred), strict=False):
+            for queue, steps in zip(self._queues[2 * number :], (tried, preferred), strict=False):
                 if steps:
                     heappush(queue, (key, len(self._places) - 1, 0, steps))
 

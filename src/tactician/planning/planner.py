@@ -13,6 +13,7 @@ from tactician.planning.explanation import Explanation
 from tactician.planning.index import IndexCache
 from tactician.planning.inquiry import Determine, Inquiry, settle
 from tactician.planning.model import Action, Goal, Plan, rounded
+from tactician.planning.search_trace import SearchTrace
 from tactician.planning.session import Session
 from tactician.planning.verdict import Verdict
 from tactician.planning.world import WorldState
@@ -55,6 +56,11 @@ class PlanningAlgorithm(Protocol):
         others: Iterable[Goal] = (),
     ) -> Explanation:
         """Why there is this plan for the goal, or none; what the others come to, and why an action is in it or not."""
+
+    def trace(
+        self, world: WorldState, actions: Iterable[Action], goal: Goal, *, budget: PlanningBudget | None = None
+    ) -> SearchTrace:
+        """The best plan for the goal, and how the search went that found it."""
 
 
 class InquiringPlanner(ABC):
@@ -147,6 +153,18 @@ class InquiringPlanner(ABC):
         meter = PlanningMeter(budget or self.budget)
         asks = self._determine is not None if asks is None else asks
         return Session(world, self._indexes.index(actions), asks=asks, meter=meter, known=known)
+
+    def trace(
+        self, world: WorldState, actions: Iterable[Action], goal: Goal, *, budget: PlanningBudget | None = None
+    ) -> SearchTrace:
+        """The best plan for the goal, and how the search went that found it.
+
+        Raises:
+            SearchLimitExceeded: a limit of the budget was reached before there was a plan
+        """
+        session = self._session(world, actions, budget=budget)
+        plan = settle(self._plan(session, goal), self._determine)
+        return SearchTrace(plan, session.milestones)
 
     @abstractmethod
     def _plan(self, session: Session, goal: Goal) -> Inquiry[Plan | None]: ...

@@ -82,8 +82,8 @@ class Search:
         weight: what it weighs
     """
 
-    def __init__(self, masks: Masks, weights: Sequence[int], start: int) -> None:
-        """Prepare to search among these actions."""
+    def __init__(self, masks: Masks, weights: Sequence[int], start: int, least: int = 0) -> None:
+        """Prepare to search among these actions; `least` is what a plan is known to cost at least."""
         self.best: list[int] | None = None
         self.weight: int | None = None
         self._masks = masks
@@ -97,7 +97,7 @@ class Search:
         self._landmarks = 0
         self._recent: tuple[int, Estimate] | None = None
         self._lightest = {start: 0}
-        self._least = 0
+        self._least = least
         self._nearest = self._nodes.add(start, 0, 0, -1, -1, (), 0)
         self._push(self._nearest)
 

@@ -12,6 +12,7 @@ from tactician.planning.index import ActionIndex
 from tactician.planning.inquiry import Inquiry
 from tactician.planning.model import Action, Goal, Plan
 from tactician.planning.problem import UNITS_PER_COST, PlanningProblem
+from tactician.planning.search_trace import SearchMilestone
 from tactician.planning.solving import Solution, solve
 from tactician.planning.world import UNKNOWN, WorldState
 
@@ -36,6 +37,7 @@ class Session:
         self._asks = asks
         self._asked: set[str] = set()
         self.meter = meter
+        self.milestones: tuple[SearchMilestone, ...] = ()  # of the last search
         self.rivals = 0  # goals that may be planned for later
         self._known = known
 
@@ -99,6 +101,15 @@ class Session:
         self.meter.begin_search(self.rivals)
         weights = problem.weights(self.cost)
         solution = yield from solve(problem, weights, start, self.meter, self._known_steps(problem, start))
+        self.milestones = tuple(
+            SearchMilestone(
+                one.expansions,
+                one.seconds,
+                one.bound / UNITS_PER_COST,
+                None if one.cost is None else one.cost / UNITS_PER_COST,
+            )
+            for one in solution.milestones
+        )
         if solution.steps is None and solution.limit is not None:
             nearest = tuple(problem.actions[step] for step in solution.nearest)
             raise SearchLimitExceeded(goal, self.meter.expansions, nearest, solution.limit, self.meter.budget)
@@ -124,7 +135,8 @@ class Session:
 
     def priced(self, goal: Goal, actions: Sequence[Action], bound: int | None = None) -> Plan:
         """The plan that runs these actions; `bound` is the least cost possible, if that may be less, in billionths."""
-        value = math.fsum((self.worth(goal), *map(self.value, actions)))
-        costs = tuple(map(self.cost, actions))
+        values = [self.value(action) if callable(action.value) else action.value for action in actions]
+        value = math.fsum((self.worth(goal), *values))
+        costs = tuple([self.cost(action) if callable(action.cost) else action.cost for action in actions])
         saving = 0.0 if bound is None else max(0.0, math.fsum(costs) - bound / UNITS_PER_COST)
         return Plan(goal, tuple(actions), costs, value, saving)

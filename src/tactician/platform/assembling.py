@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from tactician.agents import PlannedAgent, Planner, combined_spec, planned_specs
+from tactician.agents import PlannedAgent, Planner, combine_specs, find_planned_specs
 from tactician.errors import DeclarationError
 from tactician.planning import Action
 from tactician.process import GoalSpec, PlannedAgentSpec
@@ -24,8 +24,8 @@ def combine_all(agents: Mapping[str, Runnable], planner: Planner = Planner.GOAP)
     Raises:
         DeclarationError: when they do not go together.
     """
-    instances = [spec.instance for spec in planned_specs(agents.values())]
-    return combined_spec(instances, name=_EVERYTHING, planner=planner) if instances else None
+    instances = [spec.instance for spec in find_planned_specs(agents.values())]
+    return combine_specs(instances, name=_EVERYTHING, planner=planner) if instances else None
 
 
 def assemble_everything(agents: Mapping[str, Runnable]) -> PlannedAgent:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from tactician.agents import objects_of
+from tactician.agents import list_input_objects
 from tactician.errors import ConfigurationError
 from tactician.events import new_id
 from tactician.platform.running import PROCESS_KIND, Objects, Runner
@@ -52,7 +52,7 @@ class Forker:
         if input is not None:
             options = read_origin(tree.data).options
             board = await self._runner.create_board(agent, options)
-            AgentProcess.create(agent, (*objects_of(input), *objects), own, options, None, board)
+            AgentProcess.create(agent, (*list_input_objects(input), *objects), own, options, None, board)
             return
         renew_processes(tree, fork.run_id)
         if objects:

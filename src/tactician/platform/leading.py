@@ -9,7 +9,7 @@ from typing import Final, cast
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from tactician.agents import PlannedAgent, Planner, combined_spec, is_component, planned_spec, supervise
+from tactician.agents import PlannedAgent, Planner, combine_specs, is_component, planned_spec, supervise
 from tactician.errors import AgentNotFoundError, StoredStateError
 from tactician.llm import LanguageModel, LlmOptions
 from tactician.planning import Goal
@@ -85,7 +85,7 @@ def led_again(record: RunRecord, agents: Mapping[str, Runnable]) -> PlannedAgent
 
 def _aimed(scope: Sequence[object], wanted: type) -> PlannedAgentSpec:
     description = f"leads to {wanted.__name__}"
-    spec = combined_spec(scope, name=_name(wanted), description=description, planner=Planner.GOAP)
+    spec = combine_specs(scope, name=_name(wanted), description=description, planner=Planner.GOAP)
     if (aimed := spec.towards(wanted) or _with_goals(spec, wanted)) is None:
         within = " and ".join(type(instance).__name__ for instance in scope)
         given = sorted({kind.__name__ for action in spec.actions for kind in action.output_types})

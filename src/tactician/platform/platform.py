@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from functools import cache
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Self, TypeVar, overload
 
 from typing_extensions import Unpack
 
-from tactician.agents import PlannedAgent, raise_unless_completed
+from tactician.agents import Planned, PlannedAgent, raise_unless_completed
 from tactician.clock import SYSTEM_CLOCK
 from tactician.conversation import ConversationStore
 from tactician.errors import ConfigurationError
 from tactician.events import EventBus, EventListener
-from tactician.llm import LanguageModel, ModelSource, default_models, source_of
+from tactician.llm import LanguageModel, ModelSource, as_model_source, load_default_models
 from tactician.planning import PlanningBudget
 from tactician.platform.choosing import find_able, raise_if_none_can
 from tactician.platform.control import RunControl
@@ -74,7 +74,7 @@ class Platform(RunControl):
         planning: PlanningBudget | None = None,
     ) -> None:
         services = Services(
-            default_models() if models is None else source_of(models),
+            load_default_models() if models is None else as_model_source(models),
             MemoryStore() if store is None else store,
             SYSTEM_CLOCK,
             EventBus(on_event),
@@ -217,6 +217,14 @@ class Platform(RunControl):
         """
         self._registry.unregister(name)
 
+    @overload
+    async def start(
+        self, agent: Planned[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None
+    ) -> AgentProcess[T]: ...
+    @overload
+    async def start(
+        self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
+    ) -> AgentProcess: ...
     async def start(
         self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
     ) -> AgentProcess:
@@ -234,6 +242,14 @@ class Platform(RunControl):
         """
         return await self._runner.start(self._registry.met(agent), with_named(objects, named), options)
 
+    @overload
+    def start_sync(
+        self, agent: Planned[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None
+    ) -> AgentProcess[T]: ...
+    @overload
+    def start_sync(
+        self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
+    ) -> AgentProcess: ...
     def start_sync(
         self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
     ) -> AgentProcess:

@@ -10,7 +10,7 @@ from typing import Final
 
 from pydantic.errors import PydanticUserError
 
-from tactician.agents import PlannedAgent, planned_specs
+from tactician.agents import PlannedAgent, find_planned_specs
 from tactician.errors import DeclarationError, ToolError
 from tactician.llm import ToolSpec
 from tactician.platform.starting import Start, types_leading_to
@@ -37,7 +37,7 @@ def goal_tools(
             a type that has no JSON form.
     """
     problems: list[str] = []
-    offers = [offer for spec in planned_specs(agents.values()) for offer in _offers(spec, remote, problems)]
+    offers = [offer for spec in find_planned_specs(agents.values()) for offer in _offers(spec, remote, problems)]
     if problems:
         raise DeclarationError("exported goals", problems)
     return tuple(GoalTool(offer, name, home) for offer, name in zip(offers, _names(offers), strict=True))

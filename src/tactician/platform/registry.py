@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from tactician.agents import (
     PlannedAgent,
     as_runnable,
-    component_agent,
+    build_component_agent,
+    find_planned_specs,
+    find_process_spec,
     is_component,
     planned_spec,
-    planned_specs,
-    process_spec,
 )
 from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, DeclarationError
@@ -128,7 +128,7 @@ class Registry:
             DeclarationError: when it is not declared correctly.
         """
         found = self.runnable(agent)
-        if (spec := process_spec(found)) is None:
+        if (spec := find_process_spec(found)) is None:
             raise AgentNotFoundError(
                 f"{found.name!r} ({type(found).__name__}) is no planned agent: call its `run`, as in "
                 f"`await platform.agents[{found.name!r}].run(..., context=platform.context())`. One that says what it "
@@ -196,14 +196,14 @@ class Registry:
         """The names of all runs that can be continued here: of what is registered, and what can be made of it."""
         if self._run_names is None:
             named = dict.fromkeys((*self._met, *self._agents, *(spec.name for spec in self._specs())))
-            led = led_names(planned_specs(self._agents.values()))
+            led = led_names(find_planned_specs(self._agents.values()))
             self._run_names = (*named, *list_assembled(self._agents), *led, *self._internal)
         return self._run_names
 
     def _specs(self) -> list[PlannedAgentSpec]:
         """The specs of the planned agents, and then those of the others that say what they give."""
         asked = [(one, planned_spec(one)) for one in self._agents.values()]
-        others = (process_spec(one) for one, spec in asked if spec is None)
+        others = (find_process_spec(one) for one, spec in asked if spec is None)
         return [*(spec for _, spec in asked if spec is not None), *filter(None, others)]
 
 
@@ -211,7 +211,7 @@ def _as_runnable(agent: object) -> Runnable:
     if isinstance(agent, type):
         raise DeclarationError(agent.__name__, [f"this is the class; make an instance: {agent.__name__}(...)"])
     if is_component(agent):
-        return component_agent(agent)
+        return build_component_agent(agent)
     if (found := as_runnable(agent)) is not None:
         return found
     raise DeclarationError(

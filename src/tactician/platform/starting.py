@@ -8,7 +8,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError, create_model
 
 from tactician.llm import JsonSchema
 from tactician.process import GoalSpec, PlannedAgentSpec, UserInput
-from tactician.tools import invalid_arguments
+from tactician.tools import create_arguments_error
 
 _CLOSED = ConfigDict(extra="forbid")
 
@@ -43,7 +43,7 @@ class Start:
         try:
             given = self._adapter.validate_json(arguments or "{}")
         except ValidationError as error:
-            raise invalid_arguments(error) from error
+            raise create_arguments_error(error) from error
         return getattr(given, "value") if self._is_wrapped else given  # noqa: B009 - its class is made at runtime
 
 

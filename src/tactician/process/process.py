@@ -7,8 +7,9 @@ from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from time import perf_counter
+from typing import Generic, Self
 
-from typing_extensions import override
+from typing_extensions import TypeVar, override
 
 from tactician.diagrams import Diagram, render_mimebundle, to_mermaid
 from tactician.errors import LeaseLostError, ResponseError, RunConflictError, StoredStateError
@@ -39,8 +40,10 @@ from tactician.runs import (
     save_inside,
 )
 
+T_co = TypeVar("T_co", covariant=True, default=object)
 
-class AgentProcess(ProcessHandle):
+
+class AgentProcess(ProcessHandle, Generic[T_co]):
     """One run of an agent towards its goals.
 
     Attributes:
@@ -96,7 +99,7 @@ class AgentProcess(ProcessHandle):
         options: ProcessOptions | None = None,
         run: DurableRun | None = None,
         blackboard: Blackboard | None = None,
-    ) -> AgentProcess:
+    ) -> Self:
         """Create a process that has not started, with objects on its blackboard.
 
         Args:
@@ -118,7 +121,7 @@ class AgentProcess(ProcessHandle):
         context: RunContext,
         options: ProcessOptions | None = None,
         run: DurableRun | None = None,
-    ) -> AgentProcess:
+    ) -> Self:
         """Restore the process of the checkpoint of a context, with the answers of the context to its requests.
 
         An action that was running will be run again.
@@ -197,6 +200,11 @@ class AgentProcess(ProcessHandle):
     def __repr__(self) -> str:
         return f"AgentProcess({self.name!r}, {self.id}, {self.status})"
 
+    @property
+    @override
+    def result(self) -> T_co | None:
+        return super().result  # type: ignore[return-value]  # the goals of a Planned[T] give a T
+
     def diagram(self) -> Diagram:
         """Return a drawing of the agent, with what has run, what is there, what failed, and what is next."""
         return draw_process(self.agent, self._state)
@@ -236,7 +244,7 @@ class AgentProcess(ProcessHandle):
     async def act(self, name: str, context: RunContext) -> tuple[ActionRun, object]:
         return await self._driver.act(name, context)
 
-    async def run(self) -> AgentProcess:
+    async def run(self) -> Self:
         """Run until the goal is reached or nothing can be done; the status tells which.
 
         While somebody else runs the process, or makes a step, wait for that first.
@@ -278,7 +286,7 @@ class AgentProcess(ProcessHandle):
         """
         await self._continue(self._driver.run_step)
 
-    async def finished(self) -> AgentProcess:
+    async def finished(self) -> Self:
         """Wait until the process has run as far as it can: has ended, is stuck, waits or is paused. It runs elsewhere.
 
         Raises:
@@ -289,7 +297,7 @@ class AgentProcess(ProcessHandle):
         await self._is_idle.wait()
         return self
 
-    async def respond(self, request_id: str, response: Response) -> AgentProcess:
+    async def respond(self, request_id: str, response: Response) -> Self:
         """Answer one of the pending requests, and run.
 
         Raises:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from pydantic import JsonValue
 
 from tactician.errors import ConfigurationError
-from tactician.llm import AssistantMessage, SystemMessage, ToolResult, UserMessage, text_of
+from tactician.llm import AssistantMessage, SystemMessage, ToolResult, UserMessage, join_text
 from tactician.planning import Action, AStarPlanner, PlanningAlgorithm, PlanningBudget
 from tactician.process.blackboard import DEFAULT_BINDING, Blackboard, Bound, UserInput
 from tactician.process.goals import GoalSpec
@@ -19,7 +19,7 @@ from tactician.process.operation import OperationContext
 from tactician.process.options import ActionRetryPolicy
 from tactician.process.stored_types import type_name
 from tactician.runs import RunContext, is_conversation, messages_of
-from tactician.tools import ToolGroups, unknown_groups
+from tactician.tools import ToolGroups, describe_unknown_groups
 
 _MESSAGES = (UserMessage, AssistantMessage, SystemMessage, ToolResult)
 
@@ -215,7 +215,7 @@ def _as_objects(value: object, agent: PlannedAgentSpec) -> Sequence[object]:
         return [value]
     messages = messages_of(value)
     taken = [message for message in messages if type_name(type(message)) in agent.types]
-    return taken if taken and taken[-1] is messages[-1] else [_as_input(text_of(messages), agent)]
+    return taken if taken and taken[-1] is messages[-1] else [_as_input(join_text(messages), agent)]
 
 
 def _as_input(text: str, agent: PlannedAgentSpec) -> UserInput | UserMessage:
@@ -235,5 +235,5 @@ def check_tool_groups(agent: PlannedAgentSpec, context: RunContext) -> None:
     missing = [(action.name, group) for action in agent.actions for group in action.tool_groups if group not in known]
     if missing:
         needs = "; ".join(f"the action {action!r} needs the tool group {group!r}" for action, group in missing)
-        what = unknown_groups((group for _, group in missing), known)
+        what = describe_unknown_groups((group for _, group in missing), known)
         raise ConfigurationError(f"{agent.name} cannot start: {needs}. {what}")

@@ -1,18 +1,18 @@
-"""What models are told: templates of instructions, and where instructions come from."""
+"""Prompts: templates of instructions, and their sources."""
 
 from tactician.prompts.contributors import CurrentDate, Persona, Place, PromptContributor, RoleGoalBackstory
 from tactician.prompts.folder import FolderPrompts
 from tactician.prompts.langfuse import LangfusePrompts
 from tactician.prompts.providers import PromptProvider, PromptProviders, prompt_providers
-from tactician.prompts.reference_files import ReferenceKind, references_in
+from tactician.prompts.reference_files import ReferenceKind, load_references
 from tactician.prompts.references import LlmReference, Reference
 from tactician.prompts.sources import InstructionFile, InstructionSource, ProvidedInstructions
-from tactician.prompts.templates import Templates, default_templates, template_text
-from tactician.prompts.variables import rendered, variables_of
+from tactician.prompts.templates import Templates, load_default_templates, render_template
+from tactician.prompts.variables import find_variables, render_variables
 
 __all__ = [
-    "variables_of",
-    "rendered",
+    "find_variables",
+    "render_variables",
     "InstructionSource",
     "InstructionFile",
     "ProvidedInstructions",
@@ -29,8 +29,8 @@ __all__ = [
     "LlmReference",
     "Reference",
     "ReferenceKind",
-    "references_in",
+    "load_references",
     "Templates",
-    "default_templates",
-    "template_text",
+    "load_default_templates",
+    "render_template",
 ]

@@ -1,4 +1,4 @@
-"""What contributes to what a model is told: reusable parts of instructions, as objects."""
+"""Prompt contributors: reusable parts of instructions, as objects."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ Place: TypeAlias = Literal["beginning", "end"]
 
 
 class PromptContributor(ABC):
-    """Something that has a part of the instructions to give, such as a persona or an object of the domain."""
+    """Part of the instructions, such as a persona or a domain object."""
 
     @property
     def place(self) -> Place:
-        """Where in the instructions it is: before what a program says itself, or after it."""
+        """The place in the instructions: before the program's own text, or after it."""
         return "beginning"
 
     @abstractmethod
     def contribution(self) -> str:
-        """The text, asked for at each call of a model; nothing is added when it is empty."""
+        """Return the text, for each call of a model; an empty text adds nothing."""
 
 
 @dataclass(frozen=True)
 class Persona(PromptContributor):
-    """Who the model is to be.
+    """Persona of the model.
 
     Args:
-        name: what it is called.
-        persona: who that is.
-        voice: how it speaks.
-        objective: what it is after.
+        name: the name.
+        persona: the character.
+        voice: the style of speech.
+        objective: the objective.
     """
 
     name: str
@@ -41,42 +41,42 @@ class Persona(PromptContributor):
     objective: str = ""
 
     def contribution(self) -> str:
-        """The persona in sentences, a line each."""
+        """Return the persona in sentences, one on a line."""
         lines = (
             f"You are {self.name}",
             f"Your persona: {self.persona}",
             self.objective and f"Your objective is {self.objective}",
             self.voice and f"Your voice: {self.voice}",
         )
-        return "\n".join(_sentence(line) for line in lines if line)
+        return "\n".join(_format_sentence(line) for line in lines if line)
 
 
 @dataclass(frozen=True)
 class RoleGoalBackstory(PromptContributor):
-    """Who the model is to be, in the three parts that CrewAI has made common."""
+    """Persona in three parts: role, goal and backstory, as in CrewAI."""
 
     role: str
     goal: str
     backstory: str
 
     def contribution(self) -> str:
-        """The three parts, a line each."""
+        """Return the three parts, one on a line."""
         return f"Role: {self.role}\nGoal: {self.goal}\nBackstory: {self.backstory}"
 
 
 @dataclass(frozen=True)
 class CurrentDate(PromptContributor):
-    """Which day it is. It comes last, so that a provider can cache what is before it.
+    """Current date, at the end of the instructions, so that a provider can cache the text before it.
 
     Args:
-        today: tells the day; that of this machine by default.
+        today: function that returns the day; that of this machine by default.
     """
 
     today: Callable[[], date] = date.today
     place: Place = "end"
 
     def contribution(self) -> str:
-        """The day of the week, and the date as year, month and day."""
+        """Return the day of the week, and the date as year, month and day."""
         day = self.today()
         return f"Today is {_DAYS[day.weekday()]}, {day:%Y-%m-%d}."
 
@@ -84,5 +84,5 @@ class CurrentDate(PromptContributor):
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
-def _sentence(text: str) -> str:
+def _format_sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."

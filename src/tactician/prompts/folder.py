@@ -1,4 +1,4 @@
-"""Prompts in the files of a folder."""
+"""Prompts in files of a folder."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tactician.errors import ConfigurationError
-from tactician.prompts.texts import file_in, text_in
-from tactician.prompts.variables import rendered
+from tactician.prompts.texts import find_file, read_text_file
+from tactician.prompts.variables import render_variables
 
 _ENDINGS = ("", ".md", ".txt", ".prompt")
 
 
 class FolderPrompts:
-    """A folder of templates: the prompt `support/greeting` is the file `support/greeting.md`, `.txt` or `.prompt`.
+    """Folder of templates: the prompt `support/greeting` is `support/greeting.md`, `.txt` or `.prompt`.
 
-    `{{name}}` in a template stands for the filter of that name. Files are read when they are asked for.
+    `{{name}}` in a template stands for the filter with that name. Files are read at each request.
 
     Args:
-        folder: where they are. Nothing outside of it is read.
+        folder: the folder. Nothing outside of it is read.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -28,21 +28,21 @@ class FolderPrompts:
     def __repr__(self) -> str:
         return f"FolderPrompts({str(self.folder)!r})"
 
-    async def prompt(self, name: str, filters: Mapping[str, str]) -> str:
-        """The text of a file, with the filters in the place of its variables.
+    async def get_prompt(self, name: str, filters: Mapping[str, str]) -> str:
+        """Return the text of a file, with filters as values of its variables.
 
         Raises:
             ConfigurationError: when there is no such file in the folder, or it cannot be read.
             MissingPromptVariable: when a variable of the template has no value.
         """
         template = await asyncio.to_thread(self._read, name)
-        return rendered(template, filters, agent_id=name, argument="filters")
+        return render_variables(template, filters, agent_id=name, argument="filters")
 
     def _read(self, name: str) -> str:
-        return text_in(self._find(name), f"The prompt {name!r} in {self.folder}")
+        return read_text_file(self._find(name), f"The prompt {name!r} in {self.folder}")
 
     def _find(self, name: str) -> Path:
-        if (file := file_in(self.folder, name, _ENDINGS)) is not None:
+        if (file := find_file(self.folder, name, _ENDINGS)) is not None:
             return file
         if not self.folder.is_dir():
             raise ConfigurationError(f"There is no prompt {name!r}: {self.folder} is not a folder.")

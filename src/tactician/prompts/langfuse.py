@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.errors import ConfigurationError
 from tactician.llm import http_session
-from tactician.prompts.variables import rendered
+from tactician.prompts.variables import render_variables
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
@@ -37,7 +37,7 @@ class _Prompt(BaseModel):
 
     @property
     def text(self) -> str:
-        """What instructions there are: those of the system, or all that is said where it says nothing."""
+        """The instructions: the system messages, or all messages when there are none."""
         if isinstance(self.prompt, str):
             return self.prompt
         said = [one for one in self.prompt if one.content]
@@ -46,17 +46,17 @@ class _Prompt(BaseModel):
 
 
 class LangfusePrompts:
-    """The prompts of a project in Langfuse. What was read is used for a while, longer while Langfuse does not answer.
+    """Prompts of a project in Langfuse, cached, and for longer while Langfuse does not answer.
 
-    The filters `label` and `version` say which version of a prompt is meant: that in production, without them. Other
-    filters stand in the place of its `{{variables}}`.
+    The filters `label` and `version` select a version of a prompt; the default is the one in production. Other filters
+    are the values of its `{{variables}}`.
 
     Args:
         public_key: the project's public key.
         secret_key: its secret key. No `repr` and no error shows it.
-        host: where Langfuse is.
-        seconds: for how long what was read is used without asking again.
-        timeout: seconds for a request.
+        host: the address of Langfuse.
+        seconds: time for which a prompt is cached.
+        timeout: time limit of a request in seconds.
         clock: the time.
 
     Raises:
@@ -75,7 +75,7 @@ class LangfusePrompts:
     ) -> None:
         if not public_key or not secret_key:
             raise ConfigurationError("Langfuse needs the public and the secret key of a project; one of them is empty.")
-        self.host = _checked(host)
+        self.host = _check_host(host)
         self._authorization = f"Basic {b64encode(f'{public_key}:{secret_key}'.encode(errors='replace')).decode()}"
         self._seconds = seconds
         self._timeout = timeout
@@ -84,9 +84,9 @@ class LangfusePrompts:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
-        """The prompts of the project whose keys are `LANGFUSE_PUBLIC_KEY` and `LANGFUSE_SECRET_KEY`.
+        """Return the prompts of the project with `LANGFUSE_PUBLIC_KEY` and `LANGFUSE_SECRET_KEY`.
 
-        `LANGFUSE_HOST`, or `LANGFUSE_BASE_URL`, says where Langfuse is, when it is not in its cloud.
+        `LANGFUSE_HOST`, or `LANGFUSE_BASE_URL`, is its address, unless it is in Langfuse's cloud.
 
         Raises:
             ConfigurationError: when a key is not set, or the host is no address.
@@ -102,18 +102,18 @@ class LangfusePrompts:
     def __repr__(self) -> str:
         return f"LangfusePrompts({self.host!r})"
 
-    async def prompt(self, name: str, filters: Mapping[str, str]) -> str:
-        """The text of a prompt, with filters in the place of its variables.
+    async def get_prompt(self, name: str, filters: Mapping[str, str]) -> str:
+        """Return the text of a prompt, with filters as values of its variables.
 
         Raises:
             ConfigurationError: when there is no such prompt, or Langfuse does not answer and never did.
             MissingPromptVariable: when a variable of the prompt has no value.
         """
-        template = await self._template(name, _wanted(name, filters))
+        template = await self._load_template(name, _select_version(name, filters))
         values = {key: value for key, value in filters.items() if key not in _ASKED_FOR}
-        return rendered(template, values, agent_id=name, argument="filters")
+        return render_variables(template, values, agent_id=name, argument="filters")
 
-    async def _template(self, name: str, wanted: Mapping[str, str]) -> str:
+    async def _load_template(self, name: str, wanted: Mapping[str, str]) -> str:
         now, key = self._clock.monotonic(), (name, *wanted, *wanted.values())
         known = self._known.get(key)
         if known is not None:
@@ -121,18 +121,18 @@ class LangfusePrompts:
                 return known[1]
             self._known[key] = now, known[1]  # while one run asks, others have the old prompt: it is better than none
         try:
-            text = await self._asked(name, wanted)
+            text = await self._fetch(name, wanted)
         except ConnectionError as error:
             if known is not None:
                 return known[1]
-            raise ConfigurationError(f"The prompt {name!r} cannot be had from {self.host}: {error}.") from None
+            raise ConfigurationError(f"The prompt {name!r} cannot be loaded from {self.host}: {error}.") from None
         except ConfigurationError:
             self._known.pop(key, None)
             raise
         self._known[key] = now, text
         return text
 
-    async def _asked(self, name: str, wanted: Mapping[str, str]) -> str:
+    async def _fetch(self, name: str, wanted: Mapping[str, str]) -> str:
         from aiohttp import ClientError, ClientTimeout
 
         # Langfuse keeps prompts in folders, and takes a name with slashes as one part of the path.
@@ -153,13 +153,13 @@ class LangfusePrompts:
         if response.status >= 500 or response.status in _PASSING:
             raise ConnectionError(f"it answers {response.status}")
         if response.status != 200:
-            raise ConfigurationError(self._refusal(response.status, name, wanted))
+            raise ConfigurationError(self._describe_refusal(response.status, name, wanted))
         try:
             return _Prompt.model_validate_json(await response.read()).text
         except ValidationError:
-            raise ConnectionError("its answer is no prompt of Langfuse") from None
+            raise ConnectionError("its answer is not a prompt of Langfuse") from None
 
-    def _refusal(self, status: int, name: str, wanted: Mapping[str, str]) -> str:
+    def _describe_refusal(self, status: int, name: str, wanted: Mapping[str, str]) -> str:
         if status in (401, 403):
             return f"{self.host} refuses the keys ({status}): check the public and the secret key of the project."
         which = " ".join(f"{key} {value!r}" for key, value in (wanted or {"label": "production"}).items())
@@ -169,7 +169,7 @@ class LangfusePrompts:
         return f"{self.host} answers {status} when it is asked for the prompt {name!r} with the {which}{moved}."
 
 
-def _wanted(name: str, filters: Mapping[str, str]) -> Mapping[str, str]:
+def _select_version(name: str, filters: Mapping[str, str]) -> Mapping[str, str]:
     wanted = {key: value for key in _ASKED_FOR if (value := filters.get(key))}
     if len(wanted) > 1 or not wanted.get("version", "1").isdecimal():
         raise ConfigurationError(
@@ -178,7 +178,7 @@ def _wanted(name: str, filters: Mapping[str, str]) -> Mapping[str, str]:
     return wanted
 
 
-def _checked(host: str) -> str:
+def _check_host(host: str) -> str:
     try:
         parts = urlsplit(host)
     except ValueError:

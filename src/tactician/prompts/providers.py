@@ -1,4 +1,4 @@
-"""Where prompts are kept outside of code: providers, by their names."""
+"""Prompt providers: named sources of prompts outside of code."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from tactician.prompts.langfuse import LangfusePrompts
 
 
 class PromptProvider(Protocol):
-    """Has prompts by their names."""
+    """Source of prompts by name."""
 
-    async def prompt(self, name: str, filters: Mapping[str, str]) -> str:
-        """The text of a prompt.
+    async def get_prompt(self, name: str, filters: Mapping[str, str]) -> str:
+        """Return the text of a prompt.
 
         Args:
             name: its name.
-            filters: which of its versions is meant; what they may say is the provider's.
+            filters: filters that select a version; their meaning is up to the provider.
 
         Raises:
-            ConfigurationError: when there is no such prompt, or it cannot be had.
+            ConfigurationError: when there is no such prompt, or it cannot be loaded.
         """
         ...
 
 
 class PromptProviders:
-    """The providers of this process, by the names that blueprints use.
+    """Registry of the providers of this process, by the names that blueprints use.
 
-    Beside those that are registered there are those of `tactician.toml`, which is read when they are first needed.
+    Besides registered providers it has those in `tactician.toml`, which is read when they are first needed.
     """
 
     def __init__(self) -> None:
@@ -39,19 +39,19 @@ class PromptProviders:
         self._settings: Mapping[str, PromptSettings] | None = None
 
     def register(self, name: str, provider: PromptProvider) -> None:
-        """Gives a provider a name; one that had it before loses it."""
+        """Register a provider under a name, in place of any other provider with that name."""
         self._known[name] = provider
 
     def find(self, name: str) -> PromptProvider:
-        """The provider of that name.
+        """Return the provider with a name.
 
         Raises:
             ConfigurationError: when there is none, or what `tactician.toml` says of it is wrong.
         """
         if (found := self._known.get(name)) is not None:
             return found
-        if (settings := self._configured().get(name)) is not None:
-            return self._known.setdefault(name, _made(name, settings))
+        if (settings := self._load_settings().get(name)) is not None:
+            return self._known.setdefault(name, _create_provider(name, settings))
         hint = did_you_mean(name, self.names)
         raise ConfigurationError(
             f"No provider of prompts is registered as {name!r}.{hint} Registered: {', '.join(self.names) or 'none'}. "
@@ -59,29 +59,29 @@ class PromptProviders:
         )
 
     def __contains__(self, name: object) -> bool:
-        return name in self._known or name in self._configured()
+        return name in self._known or name in self._load_settings()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all providers, in order."""
-        return tuple(sorted({*self._known, *self._configured()}))
+        """The names of all providers, sorted."""
+        return tuple(sorted({*self._known, *self._load_settings()}))
 
     def unregister(self, name: str) -> None:
-        """Forgets a provider that was registered. One of that name in `tactician.toml` is made anew."""
+        """Remove a registered provider. One in `tactician.toml` is created again when it is needed."""
         self._known.pop(name, None)
 
     def clear(self) -> None:
-        """Forgets all providers that were registered, and reads `tactician.toml` anew."""
+        """Remove all registered providers, and read `tactician.toml` again when it is needed."""
         self._known.clear()
         self._settings = None
 
-    def _configured(self) -> Mapping[str, PromptSettings]:
+    def _load_settings(self) -> Mapping[str, PromptSettings]:
         if self._settings is None:
             self._settings = load_settings().prompts
         return self._settings
 
 
-def _made(name: str, settings: PromptSettings) -> PromptProvider:
+def _create_provider(name: str, settings: PromptSettings) -> PromptProvider:
     if settings.folder is not None:
         return FolderPrompts(settings.folder)
     try:

@@ -1,4 +1,4 @@
-"""References that a YAML file lists."""
+"""References in a YAML file."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from pydantic import ValidationError, validate_call
 from tactician.documents import Data, DataDocument, Problems, list_mistakes, read_document
 from tactician.errors import ConfigurationError, DocumentError
 from tactician.prompts.references import LlmReference, Reference
-from tactician.prompts.texts import file_in, text_in
+from tactician.prompts.texts import find_file, read_text_file
 
 ReferenceKind: TypeAlias = Callable[..., LlmReference]
 """A class or a function; it is called with the fields of an entry, by their names."""
 _NO_KINDS: Mapping[str, ReferenceKind] = MappingProxyType({})
 
 
-def references_in(file: str | Path, kinds: Mapping[str, ReferenceKind] = _NO_KINDS) -> tuple[LlmReference, ...]:
-    """The references that a YAML file lists, each as a mapping.
+def load_references(file: str | Path, kinds: Mapping[str, ReferenceKind] = _NO_KINDS) -> tuple[LlmReference, ...]:
+    """Load the references in a YAML file, each of which is a mapping.
 
-    The `kind` of an entry says what else it has: `text`, which is meant where there is none, has a `name`, a
-    `description` and `notes`; `file` has a `path` instead of notes, of a text file in the folder of the YAML file.
+    The `kind` of an entry determines its other fields: `text`, the default, has a `name`, a `description` and `notes`;
+    `file` has a `path` instead of notes, of a text file in the folder of the YAML file.
 
     Args:
         file: the YAML file.
@@ -36,15 +36,15 @@ def references_in(file: str | Path, kinds: Mapping[str, ReferenceKind] = _NO_KIN
     """
     path = Path(file)
     known: dict[str, ReferenceKind] = {
-        "text": validate_call(_text),
-        "file": partial(validate_call(_file), path.parent),
+        "text": validate_call(_create_text_reference),
+        "file": partial(validate_call(_create_file_reference), path.parent),
         **kinds,
     }
     document, entries = _load(path)
     made, problems = list[LlmReference](), Problems(document)
     for place, entry in enumerate(entries):
         try:
-            made.append(_made(entry, known))
+            made.append(_create_reference(entry, known))
         except ValidationError as error:
             problems.add_all(((place, *steps), message) for steps, message in list_mistakes(error).items())
         except (ConfigurationError, TypeError, ValueError) as error:
@@ -55,7 +55,7 @@ def references_in(file: str | Path, kinds: Mapping[str, ReferenceKind] = _NO_KIN
 
 def _load(path: Path) -> tuple[DataDocument, list[Data]]:
     try:
-        document = read_document(text_in(path, f"The references in {path}"), "yaml", file=path)
+        document = read_document(read_text_file(path, f"The references in {path}"), "yaml", file=path)
     except DocumentError as error:
         raise DocumentError(str(path), error.problems) from None
     if isinstance(entries := document.data, list):
@@ -63,7 +63,7 @@ def _load(path: Path) -> tuple[DataDocument, list[Data]]:
     raise ConfigurationError(f"{path}: it has to be a list of references, each with a name and a description")
 
 
-def _made(entry: Data, known: Mapping[str, ReferenceKind]) -> LlmReference:
+def _create_reference(entry: Data, known: Mapping[str, ReferenceKind]) -> LlmReference:
     if not isinstance(entry, dict):
         raise TypeError("it has to be a mapping, such as `name: ...` with `description: ...` below it")
     fields = {name: value for name, value in entry.items() if name != "kind"}
@@ -77,11 +77,11 @@ def _made(entry: Data, known: Mapping[str, ReferenceKind]) -> LlmReference:
     raise TypeError(f"the kind {kind!r} has to give an LlmReference, not a {type(made).__name__}")
 
 
-def _text(name: str, description: str, notes: str = "") -> LlmReference:
+def _create_text_reference(name: str, description: str, notes: str = "") -> LlmReference:
     return Reference(name, description, notes)
 
 
-def _file(folder: Path, name: str, description: str, path: str) -> LlmReference:
-    if (file := file_in(folder, path, ("",))) is None:
+def _create_file_reference(folder: Path, name: str, description: str, path: str) -> LlmReference:
+    if (file := find_file(folder, path, ("",))) is None:
         raise ConfigurationError(f"there is no file {path!r} in {folder}, where the references are")
-    return Reference(name, description, text_in(file, f"The file {path!r}"))
+    return Reference(name, description, read_text_file(file, f"The file {path!r}"))

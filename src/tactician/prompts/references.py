@@ -1,4 +1,4 @@
-"""What a model may look things up in."""
+"""References: knowledge that a model can look up."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 from tactician.llm import ToolSpec
 from tactician.prompts.contributors import PromptContributor
 from tactician.runs import RunContext
-from tactician.tools import Tool, ToolLike, as_tool, declared_tools, snake_case
+from tactician.tools import Tool, ToolLike, as_tool, find_declared_tools, snake_case
 
 _LONGEST_NAME = 64
 
 
 class LlmReference(PromptContributor):
-    """Knowledge with a name: what it is, how to use it, and the tools for that.
+    """Named knowledge: a description, notes on its use, and tools.
 
     A subclass sets `name` and `description`; its methods declared with `@tool` are its tools.
 
     Attributes:
-        name: what it is called; the names of its tools begin with it.
-        description: what it is.
+        name: the name, which is the prefix of the names of its tools.
+        description: the description.
     """
 
     name: str
@@ -28,22 +28,22 @@ class LlmReference(PromptContributor):
 
     @property
     def notes(self) -> str:
-        """What the model has to know: how to use the tools, or all that there is to know."""
+        """The notes for the model: how to use the tools, or the knowledge itself."""
         return ""
 
     @property
     def tools(self) -> Sequence[ToolLike]:
-        """Its tools, by their own names: its methods declared with `@tool`."""
-        return declared_tools(self)
+        """The tools under their own names: the methods declared with `@tool`."""
+        return find_declared_tools(self)
 
     @property
     def named_tools(self) -> tuple[Tool, ...]:
-        """Its tools as a model sees them: `search` of the reference `Acme docs` is `acme_docs_search`."""
+        """The tools as the model sees them: `search` of the reference `Acme docs` is `acme_docs_search`."""
         prefix = snake_case(self.name)
-        return tuple(_Prefixed(prefix, as_tool(one)) for one in self.tools)
+        return tuple(_PrefixedTool(prefix, as_tool(one)) for one in self.tools)
 
     def contribution(self) -> str:
-        """What the model is told about it."""
+        """Return the instructions about the reference."""
         tools = ", ".join(one.name for one in self.named_tools)
         lines = (
             f"Reference: {self.name}",
@@ -56,12 +56,12 @@ class LlmReference(PromptContributor):
 
 @dataclass(frozen=True)
 class Reference(LlmReference):
-    """A reference made of a text, of tools, or of both.
+    """Reference made of a text, of tools, or of both.
 
     Args:
-        name: what it is called.
-        description: what it is.
-        notes: all that there is to know, or how to use the tools.
+        name: the name.
+        description: the description.
+        notes: the knowledge itself, or notes on the use of the tools.
         tools: functions and tools.
     """
 
@@ -71,8 +71,8 @@ class Reference(LlmReference):
     tools: Sequence[ToolLike] = ()
 
 
-class _Prefixed(Tool):
-    """A tool by a longer name."""
+class _PrefixedTool(Tool):
+    """Tool under a longer name."""
 
     def __init__(self, prefix: str, tool: Tool) -> None:
         self.traits = tool.traits
@@ -85,9 +85,9 @@ class _Prefixed(Tool):
         return self._spec
 
     async def call(self, arguments: str, context: RunContext) -> str:
-        """Runs the tool.
+        """Call the tool.
 
         Raises:
-            ToolError: what the tool itself raises.
+            ToolError: when the tool raises it.
         """
         return await self._tool.call(arguments, context)

@@ -1,4 +1,4 @@
-"""Where instructions come from, when they are not written in the code: files, and providers of prompts."""
+"""Sources of instructions: files, and providers of prompts."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from pathlib import Path
 
 from tactician.errors import ConfigurationError
 from tactician.prompts.providers import PromptProvider, prompt_providers
-from tactician.prompts.texts import text_in
+from tactician.prompts.texts import read_text_file
 
 
 class InstructionSource(ABC):
-    """Where the text of instructions comes from."""
+    """Source of the text of instructions."""
 
     @property
     @abstractmethod
     def text(self) -> str | None:
-        """The text, where it is known already."""
+        """The text, if it is known already."""
 
     @abstractmethod
     async def resolve(self) -> str:
-        """The text, for a run that begins.
+        """Return the text for a run that begins.
 
         Raises:
-            ConfigurationError: when it cannot be had.
+            ConfigurationError: when it cannot be loaded.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class InstructionFile(InstructionSource):
-    """Instructions in a text file, which is read at once.
+    """Instructions in a text file, which is read on creation.
 
     Args:
-        path: the file, as it is to be named.
-        file: where it really is, if that is elsewhere.
+        path: the file, as shown in messages.
+        file: the actual path, if it differs.
 
     Raises:
         ConfigurationError: when it cannot be read, or is longer than a million characters.
@@ -47,26 +47,26 @@ class InstructionFile(InstructionSource):
 
     def __post_init__(self) -> None:
         file = Path(self.file or self.path)
-        object.__setattr__(self, "read", text_in(file, f"The instructions in {file}"))
+        object.__setattr__(self, "read", read_text_file(file, f"The instructions in {file}"))
 
     @property
     def text(self) -> str:
-        """What the file said when it was read."""
+        """The text of the file when it was read."""
         return self.read
 
     async def resolve(self) -> str:
-        """What the file said when it was read."""
+        """Return the text of the file when it was read."""
         return self.read
 
 
 @dataclass(frozen=True, slots=True)
 class ProvidedInstructions(InstructionSource):
-    """Instructions that a registered provider of prompts has; it is asked when a run begins.
+    """Instructions of a registered prompt provider, which is called when a run begins.
 
     Attributes:
         provider: the name by which it is registered with `prompt_providers`.
         prompt: the prompt's name there.
-        filters: which of its versions is meant, such as `{"label": "production"}`.
+        filters: filters that select a version, such as `{"label": "production"}`.
     """
 
     provider: str
@@ -75,11 +75,11 @@ class ProvidedInstructions(InstructionSource):
 
     @property
     def text(self) -> None:
-        """Only the provider knows."""
+        """`None`, since only the provider knows the text."""
         return
 
     def check(self) -> PromptProvider:
-        """The provider.
+        """Return the provider.
 
         Raises:
             ConfigurationError: when none is registered by this name.
@@ -87,13 +87,13 @@ class ProvidedInstructions(InstructionSource):
         return prompt_providers.find(self.provider)
 
     async def resolve(self) -> str:
-        """What the provider has now.
+        """Return the current prompt of the provider.
 
         Raises:
             ConfigurationError: when there is no such provider, or it has no such prompt.
             MissingPromptVariable: when a variable of the prompt has no value among the filters.
         """
-        text: object = await self.check().prompt(self.prompt, self.filters)
+        text: object = await self.check().get_prompt(self.prompt, self.filters)
         if isinstance(text, str):
             return text
         raise ConfigurationError(

@@ -1,4 +1,4 @@
-"""Prompts made of Jinja templates."""
+"""Prompts from Jinja templates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tactician.config import load_settings
 from tactician.errors import ConfigurationError, MissingTemplateVariables, TacticianError, TemplateError
-from tactician.prompts.texts import file_in, text_in
+from tactician.prompts.texts import find_file, read_text_file
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -26,11 +26,11 @@ _NOT_GIVEN = re.compile(r"'(\w+)' is undefined")
 class Templates:
     """Jinja templates in folders: `stories/brief` is the file `stories/brief.jinja`.
 
-    Files are read when they are needed, and again when they have changed. A template can read the values that it is
-    given and change nothing: it runs in Jinja's sandbox. A value goes into the prompt as it is, nothing is escaped.
+    Files are read when they are needed, and again when they have changed. Templates run in Jinja's sandbox: they read
+    the values and change nothing. Values are inserted without escaping.
 
     Args:
-        folders: where they are; the first folder that has a template counts. Nothing outside of them is read.
+        folders: the folders; the first one that has a template counts. Nothing outside of them is read.
     """
 
     def __init__(self, *folders: str | Path) -> None:
@@ -41,7 +41,7 @@ class Templates:
         return f"Templates({', '.join(repr(str(folder)) for folder in self.folders)})"
 
     async def render(self, name: str, values: Mapping[str, object]) -> str:
-        """The text of a template, with values for its variables, and without blanks around it.
+        """Return the text of a template with values for its variables, stripped.
 
         Raises:
             MissingTemplateVariables: when the template needs values that are not there; it names them all.
@@ -54,15 +54,15 @@ class Templates:
         except TacticianError:
             raise
         except Exception as error:
-            raise self._failure(name, values, error) from error
+            raise self._create_error(name, values, error) from error
 
     def _load(self, name: str) -> Template:
         return self._environment.get_template(name)
 
-    def _failure(self, name: str, values: Mapping[str, object], error: Exception) -> TemplateError:
+    def _create_error(self, name: str, values: Mapping[str, object], error: Exception) -> TemplateError:
         from jinja2 import TemplateNotFound, UndefinedError
 
-        if isinstance(error, UndefinedError) and (missing := _missing(self._load(name), values)):
+        if isinstance(error, UndefinedError) and (missing := _find_missing_variables(self._load(name), values)):
             return MissingTemplateVariables(name, missing, tuple(values))
         problem = str(error) or type(error).__name__
         if isinstance(error, TemplateNotFound):
@@ -81,16 +81,20 @@ class Templates:
         )
 
     def _read(self, name: str) -> tuple[str, str, Callable[[], bool]] | None:
-        file = next((found for folder in self.folders if (found := file_in(folder, name, _ENDINGS))), None)
+        file = next((found for folder in self.folders if (found := find_file(folder, name, _ENDINGS))), None)
         if file is None:
             return None
-        changed = _changed(file)
+        changed = _read_modification_time(file)
         self._files.add(str(file))
-        return text_in(file, f"The template {name!r}"), str(file), lambda: _changed(file) == changed
+        return (
+            read_text_file(file, f"The template {name!r}"),
+            str(file),
+            lambda: _read_modification_time(file) == changed,
+        )
 
 
-async def template_text(template: str | Path, values: object) -> str:
-    """The text of a template of the program, or of the file that a path names.
+async def render_template(template: str | Path, values: object) -> str:
+    """Render a template of the program, or the file of a path.
 
     Raises:
         ConfigurationError: when there are no values by name, or no prompt can be made of the template.
@@ -101,15 +105,15 @@ async def template_text(template: str | Path, values: object) -> str:
             f"it was given a {type(values).__name__}."
         )
     if isinstance(template, Path):
-        return await _templates_in(template.parent).render(template.name, values)
-    return await default_templates().render(template, values)
+        return await _load_folder(template.parent).render(template.name, values)
+    return await load_default_templates().render(template, values)
 
 
 @cache
-def default_templates() -> Templates:
-    """The templates of this program: in the folder that `tactician.toml` names under `[templates]`.
+def load_default_templates() -> Templates:
+    """Return the templates of this program, in the folder that `tactician.toml` names under `[templates]`.
 
-    Where it names none, in the folder `prompts` beside the program, and in that of the working directory.
+    The default folders are `prompts` beside the program, and in the working directory.
     """
     if (folder := load_settings().templates.folder) is not None:
         return Templates(folder)
@@ -119,28 +123,28 @@ def default_templates() -> Templates:
 
 
 @lru_cache(maxsize=128)
-def _templates_in(folder: Path) -> Templates:
+def _load_folder(folder: Path) -> Templates:
     return Templates(folder)
 
 
-def _changed(file: Path) -> int | None:
+def _read_modification_time(file: Path) -> int | None:
     try:
         return file.stat().st_mtime_ns
     except OSError:
         return None
 
 
-def _missing(template: Template, values: Mapping[str, object]) -> tuple[str, ...]:
-    """The variables that a template needs on its way through these values: each is left empty once it is found."""
+def _find_missing_variables(template: Template, values: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the variables that a rendering needs and that have no value; each is empty once it is found."""
     from jinja2 import ChainableUndefined
 
     missing: dict[str, object] = {}
-    while (name := _first_missing(template, {**values, **missing})) is not None and name not in missing:
+    while (name := _find_first_missing(template, {**values, **missing})) is not None and name not in missing:
         missing[name] = ChainableUndefined(name=name)
     return tuple(missing)
 
 
-def _first_missing(template: Template, values: Mapping[str, object]) -> str | None:
+def _find_first_missing(template: Template, values: Mapping[str, object]) -> str | None:
     from jinja2 import UndefinedError
 
     try:

@@ -1,4 +1,4 @@
-"""Texts in files."""
+"""Text files."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tactician.errors import ConfigurationError
 _LONGEST = 1_000_000
 
 
-def file_in(folder: Path, name: str, endings: Sequence[str]) -> Path | None:
-    """The file of that name, with one of the endings, in a folder or below it; never one outside of it."""
+def find_file(folder: Path, name: str, endings: Sequence[str]) -> Path | None:
+    """Return the file with a name and one of the endings inside a folder; never one outside of it."""
     try:
         root = folder.resolve()
         files = ((root / f"{name}{ending}").resolve() for ending in endings)
@@ -21,12 +21,12 @@ def file_in(folder: Path, name: str, endings: Sequence[str]) -> Path | None:
         return None
 
 
-def text_in(file: Path, subject: str) -> str:
-    """The text of a file in UTF-8, with or without a byte order mark.
+def read_text_file(file: Path, subject: str) -> str:
+    """Return the text of a UTF-8 file, with or without a byte order mark.
 
     Args:
-        file: where it is.
-        subject: what errors call it.
+        file: the path of the file.
+        subject: the name of the file in errors.
 
     Raises:
         ConfigurationError: when it cannot be read, or is longer than a million characters.

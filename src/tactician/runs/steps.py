@@ -16,7 +16,7 @@ from tactician.runs.budget import NOTHING_SPENT, Spent
 from tactician.runs.checkpoint import Checkpoint, Live, Operation, SavedCheckpoint
 from tactician.runs.formats import STORED_FORMAT, Format, read_stored
 from tactician.runs.suspension import PendingRequest
-from tactician.stores import Body, StoredStep, escape_invalid, get_text, translate_json_errors
+from tactician.stores import Body, StoredStep, escape_invalid, translate_json_errors
 
 _DETAIL_LENGTH: Final = 500
 
@@ -97,7 +97,7 @@ def read_step(stored: StoredStep) -> RunStep:
     """
     if isinstance(stored.body, RunStep):
         return stored.body
-    return read_stored(stored.text, _step_adapter(), f"The step {stored.number} of the run")
+    return read_stored(_text_of(stored.body), _step_adapter(), f"The step {stored.number} of the run")
 
 
 def read_snapshot(body: Body) -> Snapshot:
@@ -108,7 +108,7 @@ def read_snapshot(body: Body) -> Snapshot:
     """
     if isinstance(body, Snapshot):
         return body
-    return read_stored(get_text(body), _snapshot_adapter(), "The state of the run")
+    return read_stored(_text_of(body), _snapshot_adapter(), "The state of the run")
 
 
 class LogSize(NamedTuple):
@@ -194,6 +194,10 @@ def _encode(value: object) -> object:
     if isinstance(value, Live):
         return value.encode()
     raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def _text_of(body: Body) -> str:
+    return body if isinstance(body, str) else body.to_json()
 
 
 @cache

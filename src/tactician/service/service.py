@@ -16,7 +16,7 @@ from tactician.errors import AgentNotFoundError, ConfigurationError, Conversatio
 from tactician.events import Event
 from tactician.llm import LanguageModel, ModelSource
 from tactician.platform import Platform, Role, create_message, create_model_agent, create_request
-from tactician.prompts import rendered, variables_of
+from tactician.prompts import find_variables, render_variables
 from tactician.runs import Input, Response, RunContext, Runnable, RunResult, run_blocking, stream_events
 from tactician.service.folder import AgentFolder
 from tactician.service.media import MediaService
@@ -284,9 +284,9 @@ class AgentService(MediaService):
     ) -> RunResult[object]:
         agent = self.platform.find_agent(agent_id)
         instructions = None
-        if isinstance(agent, Agent) and variables_of(agent.instructions):
+        if isinstance(agent, Agent) and find_variables(agent.instructions):
             variables = options.get("variables") or {}
-            instructions = rendered(agent.instructions, variables, agent_id=agent_id)
+            instructions = render_variables(agent.instructions, variables, agent_id=agent_id)
         request = create_request(agent_id, message, options, instructions=instructions)
         return await self.platform.requests.answer(
             request, agent, context, budget=options.get("budget"), execute=options.get("execute")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tactician.stores.address import open_store, store_path
 from tactician.stores.checks import escape_invalid, translate_json_errors
-from tactician.stores.document import AT_ONCE, Body, Lease, StoredDocument, StoredStep, SupportsJson, get_text
+from tactician.stores.document import AT_ONCE, Body, Lease, StoredDocument, StoredStep, SupportsJson
 from tactician.stores.document_store import DocumentStore
 from tactician.stores.extras import require_extra
 from tactician.stores.lease_heartbeat import LEASE_HEARTBEAT, HeldLease
@@ -24,7 +24,6 @@ __all__ = [
     "StoredStep",
     "Body",
     "SupportsJson",
-    "get_text",
     "AT_ONCE",
     "Lease",
     "HeldLease",

@@ -1,4 +1,4 @@
-"""Arguments that a model did not write as JSON, although it is clear what it meant."""
+"""Repair of tool arguments that are not valid JSON although their meaning is clear."""
 
 from __future__ import annotations
 
@@ -10,26 +10,25 @@ from pydantic_core import from_json, to_json
 _FENCE = re.compile(r"^\s*```[\w-]*\s*\n(.*?)\n?\s*```\s*$", re.DOTALL)
 
 
-def repaired_arguments(arguments: str) -> str | None:
-    """The arguments as valid JSON, or `None` when there is nothing to repair.
+def repair_arguments(arguments: str) -> str | None:
+    """Return the arguments as valid JSON, or `None` when they cannot be repaired.
 
-    Code fences go, what is JSON inside a string is taken out of it, and mistakes such as a trailing comma, single
-    quotes or a missing brace are mended. Arguments that break off in the middle of a value are not: nobody knows
-    how they would have gone on.
+    Code fences are removed, JSON inside a string is unpacked, and mistakes such as a trailing comma, single quotes or a
+    missing brace are repaired. Arguments that break off inside a value are not, since their end is unknown.
     """
     text = fenced[1] if (fenced := _FENCE.match(arguments)) is not None else arguments
     try:
         value: JsonValue = from_json(text)
     except ValueError:
-        value = _mended(text)
-    unpacked = _unpacked(value)
+        value = _repair_text(text)
+    unpacked = _unpack(value)
     if not isinstance(unpacked, dict):
         return None
-    unpacked = {name: _unpacked(one) for name, one in unpacked.items()}
+    unpacked = {name: _unpack(one) for name, one in unpacked.items()}
     return None if (repaired := to_json(unpacked).decode()) == arguments else repaired
 
 
-def _mended(text: str) -> JsonValue:
+def _repair_text(text: str) -> JsonValue:
     if "{" not in text or not text.rstrip().endswith(("}", "]", '"', "'", ",")):
         return None
     from json_repair import repair_json
@@ -38,8 +37,8 @@ def _mended(text: str) -> JsonValue:
     return repaired
 
 
-def _unpacked(value: JsonValue) -> JsonValue:
-    """An object or a list that was written into a string."""
+def _unpack(value: JsonValue) -> JsonValue:
+    """Return an object or a list that was written as a string."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
             unpacked: JsonValue = from_json(value)

@@ -1,4 +1,4 @@
-"""A plain typed function is a tool."""
+"""Typed functions as tools."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.llm import ToolSpec
 from tactician.runs import RunContext, find_run_parameter, in_thread
-from tactician.tools.signature import caller_namespace, docs_of, resolved_hints
+from tactician.tools.signature import find_caller_namespace, parse_docstring, resolve_hints
 from tactician.tools.tool import Tool, as_text
 from tactician.tools.traits import NO_TRAITS, NeedsApproval, ToolTraits
 
@@ -24,24 +24,26 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class _Compiled:
-    """What is read from a function once: its schema, its validator, and which parameters belong to the run."""
+    """Compiled function: its schema, its validator, and the parameters that the run fills."""
 
     def __init__(
         self, function: Callable[..., object], name: str, description: str | None, hints: dict[str, object]
     ) -> None:
-        docs = docs_of(function)
+        docs = parse_docstring(function)
         parameters = list(inspect.signature(function).parameters.values())
         if parameters and parameters[0].name == "self":
             parameters = parameters[1:]
         found = {one.name: find_run_parameter(hints.get(one.name)) for one in parameters}
         self.run_parameters = {name: kind for name, kind in found.items() if kind is not None}
-        fields = _fields(name, [p for p in parameters if p.name not in self.run_parameters], hints, docs.parameters)
+        fields = _build_fields(
+            name, [p for p in parameters if p.name not in self.run_parameters], hints, docs.parameters
+        )
         self.adapter = _adapter(name, fields)
         schema = {k: v for k, v in self.adapter.json_schema().items() if k != "title"}
-        self.spec = ToolSpec(name, description or docs.summary or name.replace("_", " "), _untitled(schema))
+        self.spec = ToolSpec(name, description or docs.summary or name.replace("_", " "), _remove_titles(schema))
 
 
-def _fields(
+def _build_fields(
     name: str, parameters: Iterable[inspect.Parameter], hints: Mapping[str, object], docs: Mapping[str, str]
 ) -> dict[str, object]:
     fields: dict[str, object] = {}
@@ -52,13 +54,13 @@ def _fields(
         elif parameter.name not in hints:
             problems.append(f"parameter {parameter.name!r} has no type; annotate it, as in `{parameter.name}: str`")
         else:
-            fields[parameter.name] = _field(parameter, hints[parameter.name], docs.get(parameter.name))
+            fields[parameter.name] = _build_field(parameter, hints[parameter.name], docs.get(parameter.name))
     if problems:
         raise DeclarationError(f"tool {name}", problems)
     return fields
 
 
-def _field(parameter: inspect.Parameter, hint: object, description: str | None) -> object:
+def _build_field(parameter: inspect.Parameter, hint: object, description: str | None) -> object:
     shown: dict[str, JsonValue] = {} if description is None else {"description": description}
     if parameter.default is parameter.empty:
         return Annotated[hint, Field(json_schema_extra=shown)]
@@ -77,7 +79,7 @@ def _adapter(name: str, fields: Mapping[str, object]) -> TypeAdapter[dict[str, o
         raise DeclarationError(f"tool {name}", [str(error).splitlines()[0]]) from error
 
 
-def _untitled(schema: dict[str, object]) -> dict[str, object]:
+def _remove_titles(schema: dict[str, object]) -> dict[str, object]:
     properties = schema.get("properties")
     for described in properties.values() if isinstance(properties, dict) else ():
         described.pop("title", None)
@@ -85,7 +87,7 @@ def _untitled(schema: dict[str, object]) -> dict[str, object]:
 
 
 class FunctionTool(Tool, Generic[P, R]):
-    """A function as a tool. It can still be called as the function that it is; in a class it is a method.
+    """Function as a tool. It can still be called as a function; in a class it is a method.
 
     A plain function runs on the event loop: one that waits (files, databases, HTTP) should be `async`, or be
     declared `blocking`, which runs it in a thread.
@@ -112,7 +114,7 @@ class FunctionTool(Tool, Generic[P, R]):
         return self._compiled.spec
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Calls the function itself."""
+        """Call the function itself."""
         return self.__wrapped__(*args, **kwargs)
 
     def __get__(self, instance: object, owner: type | None = None) -> FunctionTool[..., R]:
@@ -125,7 +127,7 @@ class FunctionTool(Tool, Generic[P, R]):
         return f"FunctionTool({self.name!r})"
 
     async def call(self, arguments: str, context: RunContext) -> str:
-        """Validates the arguments, runs the function, and gives its result as text.
+        """Validate the arguments, run the function, and return its result as text.
 
         Raises:
             InvalidArgumentsError: when the arguments do not fit the function's types.
@@ -134,7 +136,7 @@ class FunctionTool(Tool, Generic[P, R]):
         try:
             values = self._compiled.adapter.validate_json(arguments or "{}")
         except ValidationError as error:
-            raise invalid_arguments(error) from error
+            raise create_arguments_error(error) from error
         for name, kind in self._compiled.run_parameters.items():
             values[name] = kind.__from_run__(context)
         function = cast(Callable[..., object], self.__wrapped__)
@@ -142,13 +144,13 @@ class FunctionTool(Tool, Generic[P, R]):
         return as_text(await result if isinstance(result, Awaitable) else result)
 
 
-def invalid_arguments(error: ValidationError) -> InvalidArgumentsError:
-    """What a model is told whose arguments do not fit."""
-    return InvalidArgumentsError(f"The arguments are not valid: {problems_of(error)}")
+def create_arguments_error(error: ValidationError) -> InvalidArgumentsError:
+    """Return the error for arguments that do not fit, with a message for the model."""
+    return InvalidArgumentsError(f"The arguments are not valid: {describe_validation_error(error)}")
 
 
-def problems_of(error: ValidationError) -> str:
-    """What is wrong with a value, in words that a model can act on."""
+def describe_validation_error(error: ValidationError) -> str:
+    """Return the problems of a value, in words that a model can act on."""
     return "; ".join(
         f"{'.'.join(map(str, problem['loc'])) or 'it'}: {problem['msg']}"
         for problem in error.errors(include_url=False, include_context=False, include_input=False)
@@ -190,7 +192,7 @@ def tool(
     group: str | None = None,
     timeout: float | None = None,
 ) -> FunctionTool[P, R] | Callable[[Callable[P, R]], FunctionTool[P, R]]:
-    """Makes a tool of a typed function or method: `@tool` or `@tool(name=..., ...)`.
+    """Create a tool of a typed function or method: `@tool` or `@tool(name=..., ...)`.
 
     The name, the types and defaults of the parameters, and the docstring give the schema. A parameter of type
     `RunContext`, `Ai`, `OperationContext`, `AgentProcess`, `Blackboard` or another `RunParameter` gets what belongs to
@@ -199,20 +201,20 @@ def tool(
     Args:
         function: the function, when used without parentheses.
         name: the name for the model; the function's own by default.
-        description: what it is for; the docstring by default.
+        description: the purpose; the docstring by default.
         blocking: run the function in a thread, because it waits without `await`.
-        needs_approval: whether a run waits until a call is approved; a function decides by the arguments.
-        client_side: whether the caller of the run calls the tool; the function itself is never called.
-        ends_turn: whether a call ends the run, with the model's text or else the tool's result as the answer.
-        return_direct: whether a call ends the run, with the tool's result as the answer.
-        repeatable: whether repeating the same call makes sense, as in polling.
+        needs_approval: wait until a call is approved; a function decides by the arguments.
+        client_side: let the caller of the run call the tool; the function itself is never called.
+        ends_turn: end the run with a call, with the model's text or else the tool's result as the answer.
+        return_direct: end the run with a call, with the tool's result as the answer.
+        repeatable: allow repeated calls with the same arguments, as in polling.
         group: the group that has to be enabled for a model to see it.
         timeout: seconds that a call may take.
 
     Raises:
         DeclarationError: when a parameter has no type, or one that has no JSON form.
     """
-    namespace = caller_namespace(1)
+    namespace = find_caller_namespace(1)
     traits = ToolTraits(
         needs_approval=needs_approval,
         client_side=client_side,
@@ -225,7 +227,7 @@ def tool(
 
     def make(wrapped: Callable[P, R]) -> FunctionTool[P, R]:
         label = name or str(getattr(wrapped, "__name__", type(wrapped).__name__))
-        compiled = _Compiled(wrapped, label, description, resolved_hints(wrapped, namespace))
+        compiled = _Compiled(wrapped, label, description, resolve_hints(wrapped, namespace))
         return FunctionTool(wrapped, compiled, blocking=blocking, traits=traits)
 
     return make if function is None else make(function)

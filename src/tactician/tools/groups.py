@@ -1,4 +1,4 @@
-"""Tool groups: who needs tools names what they are for, and the platform says which tools these are."""
+"""Tool groups: named sets of tools, which the platform provides."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.tools.function import FunctionTool
 from tactician.tools.tool import Tool
-from tactician.tools.toolbox import as_tool, tools_of
+from tactician.tools.toolbox import as_tool, require_declared_tools
 
 ToolSource: TypeAlias = object
 """A tool, an object with methods declared with `@tool`, or several tools, plain functions and such objects. Or a
@@ -21,23 +21,23 @@ function that gives these when they are needed, plain or `async`."""
 
 
 class ToolGroupPermission(StrEnum):
-    """What the tools of a group reach outside of the program."""
+    """Resource outside the program that the tools of a group use."""
 
     INTERNET_ACCESS = "internet_access"
     HOST_ACCESS = "host_access"
 
 
 class ToolGroup:
-    """Tools for one purpose: `ToolGroup("web", [search, fetch])`. Each of them carries the name of the group.
+    """Tools for one purpose: `ToolGroup("web", [search, fetch])`. Each tool carries the name of the group.
 
     Args:
-        name: what the tools are for; who needs them asks for it by this name.
-        tools: they, an object whose methods they are, or a function without parameters that gives them. The function
-            is asked whenever somebody needs the tools, so that a server can be behind it.
-        description: what they can do, for people.
-        provider: who offers them.
-        version: of the group.
-        permissions: what they reach outside of the program. It is told, and nothing is kept from them.
+        name: the purpose of the tools, by which agents ask for them.
+        tools: the tools, an object with methods that are tools, or a function without parameters that returns them. It
+            is called whenever an agent needs the tools, so that they can come from a server.
+        description: the abilities of the tools, for people.
+        provider: the provider of the tools.
+        version: the version of the group.
+        permissions: resources outside the program that they use. Permissions are informational only.
 
     Raises:
         DeclarationError: when a tool is not declared correctly, or the function that gives them has parameters.
@@ -58,35 +58,35 @@ class ToolGroup:
         self.provider = provider
         self.version = version
         self.permissions = frozenset(permissions)
-        self._give = _giver(name, tools) if callable(tools) and not _has_tools(tools) else None
-        self._tools = () if self._give is not None else self._carried(tools)
+        self._give = _check_supplier(name, tools) if callable(tools) and not _has_tools(tools) else None
+        self._list_tools = () if self._give is not None else self._collect_tools(tools)
 
     def __repr__(self) -> str:
         return f"ToolGroup({self.name!r})"
 
-    async def tools(self) -> tuple[Tool, ...]:
-        """The tools.
+    async def load_tools(self) -> tuple[Tool, ...]:
+        """Return the tools; a function that supplies them is called each time.
 
         Raises:
-            Exception: what the function raises that gives them, with the name of the group as a note.
-            DeclarationError: when one that it gives is not declared correctly.
+            Exception: when the function raises it, with the name of the group as a note.
+            DeclarationError: when one of the tools is not declared correctly.
         """
         if self._give is None:
-            return self._tools
+            return self._list_tools
         try:
             given = self._give()
-            return self._carried(await given if isinstance(given, Awaitable) else given)
+            return self._collect_tools(await given if isinstance(given, Awaitable) else given)
         except Exception as error:
             error.add_note(f"in the tool group {self.name!r}")
             raise
 
-    def _carried(self, source: ToolSource) -> tuple[Tool, ...]:
+    def _collect_tools(self, source: ToolSource) -> tuple[Tool, ...]:
         several = source if isinstance(source, Iterable) and not _has_tools(source) else (source,)
-        return tuple(_carrying(self.name, tool) for one in several for tool in _tools(one))
+        return tuple(_set_group(self.name, tool) for one in several for tool in _list_tools(one))
 
 
-def merged(tools: Iterable[Tool]) -> tuple[Tool, ...]:
-    """The tools, each once.
+def merge_tools(tools: Iterable[Tool]) -> tuple[Tool, ...]:
+    """Return the tools without duplicates.
 
     Raises:
         ConfigurationError: when different ones have the same name.
@@ -101,8 +101,8 @@ def merged(tools: Iterable[Tool]) -> tuple[Tool, ...]:
     return tuple(kept.values())
 
 
-def unknown_groups(names: Iterable[str], known: Mapping[str, ToolGroup]) -> str:
-    """What is wrong, and what to do, where groups of these names are needed."""
+def describe_unknown_groups(names: Iterable[str], known: Mapping[str, ToolGroup]) -> str:
+    """Return the message for unknown tool groups, with the remedy."""
     wanted = tuple(dict.fromkeys(names))
     hint = did_you_mean(wanted[0], known)
     listed = " or ".join(map(repr, wanted))
@@ -113,7 +113,7 @@ def unknown_groups(names: Iterable[str], known: Mapping[str, ToolGroup]) -> str:
     )
 
 
-def _giver(group: str, function: Callable[..., object]) -> Callable[[], object]:
+def _check_supplier(group: str, function: Callable[..., object]) -> Callable[[], object]:
     try:
         signature(function).bind()
     except TypeError:
@@ -123,19 +123,19 @@ def _giver(group: str, function: Callable[..., object]) -> Callable[[], object]:
 
 
 def _has_tools(value: object) -> bool:
-    """Whether it is a tool, or an object whose methods are."""
+    """Return whether the value is a tool, or an object with methods that are tools."""
     return isinstance(value, Tool) or any(
         isinstance(v, FunctionTool) for k in type(value).__mro__ for v in vars(k).values()
     )
 
 
-def _tools(value: object) -> tuple[Tool, ...]:
+def _list_tools(value: object) -> tuple[Tool, ...]:
     if callable(value) and not _has_tools(value):
         return (as_tool(value),)
-    return (value,) if isinstance(value, Tool) else tools_of(value)
+    return (value,) if isinstance(value, Tool) else require_declared_tools(value)
 
 
-def _carrying(group: str, tool: Tool) -> Tool:
+def _set_group(group: str, tool: Tool) -> Tool:
     if tool.traits.group == group:
         return tool
     carrying = copy(tool)

@@ -1,4 +1,4 @@
-"""A Runnable as a tool."""
+"""Runnables as tools."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tactician.llm import ToolSpec
 from tactician.runs import RunContext, Runnable
-from tactician.tools.function import invalid_arguments
+from tactician.tools.function import create_arguments_error
 from tactician.tools.tool import Tool, as_text, snake_case
 
 
 class RunnableTool(Tool):
-    """A Runnable that a model can call."""
+    """Runnable that a model can call."""
 
     def __init__(self, runnable: Runnable, name: str | None = None, description: str | None = None) -> None:
         self._runnable = runnable
@@ -30,11 +30,11 @@ class RunnableTool(Tool):
 
     @property
     def runnable(self) -> Runnable:
-        """What is run."""
+        """The Runnable."""
         return self._runnable
 
     async def call(self, arguments: str, context: RunContext) -> str:
-        """Runs the Runnable, as a child of the run that calls it.
+        """Run the Runnable, as a child of the calling run.
 
         Raises:
             InvalidArgumentsError: when `request` is missing.
@@ -42,7 +42,7 @@ class RunnableTool(Tool):
         try:
             request = _Request.model_validate_json(arguments).request
         except ValidationError as error:
-            raise invalid_arguments(error) from error
+            raise create_arguments_error(error) from error
         return as_text((await self._runnable.run(request, context=context)).output)
 
 

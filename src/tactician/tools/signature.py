@@ -1,4 +1,4 @@
-"""Reads what a Python function says about itself: types, defaults and docstring."""
+"""Signatures of Python functions: types, defaults and docstrings."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import get_type_hints
 from tactician.errors import DeclarationError
 
 
-def caller_namespace(depth: int) -> dict[str, object]:
-    """The local names of the function `depth` frames above the caller; empty at module level.
+def find_caller_namespace(depth: int) -> dict[str, object]:
+    """Return the local names of the function `depth` frames above the caller; empty at module level.
 
     Types that are declared inside a function can only be found there.
     """
@@ -21,8 +21,8 @@ def caller_namespace(depth: int) -> dict[str, object]:
     return {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
 
 
-def resolved_hints(function: Callable[..., object], namespace: Mapping[str, object]) -> dict[str, object]:
-    """The annotations of a function, with strings resolved.
+def resolve_hints(function: Callable[..., object], namespace: Mapping[str, object]) -> dict[str, object]:
+    """Return the annotations of a function, with strings resolved.
 
     Raises:
         DeclarationError: when an annotation names something that does not exist, or this is not a function.
@@ -40,8 +40,8 @@ def resolved_hints(function: Callable[..., object], namespace: Mapping[str, obje
 
 
 @dataclass(frozen=True, slots=True)
-class Docs:
-    """A docstring: the text before the arguments, and what it says of each argument."""
+class ParsedDocstring:
+    """Docstring: the text before the arguments, and the text of each argument."""
 
     summary: str
     parameters: Mapping[str, str]
@@ -52,14 +52,16 @@ _GOOGLE = re.compile(r"^(\*{0,2}\w+)\s*(?:\([^)]*\))?:\s*(.*)$")
 _SPHINX = re.compile(r"^:param\s+(?:[^:]*\s)?(\w+):\s*(.*)$")
 
 
-def docs_of(function: Callable[..., object]) -> Docs:
-    """The docstring in Google's or Sphinx's style, in parts."""
+def parse_docstring(function: Callable[..., object]) -> ParsedDocstring:
+    """Parse the docstring of a function, in Google's or Sphinx's style."""
     lines = (inspect.getdoc(function) or "").splitlines()
     end = next((i for i, line in enumerate(lines) if _SECTION.match(line) or line.startswith(":")), len(lines))
-    return Docs("\n".join(lines[:end]).strip(), {**_google_parameters(lines), **_sphinx_parameters(lines)})
+    return ParsedDocstring(
+        "\n".join(lines[:end]).strip(), {**_parse_google_parameters(lines), **_parse_sphinx_parameters(lines)}
+    )
 
 
-def _google_parameters(lines: list[str]) -> dict[str, str]:
+def _parse_google_parameters(lines: list[str]) -> dict[str, str]:
     start = next((i for i, line in enumerate(lines) if re.match(r"^(Args|Arguments|Parameters):\s*$", line)), None)
     if start is None:
         return {}
@@ -68,15 +70,15 @@ def _google_parameters(lines: list[str]) -> dict[str, str]:
         if line and not line[0].isspace():
             break
         block.append(line)
-    return _described(inspect.cleandoc("\n".join(block)).splitlines(), _GOOGLE)
+    return _parse_descriptions(inspect.cleandoc("\n".join(block)).splitlines(), _GOOGLE)
 
 
-def _sphinx_parameters(lines: list[str]) -> dict[str, str]:
-    return _described([line for line in lines if line.startswith((":", " "))], _SPHINX)
+def _parse_sphinx_parameters(lines: list[str]) -> dict[str, str]:
+    return _parse_descriptions([line for line in lines if line.startswith((":", " "))], _SPHINX)
 
 
-def _described(lines: list[str], pattern: re.Pattern[str]) -> dict[str, str]:
-    """The text of each parameter; lines that are indented go on with the one before."""
+def _parse_descriptions(lines: list[str], pattern: re.Pattern[str]) -> dict[str, str]:
+    """Return the text of each parameter; indented lines continue the one before."""
     described: dict[str, str] = {}
     current: str | None = None
     for line in lines:

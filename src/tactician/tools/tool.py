@@ -1,4 +1,4 @@
-"""What a tool is."""
+"""Protocol of tools."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tactician.tools.traits import NO_TRAITS, ToolTraits
 
 
 class Tool(ABC):
-    """A schema plus an async call: something that a model can use. `traits` says what is special about it."""
+    """Schema with an async call that a model can use. `traits` describe its special behaviour."""
 
     traits: ToolTraits = NO_TRAITS
 
@@ -24,17 +24,17 @@ class Tool(ABC):
 
     @property
     def name(self) -> str:
-        """The name that the model calls it by."""
+        """The name for the model."""
         return self.spec.name
 
     @property
     def description(self) -> str:
-        """What it is for."""
+        """The purpose."""
         return self.spec.description
 
     @abstractmethod
     async def call(self, arguments: str, context: RunContext) -> str:
-        """Runs the tool with arguments as JSON text and returns what the model is to read.
+        """Call the tool with arguments as JSON text, and return text for the model.
 
         Raises:
             InvalidArgumentsError: when the arguments do not fit; then nothing was done.
@@ -43,14 +43,14 @@ class Tool(ABC):
 
 
 def as_text(value: object) -> str:
-    """A tool's result as the model reads it: text as it is, everything else as JSON."""
+    """Return a tool's result as text for the model: text unchanged, other values as JSON."""
     if isinstance(value, str):
         return value
     return "done" if value is None else to_json(value, fallback=str).decode()
 
 
 def snake_case(name: str, prefix: str = "") -> str:
-    """`Code Writer` and `CodeWriter` as `code_writer`: with the prefix, a name that every provider takes for a tool."""
+    """Return `code_writer` for `Code Writer` and `CodeWriter`: a tool name that every provider accepts."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
     plain = re.sub(r"[^a-z0-9]+", "_", spaced.lower()).strip("_")
     return f"{prefix}{plain or 'agent'}"[:64]

@@ -1,4 +1,4 @@
-"""The tools of one run: found by name, run, and their failures turned into answers."""
+"""Tools of a run: look-up, calls, and failures as results for the model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, DeclarationError, InvalidArgumentsError, ToolError
 from tactician.llm import ToolCall, ToolResult, ToolSpec
 from tactician.runs import RunContext
-from tactician.tools.arguments import repaired_arguments
+from tactician.tools.arguments import repair_arguments
 from tactician.tools.function import FunctionTool, tool
 from tactician.tools.tool import Tool
 
@@ -19,7 +19,7 @@ _logger = logging.getLogger(__name__)
 
 
 def as_tool(value: ToolLike) -> Tool:
-    """The tool itself, or a tool made of a plain function.
+    """Return the value as a tool, also a plain function.
 
     Raises:
         DeclarationError: when the value is neither.
@@ -31,19 +31,19 @@ def as_tool(value: ToolLike) -> Tool:
     raise DeclarationError(repr(value), ["a tool is a function, or an object made with @tool"])
 
 
-def declared_tools(owner: object) -> tuple[Tool, ...]:
-    """The tools among the methods of an object: those declared with `@tool`, if there are any."""
+def find_declared_tools(owner: object) -> tuple[Tool, ...]:
+    """Return the methods of an object that are declared with `@tool`, if there are any."""
     names = (n for kind in reversed(type(owner).__mro__) for n, v in vars(kind).items() if isinstance(v, FunctionTool))
     return tuple(getattr(owner, name) for name in dict.fromkeys(names))
 
 
-def tools_of(owner: object) -> tuple[Tool, ...]:
-    """The tools among the methods of an object: those declared with `@tool`.
+def require_declared_tools(owner: object) -> tuple[Tool, ...]:
+    """Return the methods of an object that are declared with `@tool`.
 
     Raises:
         DeclarationError: when there is none.
     """
-    if not (found := declared_tools(owner)):
+    if not (found := find_declared_tools(owner)):
         raise DeclarationError(type(owner).__name__, ["it has no method declared with @tool"])
     return found
 
@@ -69,17 +69,17 @@ class Toolbox:
         return iter(self._tools.values())
 
     def find(self, name: str) -> Tool | None:
-        """The tool of that name."""
+        """Return the tool with a name."""
         return self._tools.get(name)
 
-    def showing(self, is_shown: Callable[[Tool], bool], *more: Tool) -> Toolbox:
-        """The same tools and some more, of which a model sees only some; it may call all."""
+    def with_visible(self, is_shown: Callable[[Tool], bool], *more: Tool) -> Toolbox:
+        """Return a toolbox with more tools, of which the model sees only some; it may call all."""
         box = Toolbox((*self._tools.values(), *more))
         box.specs = tuple(one.spec for one in box if is_shown(one))
         return box
 
     async def answer(self, call: ToolCall, context: RunContext) -> ToolResult:
-        """Run the tool that a model called. Every failure becomes a result that the model can read.
+        """Run a called tool. Every failure becomes a result for the model.
 
         Raises:
             ConfigurationError: when the program is set up wrongly, which no model can mend.
@@ -91,7 +91,7 @@ class Toolbox:
             return ToolResult(call.id, call.name, f"There is no tool {call.name!r}.{hint} Tools: {known}.", True)
         try:
             with context.enter():
-                return ToolResult(call.id, call.name, await _repairing(found, call.arguments, context))
+                return ToolResult(call.id, call.name, await _call_with_repair(found, call.arguments, context))
         except ConfigurationError:
             raise
         except ToolError as error:
@@ -101,11 +101,11 @@ class Toolbox:
             return ToolResult(call.id, call.name, f"{type(error).__name__}: {error}", is_error=True)
 
 
-async def _repairing(found: Tool, arguments: str, context: RunContext) -> str:
-    """Calls the tool. Arguments that are not valid are repaired, where it is clear what the model meant."""
+async def _call_with_repair(found: Tool, arguments: str, context: RunContext) -> str:
+    """Call the tool, with repaired arguments if they are invalid and their meaning is clear."""
     try:
         return await found.call(arguments, context)
     except InvalidArgumentsError:
-        if (repaired := repaired_arguments(arguments)) is None:
+        if (repaired := repair_arguments(arguments)) is None:
             raise
         return await found.call(repaired, context)

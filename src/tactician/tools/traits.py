@@ -1,4 +1,4 @@
-"""How a tool wants to be treated by the turn loop."""
+"""Special behaviour of tools."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ NeedsApproval: TypeAlias = bool | Callable[[Mapping[str, object]], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolTraits:
-    """What is special about a tool.
+    """Special behaviour of a tool in the turn loop.
 
     Attributes:
-        needs_approval: whether the run waits for somebody to approve each call; a function decides by the arguments.
-        client_side: whether the run waits for the caller to call the tool.
-        ends_turn: whether a call ends the run, with the model's text or else the tool's result as the answer.
-        return_direct: whether a call ends the run, with the tool's result as the answer.
-        repeatable: whether calling it again and again with the same arguments makes sense, as in polling.
+        needs_approval: wait for an approval of each call; a function decides by the arguments.
+        client_side: wait for the caller to call the tool.
+        ends_turn: end the run with a call, with the model's text or else the tool's result as the answer.
+        return_direct: end the run with a call, with the tool's result as the answer.
+        repeatable: allow repeated calls with the same arguments, as in polling.
         group: the group that has to be enabled for a model to see it; `None` and `"default"` always are.
         timeout: seconds that a call may take; the agent's own limit, when `None`.
     """
@@ -33,11 +33,11 @@ class ToolTraits:
 
     @property
     def ends_run(self) -> bool:
-        """Whether a call ends the run."""
+        """`True` when a call ends the run."""
         return self.ends_turn or self.return_direct
 
-    def approval_is_needed(self, arguments: Mapping[str, object]) -> bool:
-        """Whether a call with these arguments has to be approved."""
+    def is_approval_needed(self, arguments: Mapping[str, object]) -> bool:
+        """Return whether a call with these arguments needs an approval."""
         needs = self.needs_approval
         return needs(arguments) if callable(needs) else needs
 

@@ -69,7 +69,7 @@ async def test_the_executive_knows_the_departments_and_the_manager_the_workers()
 
 async def test_managers_keep_their_own_tools() -> None:
     firm = Firm()
-    assert [tool.name for tool in firm.hierarchy.department("Engineering").tools] == ["budgeted", "invoke_backend"]
+    assert [tool.name for tool in firm.hierarchy.find_manager("Engineering").tools] == ["budgeted", "invoke_backend"]
     assert [tool.name for tool in firm.vp.tools] == ["budgeted"]
 
 
@@ -105,7 +105,7 @@ async def test_managers_keep_their_guardrails_options_handoffs_and_output_type()
 async def test_a_supervisor_can_manage_or_lead() -> None:
     lead = SupervisorAgent("Lead", model=ScriptedModel("led"), workers={"Writes": says("Writer")})
     firm = HierarchicalAgents(executive=lead, departments={"Dev": Department(lead, [says("Coder")])})
-    assert [tool.name for tool in firm.department("Dev").tools] == ["invoke_writer", "invoke_coder"]
+    assert [tool.name for tool in firm.find_manager("Dev").tools] == ["invoke_writer", "invoke_coder"]
     assert (await firm.run("x", context=surroundings())).output == "led"
 
 
@@ -132,7 +132,7 @@ async def test_an_unknown_department_is_an_error_that_names_them() -> None:
     ):
         await Firm().hierarchy.send_to_department("Enginering", "x", context=surroundings())
     with pytest.raises(AgentNotFoundError, match=r"'Law'. Departments: Engineering, Marketing"):
-        Firm().hierarchy.department("Law")
+        Firm().hierarchy.find_manager("Law")
 
 
 async def test_all_share_the_budget() -> None:

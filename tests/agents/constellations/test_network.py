@@ -185,7 +185,7 @@ class TestBroadcast:
         assert [one.status for one in result.related] == [RunStatus.FAILED, RunStatus.COMPLETED]
 
     async def test_when_all_fail_the_error_names_each(self) -> None:
-        with pytest.raises(RunError, match=r"Debate \(broadcast\): nobody succeeded: .*gone.*lost"):
+        with pytest.raises(RunError, match=r"Debate \(broadcast\): no attempt succeeded: .*gone.*lost"):
             await Debate([LookupError("gone")], [KeyError("lost")]).network.broadcast("x", context=surroundings())
 
     async def test_it_has_a_budget(self) -> None:
@@ -204,6 +204,6 @@ async def test_a_stream_has_the_events_of_all_peers() -> None:
 def test_its_description_names_the_peers() -> None:
     network = Debate().network
     assert network.description == "a discussion between Optimist, Pessimist"
-    assert network.everyone().description == network.description
+    assert network.as_broadcast().description == network.description
     assert AgentNetwork("D", [says("A"), says("B")], description="Debates").description == "Debates"
     assert repr(network) == "AgentNetwork('Debate')"

@@ -135,7 +135,8 @@ class TestFirst:
 
     async def test_when_all_fail_the_error_names_each(self) -> None:
         panel = ParallelAgents("Panel", [says("A", LookupError("gone")), says("B", ModelServerError("down"))])
-        with pytest.raises(RunError, match=r"nobody succeeded: \[A\]: .*LookupError: gone.*; \[B\]: .*down") as caught:
+        message = r"no attempt succeeded: \[A\]: .*LookupError: gone.*; \[B\]: .*down"
+        with pytest.raises(RunError, match=message) as caught:
             await panel.run_first("x", context=surroundings())
         assert isinstance(caught.value.__cause__, LookupError | ModelServerError)
         assert caught.value.result.messages == (UserMessage("x"),)
@@ -154,7 +155,7 @@ class TestFirst:
 
     async def test_the_race_is_a_runnable(self) -> None:
         panel = ParallelAgents("Panel", [says("A", "a")])
-        host = says("Host", ToolCall("panel_first", request="x"), "done", tools=[panel.first().as_tool()])
+        host = says("Host", ToolCall("panel_first", request="x"), "done", tools=[panel.as_first_of().as_tool()])
         await host.run("go", context=surroundings())
         assert "\na" in prompts_of(host)[1]
 
@@ -196,6 +197,6 @@ class TestSynthesis:
             return f"<{text}>"
 
         inner = ParallelAgents("Inner", [runnable(echo), runnable(echo)])
-        outer = ParallelAgents("Outer", [inner.first(), inner])
-        result = await outer.run_and_synthesize("x", synthesizer=inner.first(), context=surroundings())
+        outer = ParallelAgents("Outer", [inner.as_first_of(), inner])
+        result = await outer.run_and_synthesize("x", synthesizer=inner.as_first_of(), context=surroundings())
         assert "[Inner (first)]: <x>\n\n[Inner]: <x>" in str(result.output)

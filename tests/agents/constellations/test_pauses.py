@@ -100,16 +100,16 @@ def as_two_members(cast: Cast) -> BaseRunnable[object]:
 
 
 def as_only_hope(cast: Cast) -> BaseRunnable[object]:
-    return ParallelAgents("Panel", [cast.says("B", LookupError("gone")), cast.payer()]).first()
+    return ParallelAgents("Panel", [cast.says("B", LookupError("gone")), cast.payer()]).as_first_of()
 
 
 def as_one_who_is_synthesized(cast: Cast) -> BaseRunnable[object]:
     panel = ParallelAgents("Panel", [cast.says("B", LookupError("gone")), cast.payer(), cast.says("C", "c")])
-    return panel.synthesized_by(cast.says("Editor", "edited"))
+    return panel.as_synthesis(cast.says("Editor", "edited"))
 
 
 def as_synthesizer(cast: Cast) -> BaseRunnable[object]:
-    return ParallelAgents("Panel", [cast.says("B", "b"), cast.says("C", LookupError("x"))]).synthesized_by(cast.payer())
+    return ParallelAgents("Panel", [cast.says("B", "b"), cast.says("C", LookupError("x"))]).as_synthesis(cast.payer())
 
 
 def as_first_peer(cast: Cast) -> BaseRunnable[object]:
@@ -132,7 +132,7 @@ def as_judge(cast: Cast) -> BaseRunnable[object]:
 
 
 def as_one_of_everyone(cast: Cast) -> BaseRunnable[object]:
-    return AgentNetwork("Debate", [cast.says("A", LookupError("gone")), cast.payer()]).everyone()
+    return AgentNetwork("Debate", [cast.says("A", LookupError("gone")), cast.payer()]).as_broadcast()
 
 
 def in_a_department(cast: Cast) -> BaseRunnable[object]:
@@ -153,7 +153,10 @@ def as_executive(cast: Cast) -> BaseRunnable[object]:
 
 
 def deep_inside(cast: Cast) -> BaseRunnable[object]:
-    peers = [cast.says("A", "a"), ParallelAgents("Panel", [cast.says("B", LookupError("gone")), cast.payer()]).first()]
+    peers = [
+        cast.says("A", "a"),
+        ParallelAgents("Panel", [cast.says("B", LookupError("gone")), cast.payer()]).as_first_of(),
+    ]
     debate = AgentNetwork("Debate", peers, synthesizer=cast.says("Judge", "judged"), max_rounds=1)
     model = cast.model([invoke("helper"), invoke("debate")], "led")
     team = SupervisorAgent("Team", model=model, workers={"a": cast.says("Helper", "help"), "b": debate})
@@ -231,7 +234,7 @@ class TestRaces:
 
     async def test_the_first_that_is_approved_wins(self) -> None:
         context, agents = surroundings(), [payer("A"), payer("B")]
-        race = ParallelAgents("Panel", agents).first()
+        race = ParallelAgents("Panel", agents).as_first_of()
         waiting = await waiting_run(race, context)
         assert [request.path[-1] for request in waiting.pending] == ["A", "B"]
         result = await race.resume(waiting.run_id, {waiting.pending[1].id: approve()}, context=context)
@@ -240,7 +243,7 @@ class TestRaces:
 
     async def test_the_winner_stays_the_winner_when_the_run_around_it_waits(self) -> None:
         lost, context = says("Lost", "too late"), surroundings()
-        race = ParallelAgents("Race", [says("A", "a"), lost]).first()
+        race = ParallelAgents("Race", [says("A", "a"), lost]).as_first_of()
         network = AgentNetwork("Debate", [race, payer()], max_rounds=1)
         waiting = await waiting_run(network, context)
         calls = len(script_of(lost).calls)
@@ -250,7 +253,7 @@ class TestRaces:
 
     async def test_when_the_last_hope_is_rejected_all_have_failed(self) -> None:
         context, asker = surroundings(), payer(then=[LookupError("refused")])
-        race = ParallelAgents("Panel", [says("B", LookupError("gone")), asker]).first()
+        race = ParallelAgents("Panel", [says("B", LookupError("gone")), asker]).as_first_of()
         waiting = await waiting_run(race, context)
         with pytest.raises(RunError, match=r"\[B\]: .*gone.*\[Payer\]: .*refused"):
             await race.resume(waiting.run_id, {waiting.pending[0].id: reject("no")}, context=context)
@@ -262,7 +265,7 @@ class TestRaces:
         responses = {waiting.pending[0].id: approve()}
         with pytest.raises(RunNotFoundError, match=r"it is a run of 'Panel \(first\)'"):
             await panel.resume(waiting.run_id, responses, context=context)
-        assert (await panel.first().resume(waiting.run_id, responses, context=context)).output == "Payer is done"
+        assert (await panel.as_first_of().resume(waiting.run_id, responses, context=context)).output == "Payer is done"
 
 
 async def test_the_methods_wait_too() -> None:
@@ -278,9 +281,9 @@ async def test_the_methods_wait_too() -> None:
         responses = {request.id: approve() for request in waiting.pending}
         return (await one.resume(waiting.run_id, responses, context=context)).output
 
-    assert await gone_on(panel.synthesized_by(editor), synthesis) == "edited"
-    assert await gone_on(debate.everyone(), broadcast) == "[Payer]: Payer is done\n\n[Payer]: Payer is done"
-    assert await gone_on(firm.department("Dev"), sent) == "Payer is done"
+    assert await gone_on(panel.as_synthesis(editor), synthesis) == "edited"
+    assert await gone_on(debate.as_broadcast(), broadcast) == "[Payer]: Payer is done\n\n[Payer]: Payer is done"
+    assert await gone_on(firm.find_manager("Dev"), sent) == "Payer is done"
 
 
 async def test_what_waits_is_told_with_the_path_that_led_there() -> None:

@@ -72,7 +72,7 @@ KINDS: dict[str, Callable[[], Runnable]] = {
     "agent": lambda: says("A", *["done"] * 2),
     "function": lambda: runnable(answer),
     "planned agent": planned,
-    "typed": lambda: says("A", *["1"] * 2).returns(int),
+    "typed": lambda: says("A", *["1"] * 2).with_output_type(int),
     "router": lambda: PLACES["route"](runnable(answer)),
     "supervisor": lambda: PLACES["worker"](runnable(answer)),
     "group": lambda: PLACES["member"](runnable(answer)),
@@ -87,11 +87,11 @@ PLACES: dict[str, Callable[[Runnable], Runnable]] = {
     "fallback": lambda one: RouterAgent("Desk", model=ScriptedModel("0"), routes={"a": says("B")}, fallback=one),
     "worker": supervisor,
     "member": lambda one: ParallelAgents("Panel", [one, says("B", "b")]),
-    "racer": lambda one: ParallelAgents("Panel", [one]).first(),
-    "synthesizer": lambda one: ParallelAgents("Panel", [says("B", "b")]).synthesized_by(one),
+    "racer": lambda one: ParallelAgents("Panel", [one]).as_first_of(),
+    "synthesizer": lambda one: ParallelAgents("Panel", [says("B", "b")]).as_synthesis(one),
     "peer": lambda one: AgentNetwork("Debate", [says("B", "b"), one], max_rounds=1),
     "judge": lambda one: AgentNetwork("Debate", [says("B", "b"), says("C", "c")], synthesizer=one, max_rounds=1),
-    "one of everyone": lambda one: AgentNetwork("Debate", [one, says("C", "c")]).everyone(),
+    "one of everyone": lambda one: AgentNetwork("Debate", [one, says("C", "c")]).as_broadcast(),
     "worker in a department": hierarchy,
 }
 
@@ -122,7 +122,7 @@ async def requests_of_a_deep_run() -> list[ModelRequest]:
 @pytest.mark.parametrize("name", SITES)
 async def test_every_provider_takes_what_models_are_asked(name: str) -> None:
     site = SITES[name]
-    made = site.provider.endpoint("k", "https://x", model=site.model)
+    made = site.provider.create_endpoint("k", "https://x", model=site.model)
     requests = await requests_of_a_deep_run()
     assert len(requests) == 14
     for request in requests:

@@ -248,7 +248,7 @@ async def test_a_router_is_a_tool() -> None:
 
 async def test_a_router_can_promise_a_type() -> None:
     router = RouterAgent("Desk", model=ScriptedModel("1"), routes={"all": says("Sales", '{"number": 3}')})
-    assert (await router.returns(Order).run("hi", context=surroundings())).output == Order(number=3)
+    assert (await router.with_output_type(Order).run("hi", context=surroundings())).output == Order(number=3)
 
 
 def test_its_description_is_what_its_routes_handle() -> None:

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tactician.errors import ModelServerError
-from tactician.llm.routing import Deployment, ModelRouter, RestPolicy
+from tactician.llm.routing import CircuitBreakerPolicy, Deployment, ModelRouter
 from tests.llm.routing.support import FakeClock, FakeModel, ask, deployed, settled, together, virtual
 
 
@@ -22,7 +22,7 @@ async def test_while_the_model_works(clock: FakeClock) -> None:
 
 
 @virtual
-async def test_while_it_waits_in_line(clock: FakeClock) -> None:
+async def test_while_it_waits_in_the_queue(clock: FakeClock) -> None:
     model = FakeModel(clock)
     router = ModelRouter([Deployment("a", "m", model, requests_per_second=1)], clock=clock)
     calls = [asyncio.create_task(router.generate(ask(str(n)))) for n in range(4)]
@@ -40,7 +40,7 @@ async def test_after_its_turn_came_but_before_it_noticed(clock: FakeClock) -> No
     router = ModelRouter([Deployment("a", "m", model, requests_per_second=1)], clock=clock)
     calls = [asyncio.create_task(router.generate(ask(str(n)))) for n in range(3)]
     await settled()
-    # This timer is due at the same instant as the line's, and later: it finds the turn given, and the call asleep.
+    # This timer is due at the same instant as the queue's, and later: it finds the turn given, and the call asleep.
     asyncio.get_running_loop().call_at(1001.0, calls[1].cancel)
     await together(calls)
     assert model.prompts == ["0", "2"]
@@ -77,7 +77,12 @@ async def test_while_it_pauses_before_another_attempt(clock: FakeClock) -> None:
 @virtual
 async def test_while_it_waits_for_an_instance_to_come_back(clock: FakeClock) -> None:
     model = FakeModel(clock, ModelServerError("down", status=500))
-    router = ModelRouter(deployed(a=model), clock=clock, random=lambda: 0.0, rests=RestPolicy(failures=1, seconds=10.0))
+    router = ModelRouter(
+        deployed(a=model),
+        clock=clock,
+        random=lambda: 0.0,
+        circuit_breaker=CircuitBreakerPolicy(failure_threshold=1, cooldown=10.0),
+    )
     calls = [asyncio.create_task(router.generate(ask())) for _ in range(2)]
     await asyncio.sleep(5.0)
     calls[0].cancel()
@@ -97,7 +102,7 @@ async def test_before_it_even_began(clock: FakeClock) -> None:
 
 
 @virtual
-async def test_when_everybody_in_line_goes_no_timer_is_left_behind(clock: FakeClock) -> None:
+async def test_when_all_calls_leave_the_queue_no_timer_is_left_behind(clock: FakeClock) -> None:
     router = ModelRouter([Deployment("a", "m", FakeModel(clock), requests_per_second=0.1)], clock=clock)
     calls = [asyncio.create_task(router.generate(ask())) for _ in range(4)]
     await asyncio.sleep(1.0)
@@ -106,4 +111,4 @@ async def test_when_everybody_in_line_goes_no_timer_is_left_behind(clock: FakeCl
     await together(calls)
     (pool,) = router._chat._pools.values()
     assert pool.waiting == 0
-    assert pool._lines == {}
+    assert pool._queues == {}

@@ -4,7 +4,7 @@ import pytest
 
 from tactician.errors import ModelServerError, ModelTimeoutError
 from tactician.llm import ModelResponse
-from tactician.llm.routing import Deployment, ModelRetryPolicy, ModelRouter, RestPolicy
+from tactician.llm.routing import CircuitBreakerPolicy, Deployment, ModelRetryPolicy, ModelRouter
 from tests.llm.routing.support import FakeClock, FakeModel, answer, ask, deployed, together, virtual
 
 SHORT = ModelRetryPolicy(deadline=10.0)
@@ -48,7 +48,7 @@ async def test_a_pause_that_would_end_after_the_deadline_is_not_begun(clock: Fak
         clock=clock,
         retries=ModelRetryPolicy(deadline=2.5),
         random=lambda: 1.0,
-        rests=RestPolicy(failures=0),
+        circuit_breaker=CircuitBreakerPolicy(failure_threshold=0),
     )
     with pytest.raises(ModelServerError):
         await router.generate(ask())

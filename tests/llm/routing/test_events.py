@@ -10,9 +10,9 @@ from tactician import Agent, RunContext
 from tactician.errors import ModelServerError, RateLimitError
 from tactician.events import Event, EventBus, EventEmitter, EventListener
 from tactician.llm import (
+    CircuitClosed,
+    CircuitOpened,
     Features,
-    InstanceRecovered,
-    InstanceRested,
     ModelFellBack,
     ModelResponse,
     OutputSpec,
@@ -20,7 +20,7 @@ from tactician.llm import (
     RequestRetried,
     RequestRouted,
 )
-from tactician.llm.routing import NEVER, Deployment, ModelRetryPolicy, ModelRouter, RestPolicy
+from tactician.llm.routing import NO_RETRY, CircuitBreakerPolicy, Deployment, ModelRetryPolicy, ModelRouter
 from tactician.loop import TurnStarted
 from tests.llm.routing.support import FakeClock, FakeModel, answer, ask, deployed, together, virtual
 
@@ -83,13 +83,13 @@ async def test_how_long_a_further_attempt_waited_is_told_once(clock: FakeClock) 
 
 
 @virtual
-async def test_a_rest_its_end_and_the_wait_for_it_are_told(clock: FakeClock) -> None:
+async def test_an_open_circuit_its_closing_and_the_wait_for_it_are_events(clock: FakeClock) -> None:
     events: list[Event] = []
     router = ModelRouter(
         deployed(a=FakeModel(clock, DOWN)),
         clock=clock,
-        retries=ModelRetryPolicy(server=NEVER),
-        rests=RestPolicy(failures=1, seconds=30.0),
+        retries=ModelRetryPolicy(server=NO_RETRY),
+        circuit_breaker=CircuitBreakerPolicy(failure_threshold=1, cooldown=30.0),
         on_event=events.append,
     )
     with pytest.raises(ModelServerError):
@@ -97,10 +97,10 @@ async def test_a_rest_its_end_and_the_wait_for_it_are_told(clock: FakeClock) -> 
     await router.generate(ask())
     assert events == [
         routed("a"),
-        InstanceRested(run_id="", model="m", instance="a", seconds=30.0, error="server"),
-        RequestDelayed(run_id="", model="m", instance="a", seconds=30.0, reason="rest"),
+        CircuitOpened(run_id="", model="m", instance="a", seconds=30.0, error="server"),
+        RequestDelayed(run_id="", model="m", instance="a", seconds=30.0, reason="cooldown"),
         routed("a"),
-        InstanceRecovered(run_id="", model="m", instance="a"),
+        CircuitClosed(run_id="", model="m", instance="a"),
     ]
 
 
@@ -110,23 +110,23 @@ async def test_a_fallback_is_told_with_its_reason(clock: FakeClock) -> None:
     router = ModelRouter(
         [Deployment("a", "m", FakeModel(clock, DOWN)), Deployment("a", "n", FakeModel(clock))],
         clock=clock,
-        retries=ModelRetryPolicy(server=NEVER),
-        rests=RestPolicy(failures=1, seconds=30.0),
+        retries=ModelRetryPolicy(server=NO_RETRY),
+        circuit_breaker=CircuitBreakerPolicy(failure_threshold=1, cooldown=30.0),
         fallbacks={"m": ["n"]},
         on_event=events.append,
     )
     await router.generate(ask())
     await router.generate(ask())
-    assert [event for event in events if not isinstance(event, InstanceRested)] == [
+    assert [event for event in events if not isinstance(event, CircuitOpened)] == [
         routed("a"),
         ModelFellBack(run_id="", model="m", fallback="n", reason="server"),
         routed("a", "fallback", "n"),
-        ModelFellBack(run_id="", model="m", fallback="n", reason="rest"),
+        ModelFellBack(run_id="", model="m", fallback="n", reason="cooldown"),
         routed("a", "fallback", "n"),
     ]
 
 
-@pytest.mark.parametrize("kind", [RequestRouted, RequestRetried, RequestDelayed, InstanceRested, InstanceRecovered])
+@pytest.mark.parametrize("kind", [RequestRouted, RequestRetried, RequestDelayed, CircuitOpened, CircuitClosed])
 def test_a_listener_that_fails_ends_no_call(kind: type[Event], caplog: pytest.LogCaptureFixture) -> None:
     clock = FakeClock()
 
@@ -138,7 +138,7 @@ def test_a_listener_that_fails_ends_no_call(kind: type[Event], caplog: pytest.Lo
     router = ModelRouter(
         [Deployment("a", "m", model, requests_per_second=1, max_concurrency=1)],
         clock=clock,
-        rests=RestPolicy(failures=2, seconds=1.0),
+        circuit_breaker=CircuitBreakerPolicy(failure_threshold=2, cooldown=1.0),
         on_event=listener,
     )
 
@@ -162,17 +162,17 @@ async def test_nothing_is_built_when_nobody_listens(clock: FakeClock) -> None:
         "RequestRouted",
         "RequestRetried",
         "RequestDelayed",
-        "InstanceRested",
-        "InstanceRecovered",
+        "CircuitOpened",
+        "CircuitClosed",
         "ModelFellBack",
     ]
     with pytest.MonkeyPatch.context() as patch:
         for name in names:
-            patch.setattr(f"tactician.llm.routing.reports.{name}", noting(name))
+            patch.setattr(f"tactician.llm.routing.reporter.{name}", noting(name))
         router = ModelRouter(
             [Deployment("a", "m", FakeModel(clock, DOWN, DOWN), 1.0), Deployment("a", "n", FakeModel(clock))],
             clock=clock,
-            rests=RestPolicy(failures=1, seconds=1.0),
+            circuit_breaker=CircuitBreakerPolicy(failure_threshold=1, cooldown=1.0),
             fallbacks={"m": ["n"]},
         )
         await together(router.generate(ask(model="m")) for _ in range(5))
@@ -191,8 +191,8 @@ async def test_the_run_that_a_request_belongs_to_hears_of_it_and_the_router_hear
             Deployment("a", "n", FakeModel(clock, features=Features()), requests_per_second=1.0),
         ],
         clock=clock,
-        retries=ModelRetryPolicy(server=NEVER),
-        rests=RestPolicy(failures=1, seconds=30.0),
+        retries=ModelRetryPolicy(server=NO_RETRY),
+        circuit_breaker=CircuitBreakerPolicy(failure_threshold=1, cooldown=30.0),
         fallbacks={"m": ["n"]},
         on_event=of_the_router.append,
     )
@@ -206,8 +206,8 @@ async def test_the_run_that_a_request_belongs_to_hears_of_it_and_the_router_hear
     await asyncio.sleep(60.0)
     await router.generate(seen)
     assert [type(event).__name__ for event in of_the_run] == [
-        *("RequestRouted", "InstanceRested", "ModelFellBack", "RequestDelayed", "RequestRouted"),
-        *("RequestRouted", "InstanceRecovered"),
+        *("RequestRouted", "CircuitOpened", "ModelFellBack", "RequestDelayed", "RequestRouted"),
+        *("RequestRouted", "CircuitClosed"),
     ]
     assert {(event.run_id, event.path) for event in of_the_run} == {("r1", ("A", "B"))}
     assert of_the_router == [routed("a", model="n"), *of_the_run]

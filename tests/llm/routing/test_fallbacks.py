@@ -1,5 +1,7 @@
 """When a model cannot answer, another one does."""
 
+import asyncio
+
 import pytest
 
 from tactician.errors import (
@@ -14,7 +16,7 @@ from tactician.errors import (
     UnknownModelError,
 )
 from tactician.llm import Features, LlmOptions, ModelRequest, TextDelta, ToolSpec, UserMessage
-from tactician.llm.routing import Deployment, ModelRouter, RestPolicy
+from tactician.llm.routing import CircuitBreakerPolicy, Deployment, ModelRouter
 from tests.llm.routing.support import ALL, FakeClock, FakeModel, answer, ask, deployed, virtual
 
 DOWN = ModelServerError("down", status=503)
@@ -73,7 +75,7 @@ async def test_the_routers_fallbacks_of_a_model_hold_for_its_deployments_too(clo
 @virtual
 async def test_the_last_models_error_is_raised_and_tells_the_whole_story(clock: FakeClock) -> None:
     deployments, _ = serving(clock, first=[DOWN], second=[AuthenticationError("key", status=401)])
-    first = deployments[0].serves
+    first = deployments[0].served_model
     assert isinstance(first, FakeModel)
     first._outcomes.extend([DOWN] * 2)
     with pytest.raises(AuthenticationError) as caught:
@@ -83,10 +85,12 @@ async def test_the_last_models_error_is_raised_and_tells_the_whole_story(clock: 
 
 
 @virtual
-async def test_a_model_all_of_whose_instances_rest_is_not_waited_for(clock: FakeClock) -> None:
+async def test_no_call_waits_for_a_model_whose_circuits_are_all_open(clock: FakeClock) -> None:
     deployments, models = serving(clock, first=[DOWN] * 9, second=[])
-    rests = RestPolicy(failures=3, seconds=60.0)
-    router = ModelRouter(deployments, clock=clock, fallbacks={"first": ["second"]}, rests=rests, random=lambda: 0.0)
+    circuit_breaker = CircuitBreakerPolicy(failure_threshold=3, cooldown=60.0)
+    router = ModelRouter(
+        deployments, clock=clock, fallbacks={"first": ["second"]}, circuit_breaker=circuit_breaker, random=lambda: 0.0
+    )
     for _ in range(5):
         await router.generate(ask(model="first"))
     assert [len(model.starts) for model in models.values()] == [3, 5]
@@ -94,10 +98,12 @@ async def test_a_model_all_of_whose_instances_rest_is_not_waited_for(clock: Fake
 
 
 @virtual
-async def test_when_the_fallback_rests_too_the_model_itself_is_waited_for(clock: FakeClock) -> None:
+async def test_a_call_waits_for_its_own_model_when_the_fallback_is_open_too(clock: FakeClock) -> None:
     deployments, _ = serving(clock, first=[DOWN] * 3, second=[DOWN] * 3)
-    rests = RestPolicy(failures=3, seconds=60.0)
-    router = ModelRouter(deployments, clock=clock, fallbacks={"first": ["second"]}, rests=rests, random=lambda: 0.0)
+    circuit_breaker = CircuitBreakerPolicy(failure_threshold=3, cooldown=60.0)
+    router = ModelRouter(
+        deployments, clock=clock, fallbacks={"first": ["second"]}, circuit_breaker=circuit_breaker, random=lambda: 0.0
+    )
     with pytest.raises(ModelServerError):
         await router.generate(ask(model="first"))
     assert (await router.generate(ask(model="first"))).usage.model == "here:first"
@@ -141,3 +147,38 @@ async def test_a_routers_fallback_that_the_request_does_not_allow_is_left_out(cl
     with pytest.raises(ModelServerError):
         await router.generate(ask(instances=("a",)))
     assert b.starts == []
+
+
+@virtual
+async def test_calls_that_wait_for_a_failing_deployment_leave_for_the_fallback(clock: FakeClock) -> None:
+    """The circuit opens while they are in its queue, behind a limit that only two of them fit in."""
+    failing, healthy = FakeModel(clock, *[DOWN] * 999, seconds=0.1), FakeModel(clock, seconds=0.1)
+    deployments = [Deployment("here", "first", failing, max_concurrency=2), Deployment("here", "second", healthy)]
+    router = ModelRouter(deployments, clock=clock, fallbacks={"first": ["second"]})
+    began = clock.monotonic()
+    responses = await asyncio.gather(*(router.generate(ask(model="first")) for _ in range(150)))
+    assert {response.usage.model for response in responses} == {"here:second"}
+    assert clock.monotonic() - began < 5
+
+
+@virtual
+async def test_calls_behind_a_trial_that_fails_leave_for_the_fallback(clock: FakeClock) -> None:
+    failing, healthy = FakeModel(clock, *[DOWN] * 999, seconds=0.1), FakeModel(clock, *[DOWN] * 5, seconds=0.1)
+    deployments = [Deployment("here", "first", failing), Deployment("here", "second", healthy)]
+    breaker = CircuitBreakerPolicy(failure_threshold=1)
+    router = ModelRouter(deployments, clock=clock, fallbacks={"first": ["second"]}, circuit_breaker=breaker)
+    began = clock.monotonic()
+    responses = await asyncio.gather(*(router.generate(ask(model="first")) for _ in range(20)), return_exceptions=True)
+    answers = [one for one in responses if not isinstance(one, BaseException)]
+    assert len(answers) >= 15
+    assert clock.monotonic() - began < 300
+    assert all(state.in_flight == 0 for state in router.status())
+
+
+@virtual
+async def test_calls_without_a_fallback_wait_for_the_cooldown(clock: FakeClock) -> None:
+    model = FakeModel(clock, *[DOWN] * 3, seconds=0.1)
+    deployments = [Deployment("here", "first", model, max_concurrency=1)]
+    router = ModelRouter(deployments, clock=clock, circuit_breaker=CircuitBreakerPolicy(failure_threshold=3))
+    responses = await asyncio.gather(*(router.generate(ask(model="first")) for _ in range(4)))
+    assert len(responses) == 4

@@ -10,10 +10,16 @@ from hypothesis import strategies as st
 
 from tactician.errors import ConfigurationError, ModelServerError, RateLimitError
 from tactician.llm import ModelRequest
-from tactician.llm.routing import Deployment, ModelRetryPolicy, ModelRouter, RestPolicy, RetryRule
-from tactician.llm.routing import pool as pools
+from tactician.llm.routing import (
+    CircuitBreakerPolicy,
+    Deployment,
+    ModelRetryPolicy,
+    ModelRouter,
+    RetryRule,
+    deployment_pool,
+)
 from tactician.llm.routing.deployment import CallLimits
-from tactician.llm.routing.lane import Lane
+from tactician.llm.routing.deployment_state import DeploymentState
 from tests.llm.routing.support import FakeClock, FakeModel, answer, ask, deployed, settled, together, virtual
 from tests.support.effort import examples
 
@@ -226,7 +232,7 @@ async def test_a_call_that_may_go_elsewhere_is_not_held_up_by_those_that_may_not
 
 
 @virtual
-async def test_what_the_first_in_line_waits_for_is_not_taken_by_one_behind_it_that_has_a_wider_choice(
+async def test_a_call_behind_the_first_with_a_wider_choice_does_not_take_what_the_first_waits_for(
     clock: FakeClock,
 ) -> None:
     a, b = FakeModel(clock), FakeModel(clock, seconds=60.0)
@@ -247,20 +253,20 @@ async def test_what_the_first_in_line_waits_for_is_not_taken_by_one_behind_it_th
 
 def test_a_start_that_is_taken_back_after_the_next_one_leaves_that_its_distance() -> None:
     deployment = Deployment("a", "m", FakeModel(FakeClock()), requests_per_second=1)
-    lane = Lane(deployment, 0, CallLimits(), RestPolicy())
-    lane.start(1000.0, 0)
-    lane.start(1001.0, 0)
-    lane.undo(1, 0)
-    assert lane.opens_at(1001.0, 0) == 1002.0
-    lane.undo(2, 0)
-    assert lane.opens_at(1001.0, 0) == 1001.0
+    state = DeploymentState(deployment, 0, CallLimits(), CircuitBreakerPolicy())
+    state.start(1000.0, 0)
+    state.start(1001.0, 0)
+    state.cancel_start(1, 0)
+    assert state.available_at(1001.0, 0) == 1002.0
+    state.cancel_start(2, 0)
+    assert state.available_at(1001.0, 0) == 1001.0
 
 
 @virtual
-async def test_a_line_does_not_grow_without_end(clock: FakeClock) -> None:
+async def test_a_queue_does_not_grow_without_end(clock: FakeClock) -> None:
     router = ModelRouter([Deployment("a", "m", FakeModel(clock, seconds=1.0), max_concurrency=1)], clock=clock)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pools, "MAX_WAITING", 2)
+        patch.setattr(deployment_pool, "MAX_WAITING", 2)
         results = await together(router.generate(ask()) for _ in range(4))
     assert [type(one).__name__ for one in results] == ["ModelResponse"] * 3 + [RateLimitError.__name__]
 
@@ -268,8 +274,12 @@ async def test_a_line_does_not_grow_without_end(clock: FakeClock) -> None:
 @virtual
 async def test_nothing_wakes_up_while_calls_wait(clock: FakeClock) -> None:
     """No busy loop: a second of waiting takes no more steps than there are things that happen."""
-    router = ModelRouter([Deployment("a", "m", FakeModel(clock), requests_per_second=0.001)], clock=clock,
-                         retries=ModelRetryPolicy(deadline=math.inf), rests=RestPolicy(failures=0))  # fmt: skip
+    router = ModelRouter(
+        [Deployment("a", "m", FakeModel(clock), requests_per_second=0.001)],
+        clock=clock,
+        retries=ModelRetryPolicy(deadline=math.inf),
+        circuit_breaker=CircuitBreakerPolicy(failure_threshold=0),
+    )
     steps = 0
     ticking = clock.monotonic
 
@@ -285,7 +295,7 @@ async def test_nothing_wakes_up_while_calls_wait(clock: FakeClock) -> None:
 
 @pytest.mark.parametrize("limit", ["requests_per_second", "tokens_per_second", "max_concurrency"])
 def test_a_limit_has_to_be_above_zero(limit: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"a:m: {limit} must be above 0, not 0"):
+    with pytest.raises(ConfigurationError, match=f"a:m: {limit} must be greater than 0, not 0"):
         Deployment("a", "m", FakeModel(FakeClock()), **{limit: 0})
 
 

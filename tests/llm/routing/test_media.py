@@ -1,4 +1,4 @@
-"""Embedding models and image models behind a router: the same limits, retries, rests and lanes as for chat."""
+"""Embedding models and image models behind a router: the same limits, retries and circuit breakers as for chat."""
 
 from __future__ import annotations
 
@@ -31,7 +31,14 @@ from tactician.llm import (
     Usage,
 )
 from tactician.llm.embeddings import BatchLimits
-from tactician.llm.routing import Deployment, InstanceRested, ModelRetryPolicy, ModelRouter, RequestRouted, RestPolicy
+from tactician.llm.routing import (
+    CircuitBreakerPolicy,
+    CircuitOpened,
+    Deployment,
+    ModelRetryPolicy,
+    ModelRouter,
+    RequestRouted,
+)
 from tests.llm.routing.support import FakeClock, FakeModel, ask, together, virtual
 
 DOWN = ModelServerError("down", status=500)
@@ -146,10 +153,13 @@ async def test_only_the_batch_that_failed_is_tried_again_and_elsewhere(clock: Fa
 
 
 @virtual
-async def test_an_instance_that_keeps_failing_rests_and_the_other_serves(clock: FakeClock) -> None:
+async def test_the_circuit_of_a_failing_instance_opens_and_the_other_serves(clock: FakeClock) -> None:
     one, two, events = FakeEmbeddings(clock, *[DOWN] * 9), FakeEmbeddings(clock), list[Event]()
     router = ModelRouter(
-        served(a=one, b=two), clock=clock, rests=RestPolicy(failures=2, seconds=50.0), on_event=events.append
+        served(a=one, b=two),
+        clock=clock,
+        circuit_breaker=CircuitBreakerPolicy(failure_threshold=2, cooldown=50.0),
+        on_event=events.append,
     )
     model = router.embedding_model()
 
@@ -157,13 +167,15 @@ async def test_an_instance_that_keeps_failing_rests_and_the_other_serves(clock: 
         await model.embed(["a"])
 
     assert (len(one.batches), len(two.batches)) == (2, 10)
-    assert [event.seconds for event in events if isinstance(event, InstanceRested)] == [50.0]
+    assert [event.seconds for event in events if isinstance(event, CircuitOpened)] == [50.0]
 
 
 @virtual
 async def test_retry_after_is_kept_and_other_pauses_double(clock: FakeClock) -> None:
     busy = FakeEmbeddings(clock, RateLimitError("busy", status=429, retry_after=30.0), DOWN)
-    router = ModelRouter(served(a=busy), clock=clock, random=lambda: 0.5, rests=RestPolicy(failures=0))
+    router = ModelRouter(
+        served(a=busy), clock=clock, random=lambda: 0.5, circuit_breaker=CircuitBreakerPolicy(failure_threshold=0)
+    )
 
     await router.embedding_model().embed(["a"])
 
@@ -239,7 +251,9 @@ async def test_pins_and_sessions_of_a_caller_hold_and_its_run_hears_the_events(c
 @virtual
 async def test_vectors_of_different_models_are_never_in_one_answer(clock: FakeClock) -> None:
     router = ModelRouter(served(a=FakeEmbeddings(clock), b=FakeEmbeddings(clock, dimensions=2)), clock=clock)
-    with pytest.raises(MalformedResponseError, match=r"vectors of \[1, 2\] dimensions came\. The instances a, b serve"):
+    with pytest.raises(
+        MalformedResponseError, match=r"the vectors have different lengths, \[1, 2\]\. The instances a, b serve"
+    ):
         await router.embedding_model().embed(["a", "b", "c"])
 
     deployments = [*served(a=FakeEmbeddings(clock)), Deployment("a", "f", FakeEmbeddings(clock))]
@@ -248,7 +262,7 @@ async def test_vectors_of_different_models_are_never_in_one_answer(clock: FakeCl
         ModelRouter(deployments, fallbacks={"e": ["f"]})
     router = ModelRouter(deployments)
     with pytest.raises(ConfigurationError, match=message):
-        router.fall_back("e", "f", kind="embeddings")
+        router.set_fallbacks("e", "f", kind="embeddings")
 
 
 @virtual
@@ -287,7 +301,7 @@ async def test_models_of_each_kind_have_names_and_a_default_of_their_own(clock: 
     assert isinstance(router, MediaModelSource)
     assert (await router.generate(ask())).message.text == "yes"
     assert (await router.embedding_model("a:m").embed_one("abc")) == (3.0,)
-    assert (router.models, router.serves("m"), router.serves("m", "images")) == (("m",), True, False)
+    assert (router.models, router.has_model("m"), router.has_model("m", "images")) == (("m",), True, False)
     with pytest.raises(UnknownModelError, match=r"names no image model, .* because no instance with an image model"):
         router.image_model()
     with pytest.raises(UnknownModelError, match=r"Nothing serves the embedding model 'n'.* Served are: m \(at a\)"):

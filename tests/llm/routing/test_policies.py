@@ -4,7 +4,7 @@ from collections import Counter
 import pytest
 
 from tactician.errors import ConfigurationError, ModelServerError
-from tactician.llm.routing import Deployment, ModelRetryPolicy, ModelRouter, RestPolicy, RetryRule
+from tactician.llm.routing import CircuitBreakerPolicy, Deployment, ModelRetryPolicy, ModelRouter, RetryRule
 from tests.llm.routing.support import FakeClock, FakeModel, ask, deployed, settled, together, virtual
 
 
@@ -116,9 +116,14 @@ async def test_a_session_waits_for_its_instance_although_others_are_free(clock: 
 
 
 @virtual
-async def test_a_session_leaves_an_instance_that_rests_and_comes_back_to_it(clock: FakeClock) -> None:
+async def test_a_session_leaves_an_instance_with_an_open_circuit_and_comes_back_to_it(clock: FakeClock) -> None:
     models = three(clock)
-    router = ModelRouter(deployed(**models), policy="sticky", clock=clock, rests=RestPolicy(failures=1, seconds=10.0))
+    router = ModelRouter(
+        deployed(**models),
+        policy="sticky",
+        clock=clock,
+        circuit_breaker=CircuitBreakerPolicy(failure_threshold=1, cooldown=10.0),
+    )
     home = await home_of(router, "one")
     models[home[0]]._outcomes.append(ModelServerError("down", status=503))
     elsewhere = await home_of(router, "one")
@@ -129,11 +134,11 @@ async def test_a_session_leaves_an_instance_that_rests_and_comes_back_to_it(cloc
 
 
 @virtual
-async def test_sessions_that_wait_for_an_instance_move_when_it_rests(clock: FakeClock) -> None:
+async def test_sessions_that_wait_for_an_instance_move_when_its_circuit_opens(clock: FakeClock) -> None:
     models = {name: FakeModel(clock, seconds=1.0) for name in "ab"}
     router = ModelRouter(
         [Deployment(name, "m", model, max_concurrency=1) for name, model in models.items()],
-        policy="sticky", clock=clock, rests=RestPolicy(failures=1, seconds=1000.0),
+        policy="sticky", clock=clock, circuit_breaker=CircuitBreakerPolicy(failure_threshold=1, cooldown=1000.0),
         retries=ModelRetryPolicy(server=RetryRule(attempts=1)),
     )  # fmt: skip
     home = await home_of(router, "one")
@@ -150,8 +155,8 @@ async def test_a_policy_of_ones_own_is_asked(clock: FakeClock) -> None:
     from tactician.llm.routing import RoundRobin
 
     class Last(RoundRobin):
-        def pick(self, lanes, is_ready):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-            return next((lane for lane in reversed(lanes) if is_ready(lane)), None)
+        def pick(self, states, is_ready):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            return next((state for state in reversed(states) if is_ready(state)), None)
 
     models = three(clock)
     router = ModelRouter(deployed(**models), policy=Last, clock=clock)
@@ -169,7 +174,7 @@ def test_an_unknown_policy_is_an_error_that_names_the_known_ones() -> None:
 async def test_retries_do_not_disturb_the_rotation_of_first_attempts(clock: FakeClock) -> None:
     models = three(clock)
     models["a"]._outcomes = [ModelServerError("down", status=500) for _ in range(100)]
-    router = ModelRouter(deployed(**models), clock=clock, rests=RestPolicy(failures=0))
+    router = ModelRouter(deployed(**models), clock=clock, circuit_breaker=CircuitBreakerPolicy(failure_threshold=0))
     for _ in range(300):
         await router.generate(ask())
     await settled()

@@ -3,7 +3,7 @@
 import pytest
 
 from tactician.errors import ModelServerError, RateLimitError
-from tactician.llm.routing import Deployment, ModelRouter, RestPolicy
+from tactician.llm.routing import CircuitBreakerPolicy, Deployment, ModelRouter
 from tests.llm.routing.support import FakeClock, FakeModel, ask, deployed, virtual
 
 DOWN = ModelServerError("down", status=503)
@@ -43,15 +43,19 @@ async def test_the_health_of_a_deployment_tells_of_its_last_call_and_of_all(cloc
 @virtual
 async def test_the_health_of_a_deployment_tells_how_long_it_is_left_alone(clock: FakeClock) -> None:
     busy = FakeModel(clock, RateLimitError("busy", status=429, retry_after=28.0))
-    router = ModelRouter(deployed(a=busy, b=FakeModel(clock, DOWN)), clock=clock, rests=RestPolicy(failures=1))
+    router = ModelRouter(
+        deployed(a=busy, b=FakeModel(clock, DOWN)),
+        clock=clock,
+        circuit_breaker=CircuitBreakerPolicy(failure_threshold=1),
+    )
     for name in ("a:m", "b:m"):
         with pytest.raises((RateLimitError, ModelServerError)):
             await router.for_model(name).probe(ask())
     await clock.sleep(3.0)
-    told = [(one.name, one.failure, one.resting_seconds) for one in router.status()]
+    told = [(one.name, one.failure, one.cooldown_seconds) for one in router.status()]
     assert told == [("a:m", "rate_limit", 25.0), ("b:m", "server", 2.0)]
     await clock.sleep(25.0)
-    assert [one.resting_seconds for one in router.status()] == [0.0, 0.0]
+    assert [one.cooldown_seconds for one in router.status()] == [0.0, 0.0]
 
 
 def test_a_model_that_has_its_instance_in_its_name_is_called_just_that() -> None:

@@ -26,16 +26,16 @@ from tactician.llm import (
     UsageTally,
     UserMessage,
 )
-from tactician.llm.routing import NEVER, ModelRetryPolicy, ModelRouter, RestPolicy, RetryRule
+from tactician.llm.routing import NO_RETRY, CircuitBreakerPolicy, ModelRetryPolicy, ModelRouter, RetryRule
 from tests.llm.routing.support import FakeClock, FakeModel, answer, ask, deployed, virtual
 
-NO_RESTS = RestPolicy(failures=0)
+NO_RESTS = CircuitBreakerPolicy(failure_threshold=0)
 
 
 def lone(clock: FakeClock, *outcomes: ModelResponse | ModelError, **kwargs: object) -> tuple[ModelRouter, FakeModel]:
     """A router over one instance, whose pauses are as long as they may be."""
     model = FakeModel(clock, *outcomes)
-    options = {"clock": clock, "rests": NO_RESTS, "random": lambda: 1.0, **kwargs}
+    options = {"clock": clock, "circuit_breaker": NO_RESTS, "random": lambda: 1.0, **kwargs}
     return ModelRouter(deployed(a=model), **options), model  # type: ignore[arg-type]
 
 
@@ -109,7 +109,7 @@ async def test_retry_after_is_kept_exactly_and_by_all(clock: FakeClock) -> None:
     await router.generate(ask())
     assert pauses(model) == [7.5]
     router, model = lone(
-        clock, RateLimitError("busy", status=429, retry_after=7.5), retries=ModelRetryPolicy(rate_limit=NEVER)
+        clock, RateLimitError("busy", status=429, retry_after=7.5), retries=ModelRetryPolicy(rate_limit=NO_RETRY)
     )
     with pytest.raises(RateLimitError):
         await router.generate(ask())
@@ -182,8 +182,11 @@ async def test_the_usage_of_answers_that_were_thrown_away_is_counted(clock: Fake
 
 @virtual
 async def test_the_cost_of_answers_that_were_thrown_away_is_counted(clock: FakeClock) -> None:
-    filtered = answer("", finish_reason="content_filter", tokens=1_000_000).signed("a:m", ModelPrice(1.0, 0.0))
-    a, b = FakeModel(clock, filtered), FakeModel(clock, answer(tokens=1_000_000).signed("b:m", ModelPrice(4.0, 0.0)))
+    filtered = answer("", finish_reason="content_filter", tokens=1_000_000).attribute_to("a:m", ModelPrice(1.0, 0.0))
+    a, b = (
+        FakeModel(clock, filtered),
+        FakeModel(clock, answer(tokens=1_000_000).attribute_to("b:m", ModelPrice(4.0, 0.0))),
+    )
     router, tally = ModelRouter(deployed(a=a, b=b), clock=clock), UsageTally()
     response = await router.generate(ask())
     tally.add(response.usage)

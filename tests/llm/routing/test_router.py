@@ -144,7 +144,7 @@ async def test_status_and_usage_tell_how_each_deployment_does(clock: FakeClock) 
 
 
 def test_a_router_serves_one_event_loop_after_another() -> None:
-    """Also when the first one ended in the middle of everything: calls under way, in line, and in a pause."""
+    """Also when the first one ended in the middle of everything: running calls, queued calls, and in a pause."""
     clock = FakeClock()
     model = FakeModel(clock, seconds=5.0)
     router = ModelRouter([Deployment("a", "m", model, requests_per_second=1, max_concurrency=2)], clock=clock)

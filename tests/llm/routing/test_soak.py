@@ -11,8 +11,8 @@ import pytest
 
 from tactician.errors import ModelConnectionError, ModelError, ModelServerError, RateLimitError
 from tactician.events import Event
-from tactician.llm import InstanceRecovered, InstanceRested, ModelRequest, ModelResponse, RequestRouted
-from tactician.llm.routing import Deployment, ModelRouter, PolicyName, RestPolicy
+from tactician.llm import CircuitClosed, CircuitOpened, ModelRequest, ModelResponse, RequestRouted
+from tactician.llm.routing import CircuitBreakerPolicy, Deployment, ModelRouter, PolicyName
 from tests.llm.routing.support import FakeClock, FakeModel, answer, ask
 from tests.support.effort import EFFORT
 
@@ -48,20 +48,28 @@ class Instance(FakeModel):
         return answer(request.prompt)
 
 
-def soak(rests: RestPolicy, policy: PolicyName) -> tuple[list[Instance], ModelRouter, list[ModelResponse]]:
+def soak(
+    circuit_breaker: CircuitBreakerPolicy, policy: PolicyName
+) -> tuple[list[Instance], ModelRouter, list[ModelResponse]]:
     clock = FakeClock()
     instances = [Instance(clock, seed, failing) for seed, failing in enumerate([0.0, 0.0, 0.5])]
     router = ModelRouter(
         [Deployment(name, "m", one, RATE, None, CONCURRENCY) for name, one in zip("abc", instances, strict=True)],
-        policy=policy, rests=rests, clock=clock, random=random.Random(7).random,
+        policy=policy, circuit_breaker=circuit_breaker, clock=clock, random=random.Random(7).random,
     )  # fmt: skip
     return instances, router, clock.run(calls(router))
 
 
-@pytest.mark.parametrize("rests", [RestPolicy(failures=0), RestPolicy()], ids=["without rests", "with rests"])
+@pytest.mark.parametrize(
+    "circuit_breaker",
+    [CircuitBreakerPolicy(failure_threshold=0), CircuitBreakerPolicy()],
+    ids=["without circuit_breaker", "with circuit_breaker"],
+)
 @pytest.mark.parametrize("policy", ["round_robin", "least_loaded"])
-def test_every_call_has_one_answer_and_no_limit_is_exceeded(rests: RestPolicy, policy: PolicyName) -> None:
-    instances, router, responses = soak(rests, policy)
+def test_every_call_has_one_answer_and_no_limit_is_exceeded(
+    circuit_breaker: CircuitBreakerPolicy, policy: PolicyName
+) -> None:
+    instances, router, responses = soak(circuit_breaker, policy)
 
     assert [response.message.text for response in responses] == [str(number) for number in range(CALLS)]
     answered = sum((one.answers for one in instances), Counter())
@@ -83,9 +91,13 @@ def test_every_call_has_one_answer_and_no_limit_is_exceeded(rests: RestPolicy, p
     assert abs(good[0] - good[1]) <= 0.05 * sum(good) / 2, "the two that work carry the same, retries included"
 
 
-@pytest.mark.parametrize("rests", [RestPolicy(failures=0), RestPolicy()], ids=["without rests", "with rests"])
-def test_first_attempts_are_spread_evenly_over_those_that_may_be_called(rests: RestPolicy) -> None:
-    """What is counted: where each call was sent first, while none of the three rests or asks to be left alone.
+@pytest.mark.parametrize(
+    "circuit_breaker",
+    [CircuitBreakerPolicy(failure_threshold=0), CircuitBreakerPolicy()],
+    ids=["without circuit_breaker", "with circuit_breaker"],
+)
+def test_first_attempts_are_spread_evenly_over_those_that_may_be_called(circuit_breaker: CircuitBreakerPolicy) -> None:
+    """Count where each call was sent first, while no circuit is open and no instance asks to be left alone.
 
     Attempts and answers cannot be even: retries go away from what failed, and only those that work answer them.
     """
@@ -95,29 +107,29 @@ def test_first_attempts_are_spread_evenly_over_those_that_may_be_called(rests: R
         one.errors = ERRORS[:3]
     router = ModelRouter(
         [Deployment(name, "m", one, RATE, None, CONCURRENCY) for name, one in zip("abc", instances, strict=True)],
-        rests=rests, clock=clock, random=random.Random(7).random, on_event=events.append,
+        circuit_breaker=circuit_breaker, clock=clock, random=random.Random(7).random, on_event=events.append,
     )  # fmt: skip
     clock.run(calls(router))
 
-    healthy, resting = first_attempts(events)
-    assert healthy.total() + resting.total() == CALLS
-    assert bool(resting) == bool(rests.failures)
+    healthy, tripped = first_attempts(events)
+    assert healthy.total() + tripped.total() == CALLS
+    assert bool(tripped) == bool(circuit_breaker.failure_threshold)
     assert_even(healthy, "abc")
-    assert_even(resting, "ab")
+    assert_even(tripped, "ab")
 
 
 def first_attempts(events: Sequence[Event]) -> tuple[Counter[str], Counter[str]]:
-    """Where calls were sent first: while no instance rested, and while one did, until it had answered its trial."""
-    healthy, resting = Counter[str](), Counter[str]()
+    """Where calls were sent first: while no circuit was open, and while one was, until it had answered its trial."""
+    healthy, tripped = Counter[str](), Counter[str]()
     counted = healthy
     for event in events:
-        if isinstance(event, InstanceRested):
-            counted = resting
-        elif isinstance(event, InstanceRecovered):
+        if isinstance(event, CircuitOpened):
+            counted = tripped
+        elif isinstance(event, CircuitClosed):
             counted = healthy
         elif isinstance(event, RequestRouted) and event.reason == "round_robin":
             counted[event.instance] += 1
-    return healthy, resting
+    return healthy, tripped
 
 
 def assert_even(spread: Counter[str], names: str) -> None:

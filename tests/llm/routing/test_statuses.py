@@ -11,7 +11,7 @@ from tactician.errors import (
     ModelTimeoutError,
     RateLimitError,
 )
-from tactician.llm.routing import ModelRetryPolicy, ModelRouter, RestPolicy
+from tactician.llm.routing import CircuitBreakerPolicy, ModelRetryPolicy, ModelRouter
 from tests.llm.routing.support import FakeClock, FakeModel, ask, deployed
 
 POLICY = ModelRetryPolicy(statuses=frozenset({409, 429, 503}))
@@ -24,9 +24,12 @@ def attempts(error: ModelError, policy: ModelRetryPolicy) -> int:
 
     async def call() -> None:
         with pytest.raises(type(error)):
-            await ModelRouter(deployed(a=model), clock=clock, rests=RestPolicy(failures=0), retries=policy).generate(
-                ask()
-            )
+            await ModelRouter(
+                deployed(a=model),
+                clock=clock,
+                circuit_breaker=CircuitBreakerPolicy(failure_threshold=0),
+                retries=policy,
+            ).generate(ask())
 
     clock.run(call())
     return len(model.requests)

@@ -170,7 +170,7 @@ async def test_errors_of_a_stream_are_counted_like_others(clock: FakeClock) -> N
     for _ in range(5):
         with pytest.raises(ModelServerError):
             [item async for item in router.resolve(ask(instances=("a",)).options).stream(ask(instances=("a",)))]
-    assert router.status()[0].resting_until is not None
+    assert router.status()[0].cooldown_until is not None
 
 
 @virtual

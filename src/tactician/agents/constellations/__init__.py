@@ -1,4 +1,4 @@
-"""Several Runnables that work as one. Any Runnable fits into any place of any of them."""
+"""Constellations: several Runnables that work as one. Any Runnable fits in any place."""
 
 from tactician.agents.constellations.events import RouteChosen
 from tactician.agents.constellations.hierarchy import Department, HierarchicalAgents

@@ -1,4 +1,4 @@
-"""The events of constellations."""
+"""Events of constellations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tactician.events import Event
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RouteChosen(Event):
-    """A router sends its input to `target`; `fallback` when no route fits."""
+    """Event of a router that sends its input to `target`; `fallback` when no route fits."""
 
     target: str
     description: str

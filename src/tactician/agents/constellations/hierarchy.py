@@ -10,7 +10,7 @@ from typing_extensions import TypeVar, override
 from tactician.agents.agent import Agent
 from tactician.agents.base import BaseRunnable
 from tactician.agents.composition import Member
-from tactician.agents.results import as_own
+from tactician.agents.results import as_own_result
 from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, DeclarationError
 from tactician.loop import DEFAULT_MAX_TURNS
@@ -21,11 +21,11 @@ T_co = TypeVar("T_co", covariant=True, default=str)
 
 @dataclass(frozen=True, slots=True)
 class Department:
-    """A manager, and those who work for them.
+    """Manager with workers.
 
     Attributes:
-        manager: who leads; keeps their own model, instructions, tools, guardrails and options.
-        workers: who does the work; the manager knows them by their descriptions.
+        manager: the supervisor, with its own model, instructions, tools, guardrails and options.
+        workers: the workers, which the manager knows by their descriptions.
     """
 
     manager: Agent[object]
@@ -33,14 +33,14 @@ class Department:
 
 
 class HierarchicalAgents(BaseRunnable[T_co]):
-    """An executive lets managers work, and managers let their workers work.
+    """Executive that delegates to managers, who delegate to their workers.
 
     Args:
-        executive: who answers; keeps their own model, instructions, tools, guardrails and options.
-        departments: by their names.
-        max_turns: of the executive and of each manager, instead of their own.
-        name: how others call it; `<executive>_Hierarchy` by default.
-        description: what it is for; the executive's by default.
+        executive: the top supervisor, with its own model, instructions, tools, guardrails and options.
+        departments: the departments by name.
+        max_turns: the limit of the executive and of each manager, instead of their own.
+        name: the name; `<executive>_Hierarchy` by default.
+        description: the purpose; the executive's by default.
 
     Raises:
         DeclarationError: when there is no department, one has no workers, or two managers have the same name.
@@ -66,7 +66,7 @@ class HierarchicalAgents(BaseRunnable[T_co]):
         self.executive = executive
         self.departments = dict(departments)
         self.max_turns = max_turns
-        self._supervisors = {label: _supervisor(one, max_turns) for label, one in departments.items()}
+        self._supervisors = {label: _create_supervisor(one, max_turns) for label, one in departments.items()}
         reports = [(f"{label}: {one.description}", one) for label, one in self._supervisors.items()]
         self._root = executive.with_workers(reports, name=f"{executive.name}_Executive", max_turns=max_turns)
 
@@ -84,10 +84,10 @@ class HierarchicalAgents(BaseRunnable[T_co]):
         return READS_MESSAGES
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
-        return as_own(await self._root.run(input, context=context), context)
+        return as_own_result(await self._root.run(input, context=context), context)
 
-    def department(self, name: str) -> Agent[object]:
-        """Return the manager of a department, who leads its workers.
+    def find_manager(self, name: str) -> Agent[object]:
+        """Return the manager of a department, with its workers.
 
         Raises:
             AgentNotFoundError: when there is no such department.
@@ -102,17 +102,17 @@ class HierarchicalAgents(BaseRunnable[T_co]):
     async def send_to_department(
         self, name: str, input: Input, *, context: RunContext | None = None, budget: Budget | None = None
     ) -> RunResult[object]:
-        """Let one department work, without the executive.
+        """Run one department, without the executive.
 
-        A run that waits goes on with `department(name).resume(...)`.
+        Continue a waiting run with `department(name).resume(...)`.
 
         Raises:
             AgentNotFoundError: when there is no such department.
             RunError: when it fails.
         """
-        return await self.department(name).run(input, context=self._traced(context), budget=budget)
+        return await self.find_manager(name).run(input, context=self._with_trace(context), budget=budget)
 
 
-def _supervisor(department: Department, max_turns: int) -> Agent[object]:
+def _create_supervisor(department: Department, max_turns: int) -> Agent[object]:
     workers = [(worker.description, worker) for worker in department.workers]
     return department.manager.with_workers(workers, name=f"{department.manager.name}_Supervisor", max_turns=max_turns)

@@ -9,8 +9,8 @@ from typing_extensions import override
 
 from tactician.agents.base import BaseRunnable, find_input_types
 from tactician.agents.composition import Member
-from tactician.agents.results import Attempts, as_own, briefing, contribution
-from tactician.conversation import mended
+from tactician.agents.results import Attempts, as_own_result, format_briefing, format_contribution
+from tactician.conversation import repair_history
 from tactician.errors import DeclarationError
 from tactician.flow import gather_or_suspend
 from tactician.llm import AssistantMessage, Message, SystemMessage, Text, UserMessage
@@ -30,18 +30,18 @@ DEFAULT_MAX_ROUNDS = 2
 
 
 class AgentNetwork(BaseRunnable[object]):
-    """Peers speak in turn, and each hears what was said before: as `[Peer]: text`, after the input.
+    """Discussion between peers, who speak in turn and see the earlier contributions as `[Peer]: text`.
 
-    Without a synthesizer the last contribution is the answer. All contributions, in their order, are `related`; one
-    that failed is among them, with the status `FAILED`, and nobody hears it.
+    Without a synthesizer the last contribution is the answer. All contributions, in their order, are `related`; a
+    failed one is among them, with the status `FAILED`, and is not shown to the peers.
 
     Args:
-        name: how others call it.
-        peers: who speaks, in this order.
-        synthesizer: who is given the input and all contributions, and answers.
-        max_rounds: how often each speaks.
-        concurrent: whether the peers of a round speak at once, and hear the rounds before only.
-        description: what they are for; their names by default.
+        name: the name.
+        peers: the peers, in the order in which they speak.
+        synthesizer: the Runnable that gets the input and all contributions, and answers.
+        max_rounds: number of contributions of each peer.
+        concurrent: let the peers of a round speak at once, with the earlier rounds only.
+        description: the purpose; the names of the members by default.
 
     Raises:
         DeclarationError: when there are not two peers, or no rounds.
@@ -87,56 +87,56 @@ class AgentNetwork(BaseRunnable[object]):
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
         discussion = Discussion(self, input, context)
         for number in range(1, self.max_rounds + 1):
-            await discussion.round(number)
-        answer = discussion.last_answer()
+            await discussion.run_round(number)
+        answer = discussion.find_last_answer()
         if self.synthesizer is not None:
-            task = briefing(input, discussion.said)
+            task = format_briefing(input, discussion.texts)
             answer = await self.synthesizer.run(task, context=context)
-        return as_own(answer, context, discussion.contributions)
+        return as_own_result(answer, context, discussion.contributions)
 
-    def everyone(self) -> Broadcast:
-        """Return the same peers as a Runnable that asks each of them once, for themselves."""
+    def as_broadcast(self) -> Broadcast:
+        """Return a Runnable that asks each peer once, independently of the others."""
         return Broadcast(self)
 
     async def broadcast(
         self, input: Input, *, context: RunContext | None = None, budget: Budget | None = None
     ) -> RunResult[object]:
-        """Ask each peer, all at once and without hearing the others; their results are `related`.
+        """Ask all peers at once, independently of each other; their results are `related`.
 
-        A run that waits goes on with `everyone().resume(...)`.
+        Continue a waiting run with `everyone().resume(...)`.
 
         Raises:
             RunError: when all fail.
         """
-        return await self.everyone().run(input, context=context, budget=budget)
+        return await self.as_broadcast().run(input, context=context, budget=budget)
 
 
 class Discussion:
-    """A discussion that goes on.
+    """Discussion in progress.
 
     Attributes:
-        said: the contributions as the others heard them.
+        texts: the contributions as the others heard them.
         contributions: the results of all, also of those who failed.
     """
 
     def __init__(self, network: AgentNetwork, input: Input, context: RunContext) -> None:
-        self.said: list[str] = []
+        self.texts: list[str] = []
         self.contributions: list[RunResult[object]] = []
         self._network = network
         self._input = input
         self._attempts = Attempts(context)
-        self._shared: list[Message] = list(mended(messages_of(input)))
+        self._shared: list[Message] = list(repair_history(messages_of(input)))
 
-    async def round(self, number: int) -> None:
-        """Let everybody speak once."""
+    async def run_round(self, number: int) -> None:
+        """Let each peer speak once."""
         peers = list(enumerate(self._network.peers, start=1))
         groups = [peers] if self._network.concurrent else [[peer] for peer in peers]
         for group in groups:
-            speeches = (self._attempts.run(f"{number}.{n}", peer, self._heard(peer, number)) for n, peer in group)
+            speeches = (self._attempts.run(f"{number}.{n}", peer, self._build_view(peer, number)) for n, peer in group)
             for (_, peer), result in zip(group, await gather_or_suspend(*speeches), strict=True):
                 self._add(peer, result)
 
-    def last_answer(self) -> RunResult[object]:
+    def find_last_answer(self) -> RunResult[object]:
         """Return the last contribution that did not fail.
 
         Raises:
@@ -146,17 +146,17 @@ class Discussion:
         if answers:
             return replace(answers[-1], messages=tuple(self._shared))
         peers = self._network.peers * self._network.max_rounds
-        told = map(contribution, peers, self.contributions)
-        raise self._attempts.all_failed(self._network.name, self._input, told) from self._attempts.last_error
+        told = map(format_contribution, peers, self.contributions)
+        raise self._attempts.create_error(self._network.name, self._input, told) from self._attempts.last_error
 
     def _add(self, peer: Runnable, result: RunResult[object]) -> None:
         self.contributions.append(result)
         if result.status is not RunStatus.FAILED:
-            self.said.append(contribution(peer, result))
-            self._shared.append(AssistantMessage((Text(self.said[-1]),)))
+            self.texts.append(format_contribution(peer, result))
+            self._shared.append(AssistantMessage((Text(self.texts[-1]),)))
 
-    def _heard(self, peer: Runnable, number: int) -> tuple[Message, ...]:
-        """Return the discussion as a peer hears it.
+    def _build_view(self, peer: Runnable, number: int) -> tuple[Message, ...]:
+        """Return the discussion as a peer sees it.
 
         The discussion ends with the user's words: not every model continues its own.
         """
@@ -167,12 +167,12 @@ class Discussion:
 
 
 class Broadcast(BaseRunnable[object]):
-    """The peers of a network, each asked once, at once and for themselves. Made by `AgentNetwork.everyone`.
+    """Peers of a network, each asked once and independently; see `AgentNetwork.as_broadcast`.
 
     Its answer is what they said; their results are `related`.
 
     Args:
-        network: whose peers are asked.
+        network: the network of the peers.
     """
 
     def __init__(self, network: AgentNetwork) -> None:
@@ -194,10 +194,10 @@ class Broadcast(BaseRunnable[object]):
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
         attempts, peers = Attempts(context), self.network.peers
         results = await gather_or_suspend(*(attempts.run(f"{n}", peer, input) for n, peer in enumerate(peers, start=1)))
-        told = list(map(contribution, peers, results))
+        told = list(map(format_contribution, peers, results))
         answered = [text for text, result in zip(told, results, strict=True) if result.status is not RunStatus.FAILED]
         if not answered:
-            raise attempts.all_failed(self.name, input, told) from attempts.last_error
+            raise attempts.create_error(self.name, input, told) from attempts.last_error
         text = "\n\n".join(answered)
         messages = (*messages_of(input), AssistantMessage((Text(text),)))
-        return as_own(RunResult(text, messages=messages), context, results)
+        return as_own_result(RunResult(text, messages=messages), context, results)

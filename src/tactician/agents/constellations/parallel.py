@@ -8,21 +8,23 @@ from typing_extensions import override
 
 from tactician.agents.base import BaseRunnable, find_input_types
 from tactician.agents.composition import Member
-from tactician.agents.results import Attempts, as_own, briefing, contribution
+from tactician.agents.results import Attempts, as_own_result, format_briefing, format_contribution
 from tactician.errors import DeclarationError
 from tactician.flow import FlowStep, Scheduler, StepCompleted, gather_or_suspend
 from tactician.runs import Budget, Input, InputTypes, RunContext, Runnable, RunResult, RunStatus
 
 
 class ParallelAgents(BaseRunnable[object]):
-    """All members work on the input at once. The first member's answer is the answer, the others' are `related`.
+    """Members that work on the same input at once.
 
-    When one raises, the others are cancelled, and the run fails.
+    The answer of the first member in the list is the answer; those of the others are `related`.
+
+    When a member raises an exception, the others are cancelled, and the run fails.
 
     Args:
-        name: how others call it.
-        members: who works.
-        description: what they are for; their names by default.
+        name: the name.
+        members: the members.
+        description: the purpose; the names of the members by default.
 
     Raises:
         DeclarationError: when there is no member.
@@ -49,48 +51,48 @@ class ParallelAgents(BaseRunnable[object]):
         return find_input_types(*self.members)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
-        runs = (member.run(input, context=context.at(key)) for key, member in _numbered(self.members))
+        runs = (member.run(input, context=context.at(key)) for key, member in _number_members(self.members))
         primary, *others = await gather_or_suspend(*runs)
-        return as_own(primary, context, others)
+        return as_own_result(primary, context, others)
 
-    def first(self) -> FirstOf:
-        """Return the same members as a Runnable of which the first to succeed gives the answer."""
+    def as_first_of(self) -> FirstOf:
+        """Return a Runnable of the same members in which the first to succeed gives the answer."""
         return FirstOf(self)
 
-    def synthesized_by(self, synthesizer: Runnable) -> Synthesis:
-        """Return the same members as a Runnable with one who makes one answer of theirs."""
+    def as_synthesis(self, synthesizer: Runnable) -> Synthesis:
+        """Return a Runnable of the same members whose answers the synthesizer combines."""
         return Synthesis(self, synthesizer)
 
     async def run_first(
         self, input: Input, *, context: RunContext | None = None, budget: Budget | None = None
     ) -> RunResult[object]:
-        """Return the result of the first to succeed; the others are cancelled.
+        """Return the result of the first member to succeed, and cancel the others.
 
-        A run that waits goes on with `first().resume(...)`.
+        Continue a waiting run with `first().resume(...)`.
 
         Raises:
             RunError: when all fail; its message says why each did.
         """
-        return await self.first().run(input, context=context, budget=budget)
+        return await self.as_first_of().run(input, context=context, budget=budget)
 
     async def run_and_synthesize(
         self, input: Input, *, synthesizer: Runnable, context: RunContext | None = None, budget: Budget | None = None
     ) -> RunResult[object]:
-        """Run all members, and return the answer that the synthesizer makes of theirs, which are `related`.
+        """Run all members, and return the synthesizer's answer; the results of the members are `related`.
 
-        A run that waits goes on with `synthesized_by(synthesizer).resume(...)`.
+        Continue a waiting run with `as_synthesis(synthesizer).resume(...)`.
 
         Raises:
             RunError: when the synthesizer fails.
         """
-        return await self.synthesized_by(synthesizer).run(input, context=context, budget=budget)
+        return await self.as_synthesis(synthesizer).run(input, context=context, budget=budget)
 
 
 class FirstOf(BaseRunnable[object]):
-    """All members of a group work at once, and the first to succeed gives the answer. Made by `ParallelAgents.first`.
+    """Members of a group that work at once, where the first to succeed answers; see `ParallelAgents.as_first_of`.
 
     Args:
-        group: whose members work.
+        group: the group of the members.
     """
 
     def __init__(self, group: ParallelAgents) -> None:
@@ -110,7 +112,7 @@ class FirstOf(BaseRunnable[object]):
         return find_input_types(*self.group.members)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
-        attempts, members = Attempts(context), dict(_numbered(self.group.members))
+        attempts, members = Attempts(context), dict(_number_members(self.group.members))
 
         def attempt(key: str) -> FlowStep[RunResult[object]]:
             return FlowStep(key, lambda _: attempts.run(key, members[key], input))
@@ -122,18 +124,18 @@ class FirstOf(BaseRunnable[object]):
                     break
             else:
                 results = [one.result for one in scheduler.outcomes.values() if isinstance(one, StepCompleted)]
-                told = map(contribution, members.values(), results)
-                raise attempts.all_failed(self.name, input, told) from attempts.last_error
+                told = map(format_contribution, members.values(), results)
+                raise attempts.create_error(self.name, input, told) from attempts.last_error
         attempts.give_up((key for key in members if key != outcome.key), "another one was first")
-        return as_own(outcome.result, context)
+        return as_own_result(outcome.result, context)
 
 
 class Synthesis(BaseRunnable[object]):
-    """All members of a group work at once, and somebody makes one answer of theirs. Made by `synthesized_by`.
+    """Members of a group that work at once, with a synthesizer; see `ParallelAgents.as_synthesis`.
 
     Args:
-        group: whose members work.
-        synthesizer: who is given the input and what all have said, and answers.
+        group: the group of the members.
+        synthesizer: the Runnable that gets the input and all answers, and combines them.
     """
 
     def __init__(self, group: ParallelAgents, synthesizer: Runnable) -> None:
@@ -155,11 +157,13 @@ class Synthesis(BaseRunnable[object]):
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
         attempts, members = Attempts(context), self.group.members
-        results = await gather_or_suspend(*(attempts.run(key, member, input) for key, member in _numbered(members)))
-        task = briefing(input, map(contribution, members, results))
-        return as_own(await self.synthesizer.run(task, context=context), context, results)
+        results = await gather_or_suspend(
+            *(attempts.run(key, member, input) for key, member in _number_members(members))
+        )
+        task = format_briefing(input, map(format_contribution, members, results))
+        return as_own_result(await self.synthesizer.run(task, context=context), context, results)
 
 
-def _numbered(members: Sequence[Runnable]) -> Iterable[tuple[str, Runnable]]:
-    """Members by their places: names need not be unique."""
+def _number_members(members: Sequence[Runnable]) -> Iterable[tuple[str, Runnable]]:
+    """Return the members with their positions, since names need not be unique."""
     return ((f"{number}", member) for number, member in enumerate(members, start=1))

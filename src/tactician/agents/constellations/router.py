@@ -1,4 +1,4 @@
-"""`RouterAgent`: sends its input to the one who can deal with it."""
+"""`RouterAgent`: routes its input to one of several Runnables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tactician.agents.agent import Agent
 from tactician.agents.base import BaseRunnable, find_input_types
 from tactician.agents.composition import Member
 from tactician.agents.constellations.events import RouteChosen
-from tactician.agents.results import as_own, failure
+from tactician.agents.results import as_own_result, create_failed_result
 from tactician.errors import DeclarationError
 from tactician.llm import LanguageModel, LlmOptions, UserMessage
 from tactician.runs import Input, InputTypes, OutputError, RoutingError, RunContext, Runnable, RunResult, messages_of
@@ -28,15 +28,15 @@ Answer with the number only."""
 
 
 class RouterAgent(BaseRunnable[object]):
-    """Asks a model once who should deal with the input, and gives it to them as it is.
+    """Router that asks a model once which Runnable should handle the input, and passes the input on unchanged.
 
     Args:
-        name: how others call it.
-        model: who is asked; a small and fast model will do.
-        routes: by what they deal with, those among whom is chosen.
-        fallback: who gets what is for none of them.
-        description: what it is for; what its routes deal with by default.
-        instructions: what the model has to know besides the routes.
+        name: the name.
+        model: the model that chooses; a small and fast one is sufficient.
+        routes: the targets, by the descriptions of their work.
+        fallback: the target when no route fits.
+        description: the purpose; the descriptions of the routes by default.
+        instructions: further instructions for the model.
 
     Raises:
         DeclarationError: when there is no route.
@@ -80,32 +80,34 @@ class RouterAgent(BaseRunnable[object]):
         return find_input_types(*self.routes.values(), self.fallback)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
-        number = await self._number(input, context)
+        number = await self._parse_route_number(input, context)
         description, target = self._listed[number - 1] if number else ("", self.fallback)
         if target is None:
             raise RoutingError(
                 f"{self.name}: no route fits, and there is no fallback. Its routes: {'; '.join(self.routes)}",
-                failure(input, context),
+                create_failed_result(input, context),
             )
         context.emit(RouteChosen, target=target.name, description=description, fallback=not number)
         result = await target.run(input, context=context)
         path = (self.name, *(result.delegation_path or (target.name,)))
-        return replace(as_own(result, context), delegation_path=path)
+        return replace(as_own_result(result, context), delegation_path=path)
 
-    async def _number(self, input: Input, context: RunContext) -> int:
-        """Return the number of the route that the model chose; 0 for none, also when the answer is no such number."""
-        prompt = _PROMPT.format(routes=self._menu(), message=self._message(input, context))
+    async def _parse_route_number(self, input: Input, context: RunContext) -> int:
+        """Return the number of the chosen route; 0 for none or an invalid answer."""
+        prompt = _PROMPT.format(routes=self._format_routes(), message=self._build_message(input, context))
         try:
             return (await self.classifier.run(prompt, context=context)).output
         except OutputError:
             return 0
 
-    def _menu(self) -> str:
+    def _format_routes(self) -> str:
         numbered = enumerate(self._listed, start=1)
         return "\n".join(f"{number}. {target.name} - handles: {what}" for number, (what, target) in numbered)
 
-    def _message(self, input: Input, context: RunContext) -> str:
+    def _build_message(self, input: Input, context: RunContext) -> str:
         said = [message.text for message in messages_of(input) if isinstance(message, UserMessage)]
         if not said or not said[-1].strip():
-            raise RoutingError(f"{self.name}: there is no text from the user to route by", failure(input, context))
+            raise RoutingError(
+                f"{self.name}: there is no text from the user to route by", create_failed_result(input, context)
+            )
         return said[-1]

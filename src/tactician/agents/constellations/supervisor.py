@@ -1,4 +1,4 @@
-"""`SupervisorAgent`: an agent that lets others work for it."""
+"""`SupervisorAgent`: an agent that delegates to workers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing_extensions import TypeVar, Unpack
 
 from tactician.agents.agent import Agent
 from tactician.agents.spec import AgentSettings
-from tactician.agents.toolboxes import invocation_tools
+from tactician.agents.toolboxes import create_worker_tools
 from tactician.errors import DeclarationError
 from tactician.runs import Runnable
 
@@ -16,15 +16,15 @@ T_co = TypeVar("T_co", covariant=True, default=str)
 
 
 class SupervisorAgent(Agent[T_co]):
-    """An agent that has workers as tools: `invoke_` and the worker's name, with what the worker is to do.
+    """Agent with workers as tools, named `invoke_` and the worker's name, with a `request` as the argument.
 
-    A worker sees that request only. Where it fails, the supervisor is told why.
+    A worker sees that request only. When it fails, the supervisor gets the reason.
 
     Args:
-        name: how others call it.
-        workers: by what they do, those who work for it.
-        output_type: what its answer has to be; text by default.
-        settings: whatever else an `Agent` takes. What its workers do is added to its instructions.
+        name: the name.
+        workers: the workers, by the descriptions of their work.
+        output_type: the type of the answer; text by default.
+        settings: the other arguments of an `Agent`. The descriptions of the workers are added to the instructions.
 
     Raises:
         DeclarationError: when it has no workers, or two tools of the same name.
@@ -41,7 +41,7 @@ class SupervisorAgent(Agent[T_co]):
         if not workers:
             raise DeclarationError(f"SupervisorAgent {name!r}", ["it needs at least one worker"])
         self.workers = dict(workers)
-        self._invocations = invocation_tools(workers.items())
+        self._invocations = create_worker_tools(workers.items())
         super().__init__(name, output_type=output_type, **settings)
 
     def __repr__(self) -> str:

@@ -1,7 +1,6 @@
-"""Ready-made flows: steps in a pattern. Each is a Runnable, and so can be a step of any other."""
+"""Ready-made flows. Each is a Runnable, and can be a step of another flow."""
 
-from tactician.agents.flows.gathering import ScatterGather, consensus, scatter_gather
-from tactician.agents.flows.repeating import (
+from tactician.agents.flows.repeat_until import (
     DEFAULT_MAX_ITERATIONS,
     DEFAULT_THRESHOLD,
     Feedback,
@@ -11,6 +10,7 @@ from tactician.agents.flows.repeating import (
     repeat_until,
     repeat_until_acceptable,
 )
+from tactician.agents.flows.scatter_gather import ScatterGather, consensus, scatter_gather
 from tactician.agents.flows.simple import SimpleAgent, simple_agent
 from tactician.agents.flows.steps import StepLike
 

@@ -1,4 +1,4 @@
-"""`simple_agent`: one step as an agent."""
+"""`simple_agent`: a single step as an agent."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing_extensions import override
 
 from tactician.agents.base import BaseRunnable
 from tactician.agents.composition import Member
-from tactician.agents.flows.steps import Given, Step, StepLike, label_of, simplify_input, step_of
-from tactician.agents.results import as_own
+from tactician.agents.flows.steps import Step, StepInput, StepLike, as_step, choose_label, simplify_input
+from tactician.agents.results import as_own_result
 from tactician.runs import Input, InputTypes, RunContext, RunResult
-from tactician.tools import caller_namespace
+from tactician.tools import find_caller_namespace
 
 T = TypeVar("T")
 
 
 class SimpleAgent(BaseRunnable[T], Generic[T]):
-    """One step as an agent. Made by `simple_agent`."""
+    """Single step as an agent; see `simple_agent`."""
 
     def __init__(self, step: Step[T], returning: type[T], name: str, description: str) -> None:
         self.output_type = returning
@@ -36,27 +36,27 @@ class SimpleAgent(BaseRunnable[T], Generic[T]):
     @property
     @override
     def input_types(self) -> InputTypes:
-        return self._step.types_of(0)
+        return self._step.find_types(0)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
         given = simplify_input(input)
-        return as_own(await self._step.run(Given((given,), given), context=context), context)
+        return as_own_result(await self._step.run(StepInput((given,), given), context=context), context)
 
 
 def simple_agent(
     returning: type[T], step: StepLike[T], *, name: str | None = None, description: str | None = None
 ) -> SimpleAgent[T]:
-    """Return the simplest agent: one step, from its input to an object of a type.
+    """Return an agent with a single step, from its input to an object of a type.
 
     Args:
-        returning: what it gives.
+        returning: the type of the result.
         step: a function of the input, which it may leave out, or any Runnable; see `StepLike`.
-        name: how others call it; that of the type by default.
-        description: what it is for.
+        name: the name; that of the type by default.
+        description: the purpose.
 
     Raises:
         DeclarationError: when the function needs more than the input.
     """
-    label = label_of(name, returning)
-    made = step_of(step, returning, label, caller_namespace(1), most=1)
+    label = choose_label(name, returning)
+    made = as_step(step, returning, label, find_caller_namespace(1), most=1)
     return SimpleAgent(made, returning, label, description or f"gives a {label}")

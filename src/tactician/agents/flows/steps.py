@@ -1,4 +1,4 @@
-"""Steps of flows: functions and Runnables, all as Runnables that are given values, also over a pause."""
+"""Steps of flows: functions and Runnables behind one interface."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeAlias, TypeVar, cast
 
-from tactician.agents.base import BaseRunnable, Returns, find_input_types
-from tactician.agents.outputs import accept_output, find_output, keep_output
+from tactician.agents.base import BaseRunnable, TypedRunnable, find_input_types
+from tactician.agents.outputs import accept_output, load_output, save_output
 from tactician.ai import Ai
 from tactician.errors import DeclarationError, InvalidArgumentsError
-from tactician.llm import Text, UserMessage, text_of
+from tactician.llm import Text, UserMessage, join_text
 from tactician.loop import InvalidOutput
 from tactician.process import UserInput, allow_questions
 from tactician.runs import (
@@ -28,19 +28,19 @@ from tactician.runs import (
     is_conversation,
     messages_of,
 )
-from tactician.tools import as_text, resolved_hints
+from tactician.tools import as_text, resolve_hints
 
 _RAW: Final = (str, int, float, dict)
 
 
 def fit_argument(value: object, hint: object) -> object:
-    """Return a value for a parameter: text and JSON, as after a suspension or from a model, become the declared type.
+    """Return a value for a parameter, with text and JSON converted to the declared type.
 
     Raises:
         InvalidOutput: when they cannot.
     """
     if hint in (str, UserInput) and (isinstance(value, str) or is_conversation(value)):
-        text = text_of(messages_of(value))
+        text = join_text(messages_of(value))
         return text if hint is str else UserInput(text)
     return accept_output(value, hint) if _is_raw(value) else value
 
@@ -52,11 +52,11 @@ def _is_raw(value: object) -> bool:
 
 
 def simplify_input(input: Input) -> Input:
-    """Return the input; the text of a single message of a user, as a service makes one of text."""
+    """Return the input; for a single user message, its text."""
     messages = input if is_conversation(input) else [input]
     only = messages[0] if len(messages) == 1 else None
     is_text = isinstance(only, UserMessage) and all(isinstance(part, Text) for part in only.parts)
-    return text_of(messages_of(only)) if is_text else input
+    return join_text(messages_of(only)) if is_text else input
 
 
 T = TypeVar("T")
@@ -70,27 +70,27 @@ _NAMED = {"ai": Ai, "context": RunContext}
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class StepInput:
     """Input of a step.
 
     Attributes:
-        values: what a function gets.
-        told: what any other Runnable gets.
+        values: the arguments for a function.
+        runnable_input: the input for any other Runnable.
     """
 
     values: tuple[object, ...]
-    told: Input
+    runnable_input: Input
 
 
 class FunctionStep(BaseRunnable[T], Generic[T]):
-    """A function as a step. What it returned is kept: as the type that it declares, or as JSON.
+    """Function as a step. Its result is saved as the declared type, or as JSON.
 
     Args:
-        function: it.
-        wanted: what it returns; as it says itself, when `None`.
+        function: the function.
+        wanted: the type of the result; that of the annotation, when `None`.
         name: of the step.
         namespace: the names of types that are declared inside a function.
-        most: how many values it can get.
+        most: maximum number of arguments.
 
     Raises:
         DeclarationError: when it needs more than that.
@@ -107,34 +107,34 @@ class FunctionStep(BaseRunnable[T], Generic[T]):
         self.name = name
         self.description = name
         self._function = function
-        hints = resolved_hints(_annotated(function), namespace)
+        hints = resolve_hints(_find_annotated(function), namespace)
         # What a lambda returns is known to the flow only, and what a generator returns to itself.
         self._wanted = wanted if wanted is not None else cast("type[T] | None", hints.get("return"))
         self._parameters = tuple(_parameters(function, hints, name, most))
 
-    def types_of(self, number: int) -> InputTypes:
-        """Return the declared types of the value with a number, which the function may leave out."""
+    def find_types(self, number: int) -> InputTypes:
+        """Return the declared types of the value with this number."""
         hints = [one.hint for one in self._parameters if one.service is None and one.number == number]
         return InputTypes(tuple(hint for hint in hints if hint is not None), reads_messages=not hints)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
-        assert isinstance(input, Given)
-        if (kept := find_output(context, self._wanted)) is not None:
+        assert isinstance(input, StepInput)
+        if (kept := load_output(context, self._wanted)) is not None:
             output = cast("T", kept.value)
         else:
             await context.begin_step()
             with allow_questions(context):
-                output = self._checked(await self._called(input, context), context)
-            await keep_output(context, output, self._wanted)
+                output = self._validate_output(await self._call(input, context), context)
+            await save_output(context, output, self._wanted)
         return RunResult(output, tally=context.tally, run_id=context.run_id)
 
-    async def _called(self, given: Given, context: RunContext) -> object:
+    async def _call(self, given: StepInput, context: RunContext) -> object:
         arguments = [one.find(given, context) for one in self._parameters if not one.keyword]
         named = {one.name: one.find(given, context) for one in self._parameters if one.keyword}
         result = self._function(*arguments, **named)
         return await result if isinstance(result, Awaitable) else result
 
-    def _checked(self, value: object, context: RunContext) -> T:
+    def _validate_output(self, value: object, context: RunContext) -> T:
         try:
             return cast("T", accept_output(value, self._wanted))
         except InvalidOutput as error:
@@ -144,7 +144,7 @@ class FunctionStep(BaseRunnable[T], Generic[T]):
 
 
 class Step(Protocol[T_co]):
-    """A Runnable that takes a `Given`, and whose output is of a known type."""
+    """Runnable that takes a `StepInput` and has a known output type."""
 
     @property
     def name(self) -> str:
@@ -156,8 +156,8 @@ class Step(Protocol[T_co]):
         """The purpose."""
         ...
 
-    def types_of(self, number: int) -> InputTypes:
-        """Return the declared types of the value with a number: that of the input of the flow, perhaps."""
+    def find_types(self, number: int) -> InputTypes:
+        """Return the declared types of the value with this number."""
         ...
 
     async def run(self, input: Input, *, context: RunContext | None = None) -> RunResult[T_co]:
@@ -165,43 +165,43 @@ class Step(Protocol[T_co]):
         ...
 
 
-def step_of(
+def as_step(
     step: StepLike[T], wanted: type[T] | None, label: str, namespace: Mapping[str, object], *, most: int
 ) -> Step[T]:
-    """Return a function, or any Runnable, as a Runnable that takes a `Given`."""
+    """Return a function or a Runnable as a step."""
     if isinstance(step, Runnable):
-        return _Told[T](step if wanted is None else Returns(step, wanted))
+        return _RunnableStep[T](step if wanted is None else TypedRunnable(step, wanted))
     name = getattr(step, "__name__", "<lambda>")
     return FunctionStep(step, wanted, label if name.startswith("<") else name, namespace, most)
 
 
-def label_of(name: str | None, returning: object) -> str:
-    """Return the name of a flow: its own, or that of the type that it gives."""
+def choose_label(name: str | None, returning: object) -> str:
+    """Return the given name of a flow, or else the name of its output type."""
     return name or str(getattr(returning, "__name__", returning))
 
 
-class _Told(Generic[T]):
-    """A Runnable that is told in words, or with an object, what a function would be given as values."""
+class _RunnableStep(Generic[T]):
+    """Runnable as a step, which gets text or an object where a function gets values."""
 
     def __init__(self, inner: Runnable) -> None:
         self.name = inner.name
         self.description = inner.description
         self.inner = inner
 
-    def types_of(self, number: int) -> InputTypes:
-        """Return the declared types of the first value; the others are told in words."""
+    def find_types(self, number: int) -> InputTypes:
+        """Return the declared types of the first value; the others become text."""
         return READS_MESSAGES if number else find_input_types(self.inner)
 
     async def run(self, input: Input, *, context: RunContext | None = None) -> RunResult[T]:
         """Run it."""
-        assert isinstance(input, Given)
-        result = await self.inner.run(input.told, context=context)
-        return cast("RunResult[T]", result)  # `Returns` has seen to it
+        assert isinstance(input, StepInput)
+        result = await self.inner.run(input.runnable_input, context=context)
+        return cast("RunResult[T]", result)  # `Returns` has validated it
 
 
 @dataclass(frozen=True, slots=True)
 class _Parameter:
-    """One parameter, and what fills it: a service, or the value with this number."""
+    """Parameter with its source: a service, or the value with this number."""
 
     name: str
     hint: object
@@ -209,7 +209,7 @@ class _Parameter:
     service: RunParameter[object] | None
     number: int = 0
 
-    def find(self, given: Given, context: RunContext) -> object:
+    def find(self, given: StepInput, context: RunContext) -> object:
         """Return the value of the parameter.
 
         Raises:
@@ -251,8 +251,8 @@ def _signature(function: Callable[..., object]) -> Iterator[inspect.Parameter]:
     return (one for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD))
 
 
-def _annotated(function: Callable[..., object]) -> Callable[..., object]:
-    """Return the function that has the annotations: that behind a partial, or the method of a callable object."""
+def _find_annotated(function: Callable[..., object]) -> Callable[..., object]:
+    """Return the function that has the annotations, behind a partial or a callable object."""
     plain = getattr(function, "func", function)
     if inspect.isroutine(plain) or isinstance(plain, type):
         return cast("Callable[..., object]", plain)

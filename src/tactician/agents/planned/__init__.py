@@ -1,6 +1,6 @@
 """Planned agents: classes with declared methods, compiled into what a process runs."""
 
-from tactician.agents.planned.components import combined_spec, component, component_agent, is_component
+from tactician.agents.planned.components import build_component_agent, combine_specs, component, is_component
 from tactician.agents.planned.declarations import (
     Planner,
     achieves_goal,
@@ -11,27 +11,28 @@ from tactician.agents.planned.declarations import (
     resolve,
     state,
 )
+from tactician.agents.planned.planned import Planned, planned_agent
 from tactician.agents.planned.planned_agent import (
     PlannedAgent,
     is_planned,
     is_planned_class,
-    objects_of,
-    planned_agent,
+    list_input_objects,
     raise_unless_completed,
 )
-from tactician.agents.planned.specs import as_runnable, planned_spec, planned_specs, process_spec
+from tactician.agents.planned.specs import as_runnable, find_planned_specs, find_process_spec, planned_spec
 
 __all__ = [
     "planned_agent",
+    "Planned",
     "PlannedAgent",
     "is_planned",
     "is_planned_class",
     "as_runnable",
     "planned_spec",
-    "planned_specs",
-    "process_spec",
+    "find_planned_specs",
+    "find_process_spec",
     "raise_unless_completed",
-    "objects_of",
+    "list_input_objects",
     "action",
     "achieves_goal",
     "condition",
@@ -41,7 +42,7 @@ __all__ = [
     "resolve",
     "Planner",
     "component",
-    "combined_spec",
+    "combine_specs",
     "is_component",
-    "component_agent",
+    "build_component_agent",
 ]

@@ -1,4 +1,4 @@
-"""Annotations as the planner understands them: classes whose objects can be told from others."""
+"""Type annotations for the planner: classes whose instances can be recognized at run time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ UNDEFINED: Final = "import it (not only under TYPE_CHECKING), or define it befor
 
 
 def is_class(hint: object) -> TypeGuard[type]:
-    """Return whether it can be told which objects are of it: not so for `list[Story]`, `Any`, a `TypedDict` ..."""
+    """Return whether instances of the type can be recognized; not so for `list[Story]`, `Any` or a `TypedDict`."""
     if not isinstance(hint, type) or get_origin(hint) is not None:
         return False
     try:
@@ -41,65 +41,65 @@ def is_class(hint: object) -> TypeGuard[type]:
     return True
 
 
-def members_of(hint: object) -> tuple[object, ...]:
-    """Return the members of a union; the type itself when it is none. What `Annotated` adds is left out."""
-    return tuple(map(_without_arguments, _members(hint)))
+def list_members(hint: object) -> tuple[object, ...]:
+    """Return the members of a union, without `Annotated`; the type itself when it is not a union."""
+    return tuple(map(_strip_arguments, _list_members(hint)))
 
 
-def generics_in(hint: object) -> tuple[object, ...]:
-    """Return the members of a union that say what a generic class of a user is of, as in `Box[Story]`."""
-    return tuple(member for member in _members(hint) if _without_arguments(member) is not member)
+def find_generics(hint: object) -> tuple[object, ...]:
+    """Return the members of a union that are parametrized generic classes of a user, such as `Box[Story]`."""
+    return tuple(member for member in _list_members(hint) if _strip_arguments(member) is not member)
 
 
-def _members(hint: object) -> tuple[object, ...]:
+def _list_members(hint: object) -> tuple[object, ...]:
     origin = get_origin(hint)
     if origin is Annotated:
-        return _members(get_args(hint)[0])
+        return _list_members(get_args(hint)[0])
     if origin in (Union, UnionType):
-        return tuple(member for one in get_args(hint) for member in _members(one))
+        return tuple(member for one in get_args(hint) for member in _list_members(one))
     return (NoneType if hint is None else hint,)
 
 
-def _without_arguments(hint: object) -> object:
-    """`Box` for `Box[Story]`: which objects are of it can be told, if not what is in them."""
+def _strip_arguments(hint: object) -> object:
+    """Return `Box` for `Box[Story]`, since only instances of `Box` can be recognized."""
     origin = get_origin(hint)
     is_open = getattr(hint, "__parameters__", ())
     return origin if isinstance(origin, type) and Generic in origin.__mro__ and not is_open else hint
 
 
-def marks_of(hint: object) -> tuple[object, ...]:
+def list_metadata(hint: object) -> tuple[object, ...]:
     """Return the metadata that `Annotated` adds, also inside a union."""
     origin = get_origin(hint)
     if origin is Annotated:
         inner, *marks = get_args(hint)
-        return (*marks_of(inner), *marks)
-    return tuple(mark for one in get_args(hint) for mark in marks_of(one)) if origin in (Union, UnionType) else ()
+        return (*list_metadata(inner), *marks)
+    return tuple(mark for one in get_args(hint) for mark in list_metadata(one)) if origin in (Union, UnionType) else ()
 
 
-def remedy_for(hint: object) -> str:
-    """Return the advice for a type that is not a class."""
-    if len([member for member in members_of(hint) if member is not NoneType]) > 1:
+def describe_remedy(hint: object) -> str:
+    """Return advice for a type that is not a class."""
+    if len([member for member in list_members(hint) if member is not NoneType]) > 1:
         return _ONE_EACH
     is_open = isinstance(hint, TypeVar) or bool(getattr(hint, "__parameters__", ()))
     return _SAY_WHICH if is_open else _REMEDY
 
 
 def format_hint(hint: object) -> str:
-    """As a person writes it: without the modules."""
+    """Return a type as source code, without module names."""
     name = hint.__name__ if isinstance(hint, type | TypeVar) and get_origin(hint) is None else str(hint)
     return re.sub(r"(?:[\w<>]+\.)+", "", name)
 
 
-def classes_of(hint: object, label: str, problems: list[str]) -> tuple[type, ...]:
-    """Return the classes of a union, without `None`. Other members add a sentence, after the label, to `problems`."""
-    kinds = [member for member in members_of(hint) if member is not NoneType]
+def list_classes(hint: object, label: str, problems: list[str]) -> tuple[type, ...]:
+    """Return the classes in a union, without `None`. Other members add a sentence to `problems`."""
+    kinds = [member for member in list_members(hint) if member is not NoneType]
     classes = tuple(kind for kind in kinds if is_class(kind))
     others = (kind for kind in kinds if kind not in classes)
-    problems.extend(f"{label} {format_hint(kind)}, which is no class; {remedy_for(kind)}" for kind in others)
+    problems.extend(f"{label} {format_hint(kind)}, which is not a class; {describe_remedy(kind)}" for kind in others)
     return classes
 
 
-def parts_of_class(kind: type, namespace: Mapping[str, object], problems: list[str]) -> tuple[type, ...]:
+def list_part_classes(kind: type, namespace: Mapping[str, object], problems: list[str]) -> tuple[type, ...]:
     """Return the classes of the fields of a `SomeOf`; nothing for another class."""
     if not issubclass(kind, SomeOf):
         return ()
@@ -111,19 +111,19 @@ def parts_of_class(kind: type, namespace: Mapping[str, object], problems: list[s
         )
         return ()
     fields = ((name, hints[name]) for name in get_field_names(kind))
-    found = (classes_of(hint, f"{kind.__name__}: the field {name!r} is of", problems) for name, hint in fields)
+    found = (list_classes(hint, f"{kind.__name__}: the field {name!r} is of", problems) for name, hint in fields)
     return tuple(dict.fromkeys(part for classes in found for part in classes))
 
 
-def descendants(kind: type) -> tuple[type, ...]:
-    """Return the class and all loaded classes that derive from it; only itself, when it is not a user's class.
+def find_subclasses(kind: type) -> tuple[type, ...]:
+    """Return the class and all loaded subclasses; only the class itself when it is not a user's class.
 
     A class that was defined again, as in a notebook, replaces the older one. `dataclass(slots=True)` does so too.
     """
     if kind.__module__ == "builtins" or kind in (BaseModel, SomeOf):
         return (kind,)
     children: list[type] = type.__subclasses__(kind)
-    derived = (one for child in children for one in descendants(child))
+    derived = (one for child in children for one in find_subclasses(child))
     newest = {(one.__module__, one.__qualname__): one for one in derived}
     return (kind, *newest.values())
 
@@ -132,23 +132,23 @@ _Known: TypeAlias = Mapping[object, object]
 
 
 def specialize_hints(hints: Mapping[str, object], owner: type, attribute: str) -> dict[str, object]:
-    """Return the annotations of a method as they are in a class: `T` is `Story` in a `Writer(Generates[Story])`."""
+    """Return the annotations of a method as seen from a class: `T` is `Story` in a `Writer(Generates[Story])`."""
     home = next(kind for kind in owner.__mro__ if attribute in vars(kind))
-    known = _seen_from(owner, home, {})
-    return {name: _filled(hint, known) for name, hint in hints.items()} if known else dict(hints)
+    known = _bind_type_variables(owner, home, {})
+    return {name: _fill_type_variables(hint, known) for name, hint in hints.items()} if known else dict(hints)
 
 
-def _seen_from(kind: type, home: type, known: _Known) -> _Known:
+def _bind_type_variables(kind: type, home: type, known: _Known) -> _Known:
     """Return the values of the type variables of a class, as seen from a subclass."""
     if kind is home:
         return known
     bases = ((get_origin(base) or base, get_args(base)) for base in get_original_bases(kind))
     origin, arguments = next((origin, said) for origin, said in bases if home in origin.__mro__)
-    filled = (_filled(argument, known) for argument in arguments)
-    return _seen_from(origin, home, dict(zip(getattr(origin, "__parameters__", ()), filled, strict=False)))
+    filled = (_fill_type_variables(argument, known) for argument in arguments)
+    return _bind_type_variables(origin, home, dict(zip(getattr(origin, "__parameters__", ()), filled, strict=False)))
 
 
-def _filled(hint: Any, known: _Known) -> object:  # noqa: ANN401 - what typing makes has no class in common
+def _fill_type_variables(hint: Any, known: _Known) -> object:  # noqa: ANN401 - what typing makes has no class in common
     if isinstance(hint, TypeVar):
         return known.get(hint, hint)
     if isinstance(hint, type) or not (parameters := getattr(hint, "__parameters__", ())):

@@ -1,4 +1,4 @@
-"""Turns classes with declared actions into what the planner understands: the flow of types becomes conditions.
+"""Compiler from classes with declared actions to planner actions: the flow of types becomes conditions.
 
 A type is a condition, true when an object of it is on the blackboard. An action needs those of its parameters
 and gives those of its return type. The rules are those of the Embabel guide, chapters 3.2, 3.6 and 3.17.
@@ -10,15 +10,20 @@ from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from tactician.agents.planned.annotations import descendants
+from tactician.agents.planned.annotations import find_subclasses
 from tactician.agents.planned.condition_names import ConditionNames
+from tactician.agents.planned.declaration_reader import read_declarations
 from tactician.agents.planned.declarations import Planner
 from tactician.agents.planned.late_classes import LateClasses
 from tactician.agents.planned.methods import ActionMethod, Declarations, Source
-from tactician.agents.planned.mistakes import mistakes_in, wrong_agent, wrong_handler, wrong_resolvers
-from tactician.agents.planned.reading import read
-from tactician.agents.planned.signatures import FromRun
-from tactician.agents.planned.type_flow import TypeFlow, conditions, observations, prices
+from tactician.agents.planned.signatures import RunValueProvider
+from tactician.agents.planned.type_flow import TypeFlow, build_conditions, build_costs, build_observations
+from tactician.agents.planned.validation import (
+    validate_agent,
+    validate_declarations,
+    validate_resolvers,
+    validate_stuck_handler,
+)
 from tactician.agents.supervision import supervise
 from tactician.errors import DeclarationError
 from tactician.planning import Action, Amount, Goal, PlanningBudget
@@ -49,82 +54,86 @@ def compile_classes(
     planning: PlanningBudget | None = None,
     needs_goal: bool,
 ) -> PlannedAgentSpec:
-    """Read the actions, goals and conditions of classes; `PlannedAgentSpec.of` adds the instance of those without one.
+    """Compile the actions, goals and conditions of classes.
+
+    `PlannedAgentSpec.of` adds the instance of sources without one.
 
     Raises:
         DeclarationError: with every mistake that was found.
     """
     problems = [
-        *wrong_agent(description, planner, planning),
-        *(one for source in sources for one in wrong_resolvers(source.resolvers)),
+        *validate_agent(description, planner, planning),
+        *(one for source in sources for one in validate_resolvers(source.resolvers)),
     ]
-    declared = read(sources, problems)
+    declared = read_declarations(sources, problems)
     words = ConditionNames(declared)
-    problems.extend(mistakes_in(declared, words, needs_goal=needs_goal))
-    problems.extend(problem for source in sources for problem in wrong_handler(source.kind))
+    problems.extend(validate_declarations(declared, words, needs_goal=needs_goal))
+    problems.extend(problem for source in sources for problem in validate_stuck_handler(source.kind))
     if problems:
         raise DeclarationError(", ".join(source.kind.__name__ for source in sources), problems)
     planner = Planner(planner)
     spec = replace(
-        _Compiler(declared, words).spec(name, description, planner, _stuck_handler(sources)), planning=planning
+        _Compiler(declared, words).build_spec(name, description, planner, _build_stuck_handler(sources)),
+        planning=planning,
     )
     again = partial(compile_classes, sources, name, description, planner, planning=planning, needs_goal=needs_goal)
     return LateClasses.attach(supervise(spec) if planner is Planner.SUPERVISOR else spec, again)
 
 
 class _Compiler:
-    """Makes the specs of what was declared without a mistake."""
+    """Builder of the specs of valid declarations."""
 
     def __init__(self, declared: Declarations, words: ConditionNames) -> None:
         self._declared = declared
         self._words = words
         self._flow = TypeFlow(declared, words)
 
-    def spec(
+    def build_spec(
         self, name: str, description: str, planner: Planner, stuck_handler: StuckHandler | None
     ) -> PlannedAgentSpec:
         declared = self._declared
-        needs = {action.name: self._flow.preconditions(action) for action in declared.actions}
-        goals = tuple(self._goal(action) for action in declared.actions if action.goal is not None)
+        needs = {action.name: self._flow.find_preconditions(action) for action in declared.actions}
+        goals = tuple(self._compile_goal(action) for action in declared.actions if action.goal is not None)
         needed = dict.fromkeys(
             condition
-            for conditions in (*needs.values(), *(goal.plan.conditions for goal in goals))
-            for condition in conditions
+            for build_conditions in (*needs.values(), *(goal.plan.conditions for goal in goals))
+            for condition in build_conditions
         )
         return PlannedAgentSpec(
             name,
             description,
-            tuple(self._action(action, needs[action.name], needed) for action in declared.actions),
+            tuple(self._compile_action(action, needs[action.name], needed) for action in declared.actions),
             goals,
-            observations(declared, self._words, needed),
+            build_observations(declared, self._words, needed),
             planner=planner.build(),
-            conditions=conditions(declared, needed),
-            prices=prices(declared),
-            types=_types(declared, self._words),
+            conditions=build_conditions(declared, needed),
+            prices=build_costs(declared),
+            types=_collect_types(declared, self._words),
             generics=declared.generics,
             bindings=declared.bindings,
             states=tuple(kind for kind in declared.states if not preserves_blackboard(kind)),
             stuck_handler=stuck_handler,
         )
 
-    def _action(self, action: ActionMethod, needs: Mapping[str, bool], needed: Iterable[str]) -> ActionSpec:
+    def _compile_action(self, action: ActionMethod, needs: Mapping[str, bool], needed: Iterable[str]) -> ActionSpec:
         declared, words = action.declared, self._words
-        effects = self._flow.effects(action)
+        effects = self._flow.find_effects(action)
         return ActionSpec(
             Action(
                 action.name,
                 needs,
                 {name: effects[name] for name in needed if name in effects},
-                _amount(declared.cost, action.cost_method),
-                _amount(declared.value, action.value_method),
+                _build_amount(declared.cost, action.cost_method),
+                _build_amount(declared.value, action.value_method),
             ),
             declared.description or action.summary,
             partial(_perform, action),
-            needs=tuple(words.label(p) + ("" if p.required else "?") for p in action.signature.needs) + action.pre,
-            gives=tuple(map(words.name_of, action.gives)) + action.post,
+            needs=tuple(words.name_object(p) + ("" if p.required else "?") for p in action.signature.needs)
+            + action.pre,
+            gives=tuple(map(words.name_type, action.gives)) + action.post,
             output_types=action.outputs,
             output_binding=declared.output_binding,
-            sets=tuple(name for name in action.post if not self._is_seen(name)),
+            sets=tuple(name for name in action.post if not self._is_observable(name)),
             condition_ran=action.ran,
             retry=declared.retry,
             input_types=tuple(parameter.type for parameter in action.signature.required),
@@ -132,43 +141,43 @@ class _Compiler:
             clear_blackboard=declared.clear_blackboard,
             tool_groups=declared.tool_groups,
             optional_types=tuple(parameter.type for parameter in action.signature.needs if not parameter.required),
-            is_serial=_is_serial(action) or bool(words.promised(action)),
-            is_sure=set(needed).isdisjoint(self._flow.hoped_for(action, effects)),
+            is_serial=_is_serial(action) or bool(words.get_promises(action)),
+            is_sure=set(needed).isdisjoint(self._flow.find_uncertain_effects(action, effects)),
             trigger=declared.trigger,
         )
 
-    def _is_seen(self, condition: str) -> bool:
-        """Return whether something else tells if it holds: a method, or what is on the blackboard."""
+    def _is_observable(self, condition: str) -> bool:
+        """Return whether a method or the blackboard determines the condition."""
         return condition in self._declared.conditions or condition in self._words.things
 
-    def _goal(self, action: ActionMethod) -> GoalSpec:
+    def _compile_goal(self, action: ActionMethod) -> GoalSpec:
         assert action.goal is not None
-        goal = Goal(action.name, self._flow.goal(action), action.goal.value)
+        goal = Goal(action.name, self._flow.find_goal_conditions(action), action.goal.value)
         binding = action.declared.output_binding
         return GoalSpec(goal, action.goal.description, action.outputs, binding, action.goal.export)
 
 
 def _is_serial(action: ActionMethod) -> bool:
-    sees_all = {FromRun(Blackboard), FromRun(AgentProcess)}
+    sees_all = {RunValueProvider(Blackboard), RunValueProvider(AgentProcess)}
     declared, given = action.declared, set(action.signature.infrastructure.values())
     changes_all = declared.clear_blackboard or any(get_state_declaration(kind) is not None for kind in action.outputs)
     return bool(given & sees_all) or changes_all or declared.trigger is not None
 
 
-def _amount(fixed: float, method: str | None) -> Amount:
+def _build_amount(fixed: float, method: str | None) -> Amount:
     return fixed if method is None else lookup_price(method, fixed)
 
 
-def _types(declared: Declarations, words: ConditionNames) -> dict[str, type]:
-    """Return all types that may be on the blackboard, by their full names, and those that they had before."""
-    known = (kind for one in (UserInput, *words.kinds, *declared.states) for kind in descendants(one))
+def _collect_types(declared: Declarations, words: ConditionNames) -> dict[str, type]:
+    """Return all types that may be on the blackboard by full name, and those that they had before."""
+    known = (kind for one in (UserInput, *words.kinds, *declared.states) for kind in find_subclasses(one))
     names = [(name, kind) for kind in known for name in stored_names(kind)]
     former = {name: kind for name, kind in names if name != type_name(kind)}
     return former | {type_name(kind): kind for _, kind in names}
 
 
-def _stuck_handler(sources: Iterable[Source]) -> StuckHandler | None:
-    """Ask those with a `handle_stuck`, one after the other; `None` when nobody has one."""
+def _build_stuck_handler(sources: Iterable[Source]) -> StuckHandler | None:
+    """Return a handler that asks each `handle_stuck` in turn; `None` when there is none."""
     able = [source for source in sources if hasattr(source.kind, "handle_stuck")]
     return partial(_handle_stuck, able) if able else None
 

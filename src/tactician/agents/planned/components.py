@@ -10,11 +10,11 @@ from typing import Final, TypeVar, overload
 from tactician.agents.planned.compilation import compile_classes
 from tactician.agents.planned.declarations import Planner
 from tactician.agents.planned.methods import Source
-from tactician.agents.planned.planned_agent import PlannedAgent, declared_source
+from tactician.agents.planned.planned_agent import PlannedAgent, find_declared_source
 from tactician.agents.planned.signatures import Provide
 from tactician.errors import DeclarationError
 from tactician.process import PlannedAgentSpec
-from tactician.tools import caller_namespace
+from tactician.tools import find_caller_namespace
 
 C = TypeVar("C", bound=type)
 COMPONENT: Final = "__tactician_component__"
@@ -37,13 +37,13 @@ def component(*, resolvers: Mapping[type, Provide]) -> Callable[[C], C]: ...
 
 
 def component(owner: C | None = None, /, *, resolvers: Mapping[type, Provide] | None = None) -> C | Callable[[C], C]:
-    """Declare a class whose actions, goals and conditions are there for all that a platform plans.
+    """Declare a class whose actions, goals and conditions are available to everything that a platform plans.
 
     Args:
         owner: the class, when used without parentheses.
-        resolvers: what fills parameters of these types, instead of the blackboard.
+        resolvers: functions that fill parameters of these types, instead of the blackboard.
     """
-    declared = _Component(caller_namespace(1), resolvers or {})
+    declared = _Component(find_caller_namespace(1), resolvers or {})
 
     def mark(marked: C) -> C:
         setattr(marked, COMPONENT, declared)
@@ -57,14 +57,14 @@ def is_component(value: object) -> bool:
     return isinstance(getattr(type(value), COMPONENT, None), _Component)
 
 
-def combined_spec(
+def combine_specs(
     instances: Sequence[object],
     *,
     name: str = "Platform",
     description: str = "Does whatever is worth most",
     planner: Planner = Planner.UTILITY,
 ) -> PlannedAgentSpec:
-    """One agent with all actions, goals and conditions of components, and of planned agents.
+    """Return one agent with all actions, goals and conditions of components and planned agents.
 
     An action's name begins with that of its class, as in `IssueActions.label`; with its full name, where two classes
     have the same.
@@ -76,15 +76,15 @@ def combined_spec(
     return compile_classes(sources, name, description, planner, needs_goal=False)
 
 
-def component_agent(instance: object) -> PlannedAgent:
-    """Return a component as an agent by itself, named like its class: it does whatever is worth most.
+def build_component_agent(instance: object) -> PlannedAgent:
+    """Return a component as an agent of its own, named like its class, which runs the most valuable action.
 
     Raises:
         DeclarationError: with every mistake that was found.
     """
     kind = type(instance)
     summary = (inspect.getdoc(kind) or kind.__name__).splitlines()[0]
-    return PlannedAgent.of(combined_spec([instance], name=kind.__name__, description=summary).of(instance))
+    return PlannedAgent.of(combine_specs([instance], name=kind.__name__, description=summary).of(instance))
 
 
 def _source(instance: object) -> Source:
@@ -92,6 +92,6 @@ def _source(instance: object) -> Source:
     declared = getattr(kind, COMPONENT, None)
     if isinstance(declared, _Component):
         return Source(kind, declared.namespace, declared.resolvers, f"{kind.__name__}.", instance)
-    if (source := declared_source(instance)) is not None:
+    if (source := find_declared_source(instance)) is not None:
         return source
     raise DeclarationError(kind.__name__, ["decorate the class with @component"])

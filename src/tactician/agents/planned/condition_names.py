@@ -1,4 +1,4 @@
-"""Names of conditions: one for each type that an object may be of, and one for each thing that happened."""
+"""Names of conditions: one for each type of object, and one for each event."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tactician.process import DEFAULT_BINDING
 
 
 class ConditionNames:
-    """Names of the types of an agent: full names where two have the same."""
+    """Names of the types of an agent: full names where two types have the same short name."""
 
     def __init__(self, declared: Declarations) -> None:
         methods = declared.methods
@@ -28,12 +28,12 @@ class ConditionNames:
             for kind in self.kinds
         }
         self._declared = declared
-        self._promised = {action.name: tuple(self._promises(action)) for action in declared.actions}
+        self._promised = {action.name: tuple(self._find_promises(action)) for action in declared.actions}
 
     @cached_property
     def things(self) -> dict[str, Parameter]:
-        """All that there can be on the blackboard, by the names of the conditions."""
-        return {self.label(thing): thing for thing in self._things()}
+        """All objects that can be on the blackboard, by the names of their conditions."""
+        return {self.name_object(thing): thing for thing in self._things()}
 
     def _things(self) -> Iterator[Parameter]:
         for kind in self.kinds:
@@ -41,77 +41,78 @@ class ConditionNames:
         for method in self._declared.methods:
             yield from method.signature.needs
         for action in self._declared.actions:
-            yield from self.bound(action)
+            yield from self.list_bindings(action)
 
-    def name_of(self, kind: type) -> str:
+    def name_type(self, kind: type) -> str:
         """Return the name of a type."""
         return self._labels.get(kind, kind.__name__)
 
-    def label(self, thing: Parameter) -> str:
+    def name_object(self, thing: Parameter) -> str:
         """Return the condition that there is an object for the parameter."""
-        name = self.name_of(thing.type)
+        name = self.name_type(thing.type)
         if thing.exact and any(issubclass(other, thing.type) for other in self.kinds if other is not thing.type):
             name = f"{name} itself"
         return name if thing.binding == DEFAULT_BINDING else f"{thing.binding}: {name}"
 
-    def output(self, kind: type, action: ActionMethod) -> Parameter:
+    def as_parameter(self, kind: type, action: ActionMethod) -> Parameter:
         """Return an output of an action as a parameter that finds it."""
         return Parameter("", kind, binding=action.declared.output_binding)
 
-    def bound(self, action: ActionMethod) -> tuple[Parameter, ...]:
-        """Return the outputs of an action, and those that its `post` says it binds itself, as in `"user: User"`."""
-        return (*(self.output(kind, action) for kind in action.outputs), *self.promised(action))
+    def list_bindings(self, action: ActionMethod) -> tuple[Parameter, ...]:
+        """Return the outputs of an action, and the objects that its `post` declares, as in `"user: User"`."""
+        return (*(self.as_parameter(kind, action) for kind in action.outputs), *self.get_promises(action))
 
-    def promised(self, action: ActionMethod) -> tuple[Parameter, ...]:
-        """Return the objects that an action binds itself, as its `post` says."""
+    def get_promises(self, action: ActionMethod) -> tuple[Parameter, ...]:
+        """Return the objects that the action binds itself, as its `post` declares."""
         return self._promised[action.name]
 
-    def _promises(self, action: ActionMethod) -> Iterator[Parameter]:
+    def _find_promises(self, action: ActionMethod) -> Iterator[Parameter]:
         for name in action.post:
             binding, _, label = name.partition(": ")
             for kind in self.kinds if label else ():
                 if self._labels[kind] == label:
                     yield Parameter("", kind, binding=binding)
 
-    def may_give(self, action: ActionMethod, thing: Parameter) -> bool:
-        """Return whether it may turn out that the action gave it, or bound it itself."""
-        bound = (one.type for one in self.promised(action) if thing.binding in (DEFAULT_BINDING, one.binding))
-        return may_give(action, thing) or any(_may_be(kind, thing) for kind in bound)
+    def can_produce(self, action: ActionMethod, thing: Parameter) -> bool:
+        """Return whether the action may return the object or bind it itself."""
+        bound = (one.type for one in self.get_promises(action) if thing.binding in (DEFAULT_BINDING, one.binding))
+        return can_produce(action, thing) or any(_may_be(kind, thing) for kind in bound)
 
-    def output_label(self, kind: type, action: ActionMethod) -> str:
-        """Return the condition that there is what an action gives, when it is of that type."""
-        return self.label(self.output(kind, action))
+    def name_output(self, kind: type, action: ActionMethod) -> str:
+        """Return the condition that there is an output of the action of that type."""
+        return self.name_object(self.as_parameter(kind, action))
 
-    def any_output_label(self, action: ActionMethod) -> str:
-        """Return the condition that there is what an action gives."""
-        return " or ".join(self.output_label(kind, action) for kind in action.outputs)
+    def name_any_output(self, action: ActionMethod) -> str:
+        """Return the condition that there is an output of the action."""
+        return " or ".join(self.name_output(kind, action) for kind in action.outputs)
 
-    def already(self, thing: Parameter) -> str:
-        """Return the condition that keeps an action from running for what is there.
+    def name_existing(self, thing: Parameter) -> str:
+        """Return the condition that prevents an action from running again for an existing object.
 
         It is not the type's own condition where that one is hoped for: a `Document` may turn out to be a
         `SignedDocument`, and yet an action that signs has to be part of the plan.
         """
-        label = self.label(thing)
-        return f"{label} already" if label in self._hoped_for else label
+        label = self.name_object(thing)
+        return f"{label} already" if label in self._uncertain else label
 
     @cached_property
-    def _hoped_for(self) -> frozenset[str]:
+    def _uncertain(self) -> frozenset[str]:
         return frozenset(
             label
             for label, thing in self.things.items()
             if any(
-                self.may_give(action, thing) and not surely_gives(action, thing) for action in self._declared.actions
+                self.can_produce(action, thing) and not is_sure_to_produce(action, thing)
+                for action in self._declared.actions
             )
         )
 
-    def newest(self, kind: type) -> str:
-        """Return the condition that what was added last is of the type."""
-        return f"{self.name_of(kind)} is newest"
+    def name_newest(self, kind: type) -> str:
+        """Return the condition that the newest object is of the type."""
+        return f"{self.name_type(kind)} is newest"
 
 
-def may_give(action: ActionMethod, thing: Parameter) -> bool:
-    """Return whether the action may give it: an object of a declared type may be of any of its subclasses."""
+def can_produce(action: ActionMethod, thing: Parameter) -> bool:
+    """Return whether the action may produce the object: an object of a declared type may be of any subclass."""
     given = action.gives if thing.binding == DEFAULT_BINDING else action.outputs if _is_bound(action, thing) else ()
     return any(_may_be(one, thing) for one in given)
 
@@ -120,8 +121,8 @@ def _may_be(given: type, thing: Parameter) -> bool:
     return issubclass(thing.type, given) or (not thing.exact and issubclass(given, thing.type))
 
 
-def surely_gives(action: ActionMethod, thing: Parameter) -> bool:
-    """Return whether the action gives it, if it gives anything: an object is of all superclasses of its type."""
+def is_sure_to_produce(action: ActionMethod, thing: Parameter) -> bool:
+    """Return whether the action produces the object whenever it returns one: an object is of all its superclasses."""
     if not action.outputs or thing.exact or not (thing.binding == DEFAULT_BINDING or _is_bound(action, thing)):
         return False
     return all(issubclass(one, thing.type) for one in action.outputs)

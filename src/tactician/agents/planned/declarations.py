@@ -1,4 +1,4 @@
-"""Decorators of planned agents. They only record what was declared; `compilation` reads it."""
+"""Decorators of planned agents. They only record the declarations; `compilation` reads them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tactician.process import DEFAULT_BINDING, STATE, ActionRetryPolicy, Export,
 
 
 class Planner(StrEnum):
-    """Algorithm by which an agent chooses its actions."""
+    """Algorithm that chooses the actions of an agent."""
 
     GOAP = "goap"
     """Plans the cheapest way to its best goal."""
@@ -25,7 +25,7 @@ class Planner(StrEnum):
     """Lets a model choose."""
 
     def build(self) -> PlanningAlgorithm:
-        """Return a planner that works like this."""
+        """Return a planner of this kind."""
         if self is Planner.UTILITY:
             return UtilityPlanner()
         return HybridPlanner() if self is Planner.HYBRID else AStarPlanner()
@@ -59,7 +59,10 @@ class Resolver:
 
 
 def resolve(provide: Callable[[OperationContext], object]) -> Resolver:
-    """`Annotated[Session, resolve(current_session)]`: the parameter takes what the function gives."""
+    """Fill a parameter from a function.
+
+    In `Annotated[Session, resolve(current_session)]` the parameter takes the result of the function.
+    """
     return Resolver(provide)
 
 
@@ -84,7 +87,7 @@ class ActionDeclaration:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class MethodDeclaration:
     """Declaration of `@condition` and `@cost`."""
 
     name: str | None
@@ -142,52 +145,52 @@ def action(
     retry: ActionRetryPolicy | None = None,
     blocking: bool = False,
 ) -> F | Callable[[F], F]:
-    """Declare a method as an action. Its parameter types are what it needs, its return type what it gives.
+    """Declare a method as an action, with parameter types as inputs and the return type as output.
 
     Args:
         function: the method, when used without parentheses.
-        description: what it does; the docstring's first line by default.
+        description: the purpose; the docstring's first line by default.
         pre: conditions that must be true before it runs: names, or expressions such as `"expr: bill.total > 100"`
             over the objects on the blackboard, by the names of their classes (`bill` for a `Bill`) or their bindings.
         post: conditions that are true once it has run; not so when it gives nothing though it declares a type.
-        can_rerun: whether it may run more than once in a process.
-        clear_blackboard: whether all but what it returns is taken off the blackboard; then others may run again.
+        can_rerun: allow more than one run in a process.
+        clear_blackboard: remove everything except the result from the blackboard; then other actions may run again.
         cost: relative cost, usually 0 to 1.
         value: relative value of running it, usually 0 to 1.
         cost_method: the name of a `@cost` method, instead of `cost`.
         value_method: the name of a `@cost` method, instead of `value`.
-        tool_groups: what its models may use.
-        output_binding: bind what it returns to this name.
-        trigger: run only when what was added to the blackboard last is of this type.
-        retry: how often it is tried; as the process says by default.
+        tool_groups: tool groups for the models of the action.
+        output_binding: name under which the result is bound.
+        trigger: run only when the newest object on the blackboard is of this type.
+        retry: retry policy of the action; that of the process by default.
         blocking: run the method in a thread, because it waits or computes without `await`.
     """
     declaration = ActionDeclaration(
         description,
-        _names(pre),
-        _names(post),
+        _as_names(pre),
+        _as_names(post),
         can_rerun,
         clear_blackboard,
         cost,
         value,
         cost_method,
         value_method,
-        _names(tool_groups),
+        _as_names(tool_groups),
         output_binding,
         trigger,
         retry,
         blocking,
     )
-    return _marked(function, ACTION, declaration)
+    return _decorate(function, ACTION, declaration)
 
 
-def _names(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names; a string is one name, not its letters."""
-    return (names,) if _is_one(names) else tuple(names)
+def _as_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names; a string is a single name."""
+    return (names,) if _is_single_name(names) else tuple(names)
 
 
-def _is_one(names: object) -> TypeGuard[str]:
-    """Return whether the value is one name, or in the place of one: a later check finds what cannot be a name."""
+def _is_single_name(names: object) -> TypeGuard[str]:
+    """Return whether the value is a single name, or an invalid value that a later check reports."""
     return isinstance(names, str) or not isinstance(names, Iterable)
 
 
@@ -195,9 +198,9 @@ def achieves_goal(description: str, *, value: float = 0.0, export: Export | None
     """Declare that an action reaches a goal of the agent.
 
     Args:
-        description: what is reached.
-        value: what reaching it is worth.
-        export: how the goal is offered to others.
+        description: the purpose of the goal.
+        value: the value of reaching the goal.
+        export: settings for offering the goal to others.
     """
 
     def mark(function: F) -> F:
@@ -209,7 +212,7 @@ def achieves_goal(description: str, *, value: float = 0.0, export: Export | None
 
 
 def _goal(function: F, description: str, value: float, export: Export | None) -> F:
-    return _noted(function, GOAL, GoalDeclaration(description, value, export or Export()))
+    return _attach_declaration(function, GOAL, GoalDeclaration(description, value, export or Export()))
 
 
 @overload
@@ -221,12 +224,12 @@ def condition(*, name: str) -> Callable[[F], F]: ...
 
 
 def condition(function: F | None = None, /, *, name: str | None = None) -> F | Callable[[F], F]:
-    """Declare a method as a condition, which `pre` can name: by `name`, else by the method's own name.
+    """Declare a method as a condition, which `pre` names by `name` or by the name of the method.
 
     It is false while one of its arguments is missing. It is evaluated at most once for each plan, so it must not
     have side effects.
     """
-    return _marked(function, CONDITION, Named(name))
+    return _decorate(function, CONDITION, MethodDeclaration(name))
 
 
 @overload
@@ -238,12 +241,14 @@ def cost(*, name: str) -> Callable[[F], F]: ...
 
 
 def cost(function: F | None = None, /, *, name: str | None = None) -> F | Callable[[F], F]:
-    """Declare a method as a cost or a value, for `cost_method` and `value_method`: by `name`, else by its own name.
+    """Declare a method as a cost or a value for `cost_method` and `value_method`.
+
+    They name it by `name`, or by the name of the method.
 
     It returns a number, usually 0 to 1, and is evaluated once for each plan. An argument that is not on the blackboard
     is `None`.
     """
-    return _marked(function, COST, Named(name))
+    return _decorate(function, COST, MethodDeclaration(name))
 
 
 @overload
@@ -255,44 +260,44 @@ def state(*, preserve: bool) -> Callable[[C], C]: ...
 
 
 def state(owner: C | None = None, /, *, preserve: bool = False) -> C | Callable[[C], C]:
-    """Declare a class, and all that derive from it, as states. An action that returns one enters it.
+    """Declare a class and its subclasses as states. An action that returns an instance enters the state.
 
     Then nothing but the state stays on the blackboard, and the actions, conditions and goals that its class declares
     are there to plan with. They may run again each time that a state is entered.
 
     Args:
         owner: the class, when used without parentheses.
-        preserve: whether entering takes only older states off the blackboard, and only actions of states may run again.
+        preserve: remove only older states from the blackboard, and let only actions of states run again.
     """
 
     def mark(marked: C) -> C:
         if not isinstance(marked, type):
-            raise _misplaced(STATE, marked, "class")
+            raise _create_usage_error(STATE, marked, "class")
         setattr(marked, STATE, StateDeclaration(preserve))
         return marked
 
     return mark if owner is None else mark(owner)
 
 
-def _marked(function: F | None, attribute: str, declaration: object) -> F | Callable[[F], F]:
+def _decorate(function: F | None, attribute: str, declaration: object) -> F | Callable[[F], F]:
     def mark(wrapped: F) -> F:
-        return _noted(wrapped, attribute, declaration)
+        return _attach_declaration(wrapped, attribute, declaration)
 
     return mark if function is None else mark(function)
 
 
-def _noted(wrapped: F, attribute: str, declaration: object) -> F:
+def _attach_declaration(wrapped: F, attribute: str, declaration: object) -> F:
     method: object = getattr(wrapped, "__func__", wrapped)  # also below a @staticmethod
     if isinstance(method, type) or not callable(method) or not hasattr(method, "__dict__"):
-        raise _misplaced("achieves_goal" if attribute == GOAL else attribute, wrapped, "method")
+        raise _create_usage_error("achieves_goal" if attribute == GOAL else attribute, wrapped, "method")
     setattr(method, attribute, declaration)
     return wrapped
 
 
-def _misplaced(attribute: str, value: object, wanted: str) -> DeclarationError:
-    """Return the error for a decorator that was given something else than what it is written above."""
+def _create_usage_error(attribute: str, value: object, wanted: str) -> DeclarationError:
+    """Return the error for a decorator on an object of the wrong kind."""
     decorator = "@" + attribute.strip("_").removeprefix("tactician_")
     return DeclarationError(
         decorator,
-        [f"it was given {value!r}, which is no {wanted}; write {decorator} above a {wanted}, and settings by name"],
+        [f"it was given {value!r}, which is not a {wanted}; write {decorator} above a {wanted}, and settings by name"],
     )

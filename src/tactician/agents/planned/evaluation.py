@@ -64,90 +64,90 @@ _CODE = (
 
 
 def evaluate_expression(expression: Expression, context: OperationContext) -> bool:
-    """Return whether the expression is true now: not so while an object that it names is missing, or when it fails."""
+    """Return whether the expression is true now; false while an object is missing or when the evaluation fails."""
     try:
-        scope = _objects(expression.names, context.blackboard)
-        return scope is not None and bool(_value(expression.tree, scope))
+        scope = _find_objects(expression.names, context.blackboard)
+        return scope is not None and bool(_evaluate(expression.tree, scope))
     except Exception as error:  # attributes and comparisons run the code of users
         _logger.warning("%r is false, as it fails: %s: %s", expression.text, type(error).__name__, error)
         return False
 
 
-def names_of(kind: type) -> frozenset[str]:
-    """Return the names of an object of the class in expressions: `paid_bill` and `bill` for a `PaidBill(Bill)`."""
+def list_names(kind: type) -> frozenset[str]:
+    """Return the names of an instance in expressions: `paid_bill` and `bill` for a `PaidBill(Bill)`."""
     return frozenset(snake_case(base.__name__) for base in kind.__mro__[:-1])
 
 
 @lru_cache(1024)
 def snake_case(name: str) -> str:
-    """`paid_bill` for `PaidBill`."""
+    """Return a class name in snake case: `paid_bill` for `PaidBill`."""
     return _WORD.sub("_", name).lower()
 
 
-def _objects(names: Iterable[str], blackboard: Blackboard) -> dict[str, object] | None:
+def _find_objects(names: Iterable[str], blackboard: Blackboard) -> dict[str, object] | None:
     """Return the object for each name; `None` when one is missing."""
     found: dict[str, object] = {}
     for name in names:
         if name in blackboard:
             found[name] = blackboard[name]
             continue
-        fitting = (value for value in reversed(blackboard.objects) if name in names_of(type(value)))
+        fitting = (value for value in reversed(blackboard.objects) if name in list_names(type(value)))
         if (value := next(fitting, None)) is None:
             return None
         found[name] = value
     return found
 
 
-def _value(node: ast.expr, scope: _Scope) -> object:
+def _evaluate(node: ast.expr, scope: _Scope) -> object:
     match node:
         case ast.Constant(value=value):
             return value
         case ast.Name(id=name):
             return scope[name]
         case ast.Attribute(value=inner, attr=name):
-            return _attribute(_value(inner, scope), name)
+            return _read_attribute(_evaluate(inner, scope), name)
         case ast.Subscript(value=inner, slice=key):
-            return operator.getitem(cast("Mapping[object, object]", _value(inner, scope)), _value(key, scope))
+            return operator.getitem(cast("Mapping[object, object]", _evaluate(inner, scope)), _evaluate(key, scope))
         case ast.Tuple(elts=elements) | ast.List(elts=elements):
-            return tuple(_value(element, scope) for element in elements)
+            return tuple(_evaluate(element, scope) for element in elements)
         case ast.BoolOp(op=op, values=values):
-            return _connected(isinstance(op, ast.And), values, scope)
+            return _evaluate_bool_op(isinstance(op, ast.And), values, scope)
         case ast.UnaryOp(op=op, operand=operand):
-            return _UNARY[type(op)](_value(operand, scope))
+            return _UNARY[type(op)](_evaluate(operand, scope))
         case ast.BinOp(left=left, op=op, right=right):
-            return _calculated(op, _value(left, scope), _value(right, scope))
+            return _evaluate_arithmetic(op, _evaluate(left, scope), _evaluate(right, scope))
         case ast.Compare():
-            return _compared(node, scope)
+            return _evaluate_comparison(node, scope)
         case _:
-            return _called(node, scope)
+            return _evaluate_call(node, scope)
 
 
-def _attribute(value: object, name: str) -> object:
+def _read_attribute(value: object, name: str) -> object:
     if isinstance(value, _CODE):
         raise TypeError(f"{name!r} of a {type(value).__name__} cannot be read")
     return getattr(value, name)
 
 
-def _connected(all_of: bool, values: Sequence[ast.expr], scope: _Scope) -> object:
+def _evaluate_bool_op(all_of: bool, values: Sequence[ast.expr], scope: _Scope) -> object:
     value: object = all_of
     for node in values:
-        value = _value(node, scope)
+        value = _evaluate(node, scope)
         if bool(value) is not all_of:
             return value
     return value
 
 
-def _calculated(op: ast.operator, left: object, right: object) -> object:
+def _evaluate_arithmetic(op: ast.operator, left: object, right: object) -> object:
     # A text or a list times a number could fill the memory.
     if isinstance(op, ast.Mult | ast.Mod) and not (isinstance(left, _NUMBERS) and isinstance(right, _NUMBERS)):
         raise TypeError("only numbers can be multiplied and divided")
     return _ARITHMETIC[type(op)](left, right)
 
 
-def _compared(node: ast.Compare, scope: _Scope) -> object:
-    left, result = _value(node.left, scope), cast("object", True)
+def _evaluate_comparison(node: ast.Compare, scope: _Scope) -> object:
+    left, result = _evaluate(node.left, scope), cast("object", True)
     for op, comparator in zip(node.ops, node.comparators, strict=True):
-        right = _value(comparator, scope)
+        right = _evaluate(comparator, scope)
         result = _COMPARISONS[type(op)](left, right)
         if not result:
             return result
@@ -155,29 +155,29 @@ def _compared(node: ast.Compare, scope: _Scope) -> object:
     return result
 
 
-def _called(node: ast.expr, scope: _Scope) -> object:
+def _evaluate_call(node: ast.expr, scope: _Scope) -> object:
     assert isinstance(node, ast.Call)
     assert isinstance(node.func, ast.Name)
     function, argument = node.func.id, node.args[0]
     if function == "isinstance":
-        return _is_one_of(_value(argument, scope), node.args[1])
+        return _is_instance(_evaluate(argument, scope), node.args[1])
     if function == "len":
-        return len(cast("Sized", _value(argument, scope)))
-    many = _each(argument, scope) if isinstance(argument, ast.GeneratorExp) else _value(argument, scope)
+        return len(cast("Sized", _evaluate(argument, scope)))
+    many = _evaluate_loop(argument, scope) if isinstance(argument, ast.GeneratorExp) else _evaluate(argument, scope)
     return (any if function == "any" else all)(cast("Iterable[object]", many))
 
 
-def _is_one_of(value: object, classes: ast.expr) -> bool:
-    """By the names of the value's classes: those that an expression may name need not be imported anywhere."""
+def _is_instance(value: object, classes: ast.expr) -> bool:
+    """Compare by the names of the value's classes, so that the classes need not be imported."""
     own = {base.__name__ for base in type(value).__mro__}
     kinds = classes.elts if isinstance(classes, ast.Tuple) else [classes]
     return any(isinstance(kind, ast.Name) and kind.id in own for kind in kinds)
 
 
-def _each(loop: ast.GeneratorExp, scope: _Scope) -> Iterator[object]:
+def _evaluate_loop(loop: ast.GeneratorExp, scope: _Scope) -> Iterator[object]:
     (generator,) = loop.generators
     assert isinstance(generator.target, ast.Name)
-    for value in cast("Iterable[object]", _value(generator.iter, scope)):
+    for value in cast("Iterable[object]", _evaluate(generator.iter, scope)):
         inner = {**scope, generator.target.id: value}
-        if all(_value(condition, inner) for condition in generator.ifs):
-            yield _value(loop.elt, inner)
+        if all(_evaluate(condition, inner) for condition in generator.ifs):
+            yield _evaluate(loop.elt, inner)

@@ -1,4 +1,4 @@
-"""Expressions in `pre`: a small and safe part of Python, over what is on the blackboard.
+"""Expressions in `pre`: a small, safe subset of Python over the blackboard.
 
 There are names, attributes and items, constants, comparisons, `and`, `or` and `not`, arithmetic, tuples and lists, and
 calls of `len`, `any`, `all` and `isinstance`. No other call, no attribute with an underscore in front, no assignment.
@@ -25,17 +25,17 @@ _PLAIN = (
 
 
 class ExpressionError(ValueError):
-    """A text is no expression, or has something in it that expressions may not have."""
+    """Error for a text that is not a valid expression."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """An expression that was found to be safe.
+    """Expression that was checked to be safe.
 
     Attributes:
-        text: as it was written.
-        tree: what it says.
-        names: those of the objects that it is about.
+        text: the source text.
+        tree: the syntax tree.
+        names: the names of the objects that it uses.
     """
 
     text: str
@@ -44,12 +44,12 @@ class Expression:
 
 
 def is_expression(condition: str) -> bool:
-    """Return whether a condition is an expression, and not a name."""
+    """Return whether a condition is an expression instead of a name."""
     return condition.startswith(PREFIX)
 
 
 def parse_expression(text: str) -> Expression:
-    """Return the expression of a text, with or without `expr:` in front.
+    """Parse an expression, with or without the prefix `expr:`.
 
     Raises:
         ExpressionError: when it is none, or not safe.
@@ -58,8 +58,8 @@ def parse_expression(text: str) -> Expression:
     if len(source) > LONGEST:
         raise ExpressionError(f"it has {len(source)} characters, and may have {LONGEST}")
     try:
-        tree = _tree(source)
-        names = frozenset(_names(tree.body, frozenset(), 0))
+        tree = _parse(source)
+        names = frozenset(_collect_names(tree.body, frozenset(), 0))
     except RecursionError as error:
         raise ExpressionError("it is nested too deeply") from error
     if not names:
@@ -67,18 +67,18 @@ def parse_expression(text: str) -> Expression:
     return Expression(text, tree.body, names)
 
 
-def _tree(source: str) -> ast.Expression:
+def _parse(source: str) -> ast.Expression:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             return ast.parse(source, mode="eval")
     except (SyntaxError, ValueError, Warning) as error:
         reason = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise ExpressionError(f"it is no Python expression: {reason}") from error
+        raise ExpressionError(f"it is not a Python expression: {reason}") from error
 
 
-def _names(node: ast.AST, local: frozenset[str], depth: int) -> Iterator[str]:
-    """Return the names that are used, without those of loops.
+def _collect_names(node: ast.AST, local: frozenset[str], depth: int) -> Iterator[str]:
+    """Return the names that are used, except loop variables.
 
     Raises:
         ExpressionError: at the first thing that is not safe.
@@ -86,10 +86,10 @@ def _names(node: ast.AST, local: frozenset[str], depth: int) -> Iterator[str]:
     if depth > DEEPEST:
         raise ExpressionError("it is nested too deeply")
     if isinstance(node, ast.Call):
-        yield from _names_of_call(node, local, depth)
+        yield from _collect_call_names(node, local, depth)
         return
     if not isinstance(node, _PLAIN):
-        raise ExpressionError(f"{_written(node)} is not allowed in it")
+        raise ExpressionError(f"{_format_node(node)} is not allowed in it")
     if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
         raise ExpressionError(f"the attribute {node.attr!r} is private")
     if isinstance(node, ast.Name):
@@ -98,36 +98,38 @@ def _names(node: ast.AST, local: frozenset[str], depth: int) -> Iterator[str]:
         if node.id not in local:
             yield node.id
     for child in ast.iter_child_nodes(node):
-        yield from _names(child, local, depth + 1)
+        yield from _collect_names(child, local, depth + 1)
 
 
-def _names_of_call(node: ast.Call, local: frozenset[str], depth: int) -> Iterator[str]:
+def _collect_call_names(node: ast.Call, local: frozenset[str], depth: int) -> Iterator[str]:
     function = node.func.id if isinstance(node.func, ast.Name) else None
     if function not in FUNCTIONS:
-        raise ExpressionError(f"{_written(node.func)} cannot be called; only {', '.join(FUNCTIONS)} can")
+        raise ExpressionError(f"{_format_node(node.func)} cannot be called; only {', '.join(FUNCTIONS)} can")
     if node.keywords or len(node.args) != (2 if function == "isinstance" else 1):
-        raise ExpressionError(f"{_written(node)}: {function} is not called like this")
+        raise ExpressionError(f"{_format_node(node)}: {function} is not called like this")
     first, *rest = node.args
     if isinstance(first, ast.GeneratorExp) and function in ("any", "all"):
-        yield from _names_of_loop(first, local, depth + 1)
+        yield from _collect_loop_names(first, local, depth + 1)
     else:
-        yield from _names(first, local, depth + 1)
+        yield from _collect_names(first, local, depth + 1)
     for classes in rest:
         kinds = classes.elts if isinstance(classes, ast.Tuple) else [classes]
         if not all(isinstance(kind, ast.Name) for kind in kinds):
-            raise ExpressionError(f"{_written(node)}: the second argument has to be the name of a class, or several")
+            raise ExpressionError(
+                f"{_format_node(node)}: the second argument has to be the name of a class, or several"
+            )
 
 
-def _names_of_loop(loop: ast.GeneratorExp, local: frozenset[str], depth: int) -> Iterator[str]:
+def _collect_loop_names(loop: ast.GeneratorExp, local: frozenset[str], depth: int) -> Iterator[str]:
     first, *others = loop.generators
     if others or first.is_async or not isinstance(first.target, ast.Name):
-        raise ExpressionError(f"{_written(loop)}: one `for` with one name is allowed")
+        raise ExpressionError(f"{_format_node(loop)}: one `for` with one name is allowed")
     if first.target.id.startswith("_"):
         raise ExpressionError(f"the name {first.target.id!r} is private")
-    yield from _names(first.iter, local, depth + 1)
+    yield from _collect_names(first.iter, local, depth + 1)
     for inner in (*first.ifs, loop.elt):
-        yield from _names(inner, local | {first.target.id}, depth + 1)
+        yield from _collect_names(inner, local | {first.target.id}, depth + 1)
 
 
-def _written(node: ast.AST) -> str:
+def _format_node(node: ast.AST) -> str:
     return repr(ast.unparse(node)) if isinstance(node, ast.expr) else type(node).__name__

@@ -1,23 +1,23 @@
-"""Refresh of agents whose types have got new subclasses: states above all, which bring actions of their own."""
+"""Refresh of agents whose types have new subclasses, above all states with actions of their own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from tactician.agents.planned.annotations import descendants
+from tactician.agents.planned.annotations import find_subclasses
 from tactician.process import ActionSpec, GoalSpec, PlannedAgentSpec
 
 
 @dataclass(frozen=True, slots=True)
 class LateClasses:
-    """Reads an agent again when classes have been loaded since.
+    """Loader that reads an agent again when classes have been loaded since.
 
     Attributes:
-        read: reads it.
+        read: function that reads the agent.
         roots: the types that it names.
-        known: these and all subclasses of them that were loaded then.
-        original: what was read then; what is renewed may have fewer actions and goals.
+        known: these types and all their subclasses at the last reading.
+        original: the agent at the last reading; a refreshed agent may have fewer actions and goals.
     """
 
     read: Callable[[], PlannedAgentSpec]
@@ -27,20 +27,20 @@ class LateClasses:
 
     @classmethod
     def attach(cls, spec: PlannedAgentSpec, read: Callable[[], PlannedAgentSpec]) -> PlannedAgentSpec:
-        """Return the agent that was read, which can be renewed from now on."""
+        """Return the agent with this object as its refresh function."""
         kinds = frozenset(spec.types.values())
         roots = tuple(kind for kind in kinds if kinds.isdisjoint(kind.__bases__))
-        return replace(spec, refresher=cls(read, roots, _loaded(roots), spec))
+        return replace(spec, refresher=cls(read, roots, _find_loaded(roots), spec))
 
     def __call__(self, spec: PlannedAgentSpec) -> PlannedAgentSpec:
-        """Return the agent with what is new; the same one, when nothing is."""
-        if _loaded(self.roots) <= self.known:
+        """Return the refreshed agent; the same one when there is nothing new."""
+        if _find_loaded(self.roots) <= self.known:
             return spec
         fresh, before = self.read(), self.original
-        actions = _names(fresh.actions) - (_names(before.actions) - _names(spec.actions))
-        goals = _names(fresh.goals) - (_names(before.goals) - _names(spec.goals))
+        actions = _list_names(fresh.actions) - (_list_names(before.actions) - _list_names(spec.actions))
+        goals = _list_names(fresh.goals) - (_list_names(before.goals) - _list_names(spec.goals))
         if spec.name != before.name:  # it was assembled for certain goals
-            goals = _names(spec.goals)
+            goals = _list_names(spec.goals)
         return replace(
             fresh,
             name=spec.name,
@@ -52,9 +52,9 @@ class LateClasses:
         )
 
 
-def _names(declared: Sequence[ActionSpec] | Sequence[GoalSpec]) -> set[str]:
+def _list_names(declared: Sequence[ActionSpec] | Sequence[GoalSpec]) -> set[str]:
     return {one.name for one in declared}
 
 
-def _loaded(roots: tuple[type, ...]) -> frozenset[type]:
-    return frozenset(kind for root in roots for kind in descendants(root))
+def _find_loaded(roots: tuple[type, ...]) -> frozenset[type]:
+    return frozenset(kind for root in roots for kind in find_subclasses(root))

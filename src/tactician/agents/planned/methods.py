@@ -1,4 +1,4 @@
-"""Declared methods, and the classes that they belong to."""
+"""Declared methods and their classes."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tactician.runs import in_thread
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A class with declared methods.
+    """Class with declared methods.
 
     Attributes:
         kind: the class.
-        namespace: names for its annotations that are not those of its module.
-        resolvers: what fills parameters of these types, instead of the blackboard.
-        prefix: what the names of its methods begin with in plans.
-        instance: whose methods they are; that of the process's agent, when `None`.
-        is_state: whether they are those of a state on the blackboard.
+        namespace: names for its annotations besides those of its module.
+        resolvers: functions that fill parameters of these types, instead of the blackboard.
+        prefix: the prefix of the names of its methods in plans.
+        instance: the instance of the class; that of the process's agent, when `None`.
+        is_state: true for the class of a state on the blackboard.
     """
 
     kind: type
@@ -33,8 +33,8 @@ class Source:
     instance: object = None
     is_state: bool = False
 
-    def receiver(self, signature: Signature, context: OperationContext) -> object | None:
-        """Whose method is called; `None` when that state is not there."""
+    def find_receiver(self, signature: Signature, context: OperationContext) -> object | None:
+        """Return the object whose method is called; `None` when the state is not on the blackboard."""
         if signature.receiver is not None:
             return signature.receiver.find(context.blackboard)
         return context.process.instance if self.instance is None else self.instance
@@ -42,7 +42,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A declared method. Its name is the one in plans, `attribute` the one in its class."""
+    """Declared method. `name` is the name in plans, `attribute` the name in the class."""
 
     name: str
     attribute: str
@@ -56,23 +56,23 @@ class Method:
         Raises:
             LookupError: when an argument is missing.
         """
-        receiver = self.source.receiver(self.signature, context)
-        arguments = None if receiver is None else self.signature.arguments(context)
+        receiver = self.source.find_receiver(self.signature, context)
+        arguments = None if receiver is None else self.signature.collect_arguments(context)
         if arguments is None:
             needed = self.signature.required
             missing = ", ".join(one.type.__name__ for one in needed if one.find(context.blackboard) is None)
             raise LookupError(f"{missing} is not on the blackboard any more")
         method = self.of(receiver)
         if any(isinstance(arguments[name], Awaitable) for name in self.signature.infrastructure):
-            return self._called_with_what_comes(method, arguments)
+            return self._call_when_resolved(method, arguments)
         return method(**arguments)
 
     def of(self, receiver: object) -> Callable[..., object]:
-        """Return the method of an object, as it is to be called."""
+        """Return the bound method of an object."""
         return getattr(receiver, self.attribute)  # type: ignore[no-any-return]  # a user's method
 
-    async def _called_with_what_comes(self, method: Callable[..., object], arguments: dict[str, object]) -> object:
-        """Call the method once its resolvers have given their values."""
+    async def _call_when_resolved(self, method: Callable[..., object], arguments: dict[str, object]) -> object:
+        """Await the values of the resolvers, and call the method."""
         for name in self.signature.infrastructure:
             if isinstance(provided := arguments[name], Awaitable):
                 arguments[name] = await provided
@@ -80,13 +80,13 @@ class Method:
         return await result if isinstance(result, Awaitable) else result
 
     def can_be_called(self, context: OperationContext) -> bool:
-        """Return whether everything that it must have is there."""
+        """Return whether all required objects are available."""
         return all(parameter.find(context.blackboard) is not None for parameter in self.signature.required)
 
 
 @dataclass(frozen=True, slots=True)
 class ActionMethod(Method):
-    """A method that is an action.
+    """Method that is an action.
 
     Attributes:
         parts: the types of the parts of what it returns.
@@ -105,7 +105,7 @@ class ActionMethod(Method):
     value_method: str | None
 
     def of(self, receiver: object) -> Callable[..., object]:
-        """Return the method of an object; in a thread, where it is declared so."""
+        """Return the bound method of an object, which runs in a thread when it is declared as blocking."""
         method = Method.of(self, receiver)
         return partial(in_thread, method) if self.declared.blocking else method
 
@@ -121,7 +121,7 @@ class ActionMethod(Method):
 
     @property
     def gives(self) -> tuple[type, ...]:
-        """All that it may put onto the blackboard."""
+        """All types that the action may put on the blackboard."""
         return tuple(dict.fromkeys((*self.outputs, *self.parts)))
 
     @property
@@ -145,7 +145,7 @@ class ActionMethod(Method):
 
 @dataclass(frozen=True, slots=True)
 class Declarations:
-    """All that was read, by the names in plans; and what generic classes are of, as in `Box[Story]`."""
+    """All declarations, by the names in plans, with the arguments of generic classes such as `Box[Story]`."""
 
     actions: tuple[ActionMethod, ...]
     conditions: Mapping[str, Method]
@@ -156,11 +156,11 @@ class Declarations:
 
     @property
     def methods(self) -> tuple[Method, ...]:
-        """All of them."""
+        """All methods."""
         return (*self.actions, *self.conditions.values(), *self.costs.values())
 
     @property
     def bindings(self) -> frozenset[str]:
-        """The names by which objects are taken."""
+        """The names by which parameters find their objects."""
         taken = {one.binding for method in self.methods for one in method.signature.needs}
         return frozenset(taken.union(*(one.names for one in self.expressions.values()))) - {DEFAULT_BINDING}

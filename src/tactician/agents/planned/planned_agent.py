@@ -1,25 +1,21 @@
-"""`@planned_agent`: a class whose typed actions plan themselves."""
+"""`@planned_agent`: a class whose typed actions are planned."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import wraps
-from typing import Final, TypeVar, cast
+from typing import Final, cast
 
-from typing_extensions import override
+from typing_extensions import TypeVar, override
 
 from tactician.agents.base import BaseRunnable
 from tactician.agents.planned.compilation import compile_classes
 from tactician.agents.planned.declarations import Planner
 from tactician.agents.planned.methods import Source
-from tactician.agents.planned.signatures import Provide
 from tactician.diagrams import Diagram
 from tactician.errors import DeclarationError
 from tactician.planning import PlanningBudget
 from tactician.process import (
-    TOWARDS,
     AgentProcess,
     Named,
     PlannedAgentSpec,
@@ -35,14 +31,14 @@ from tactician.process import (
     with_named,
 )
 from tactician.runs import Budget, Input, InputTypes, RunContext, RunResult, Suspended, is_conversation, start_run
-from tactician.tools import caller_namespace
 
-C = TypeVar("C", bound=type)
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True, default=object)
 DECLARED: Final = "__tactician_planned__"
 
 
 @dataclass(slots=True)
-class _Declared:
+class AgentDeclaration:
     """Declaration of `@planned_agent`. The class is compiled when its spec is first needed."""
 
     owner: type
@@ -52,9 +48,11 @@ class _Declared:
     planning: PlanningBudget | None
     source: Source
     added: frozenset[str]
+    result_type: type | None = None
     compiled: PlannedAgentSpec | None = None
 
     def spec(self, instance: object) -> PlannedAgentSpec:
+        """Return the spec of an instance, compiled once for the class."""
         if self.compiled is None:
             needs_goal = self.planner in (Planner.GOAP, Planner.SUPERVISOR)
             self.compiled = compile_classes(
@@ -65,54 +63,38 @@ class _Declared:
                 planning=self.planning,
                 needs_goal=needs_goal,
             )
+            self._check_result_type(self.compiled)
         self.compiled = self.compiled.refresh()
         return self.compiled.of(instance)
 
+    def _check_result_type(self, spec: PlannedAgentSpec) -> None:
+        """Check that every goal gives the type that the class promises.
 
-def planned_agent(
-    *,
-    description: str,
-    name: str | None = None,
-    planner: Planner | str = Planner.GOAP,
-    planning: PlanningBudget | None = None,
-    resolvers: Mapping[type, Provide] | None = None,
-) -> Callable[[C], C]:
-    """Declare a class as a planned agent; its methods are declared with `@action` and `@condition`.
-
-    Instances are Runnables: they also have `run`, `run_sync`, `stream` and `as_tool`, unless the class has
-    a member of that name. `PlannedAgent(instance)` is the same with static types.
-
-    Args:
-        description: what the agent is for; people and models choose agents by it.
-        name: the class's name by default.
-        planner: how it chooses its actions: a `Planner`, or its value, as in `"utility"`.
-        planning: limits of each decision of the planner; those of the platform by default.
-        resolvers: what fills parameters of these types, instead of the blackboard.
-    """
-    namespace = caller_namespace(1)
-
-    def mark(owner: C) -> C:
-        label = name or owner.__name__
-        members = {"name": label, "description": description, **_RUNNABLE_METHODS}
-        added = frozenset(member for member in members if not _is_users(owner, member))
-        for member in added:
-            setattr(owner, member, members[member])
-        source = Source(owner, namespace, resolvers or {})
-        setattr(owner, DECLARED, _Declared(owner, label, description, planner, planning, source, added))
-        return owner
-
-    return mark
+        Raises:
+            DeclarationError: with all goals that do not.
+        """
+        if (promised := self.result_type) is None:
+            return
+        wrong = [goal for goal in spec.goals if not all(issubclass(kind, promised) for kind in goal.output_types)]
+        if wrong:
+            self.compiled = None
+            problem = "the goal {} gives {}, which is not the {} of Planned[{}]"
+            raise DeclarationError(
+                self.name,
+                [
+                    problem.format(
+                        repr(goal.name),
+                        " or ".join(kind.__name__ for kind in goal.output_types) or "nothing",
+                        promised.__name__,
+                        promised.__name__,
+                    )
+                    for goal in wrong
+                ],
+            )
 
 
-def _is_users(owner: type, member: str) -> bool:
-    """Return whether the user wrote the member, and not `@planned_agent`, here or on a base class."""
-    home = next((kind for kind in owner.__mro__ if member in vars(kind)), None)
-    declared = vars(home).get(DECLARED) if home is not None else None
-    return home is not None and not (isinstance(declared, _Declared) and member in declared.added)
-
-
-class PlannedAgent(BaseRunnable[object]):
-    """An instance of a `@planned_agent` class as a Runnable.
+class PlannedAgent(BaseRunnable[T_co]):
+    """Instance of a `@planned_agent` class as a Runnable.
 
     Raises:
         DeclarationError: when the class is not declared, or not declared correctly.
@@ -120,7 +102,7 @@ class PlannedAgent(BaseRunnable[object]):
 
     def __init__(self, instance: object) -> None:
         declared = getattr(type(instance), DECLARED, None)
-        if not isinstance(declared, _Declared) or declared.owner is not type(instance):
+        if not isinstance(declared, AgentDeclaration) or declared.owner is not type(instance):
             raise DeclarationError(type(instance).__name__, ["decorate the class with @planned_agent(description=...)"])
         self.instance = instance
         self._spec = declared.spec(instance)
@@ -129,7 +111,7 @@ class PlannedAgent(BaseRunnable[object]):
 
     @classmethod
     def of(cls, spec: PlannedAgentSpec) -> PlannedAgent:
-        """Return the agent of a spec that was put together in another way."""
+        """Return the agent of an existing spec."""
         made = cls.__new__(cls)
         made.instance, made._spec = spec.instance, spec
         made.name, made.description = spec.name, spec.description
@@ -137,13 +119,13 @@ class PlannedAgent(BaseRunnable[object]):
 
     @property
     def spec(self) -> PlannedAgentSpec:
-        """All that a process needs to know of it, with the subclasses of its types that have been loaded by now."""
+        """The spec for processes, with all subclasses of its types that are loaded now."""
         self._spec = self._spec.refresh()
         return self._spec
 
     @property
     def planned_spec(self) -> PlannedAgentSpec:
-        """The same as `spec`: this is how other Runnables are asked whether they are planned."""
+        """The spec, under the name that all Runnables share."""
         return self.spec
 
     def __repr__(self) -> str:
@@ -159,7 +141,7 @@ class PlannedAgent(BaseRunnable[object]):
         return InputTypes(tuple(self._spec.generics.get(kind, kind) for kind in self._spec.types.values()))
 
     def towards(self, wanted: type) -> PlannedAgent | None:
-        """Return the same agent with only those goals that give an object of the type; `None` when there is none."""
+        """Return the agent with only the goals that produce the type; `None` when there is none."""
         if (spec := self.spec.towards(wanted)) is None:
             return None
         aimed = copy(self)
@@ -169,14 +151,14 @@ class PlannedAgent(BaseRunnable[object]):
     def __towards__(self, wanted: type) -> PlannedAgent | None:
         return self.towards(wanted)
 
-    def process(
+    def create_process(
         self,
         *objects: object,
         named: Named | None = None,
         context: RunContext | None = None,
         options: ProcessOptions | None = None,
-    ) -> AgentProcess:
-        """Return a process that has not started, with the objects on its blackboard.
+    ) -> AgentProcess[T_co]:
+        """Return a new process with the objects on its blackboard.
 
         Text becomes a `UserInput`, and so do messages, unless the agent takes messages: then text becomes one, if it
         takes no `UserInput`. Those in `named` go there as they are, under their names.
@@ -192,8 +174,10 @@ class PlannedAgent(BaseRunnable[object]):
         context: RunContext | None = None,
         budget: Budget | None = None,
         options: ProcessOptions | None = None,
-    ) -> RunResult[object]:
-        """Run a process with the input, where a tuple is several objects, and with named objects; what its goal gave.
+    ) -> RunResult[T_co]:
+        """Run a process with the input, and return the output of its goal.
+
+        A tuple as input stands for several objects; named objects are bound by their names.
 
         The result's status is `WAITING` when an action asks somebody: see `resume`.
 
@@ -201,33 +185,32 @@ class PlannedAgent(BaseRunnable[object]):
             ProcessStuckError: when no plan reaches a goal.
             ProcessFailedError: when an action raises.
         """
-
-        made: list[AgentProcess] = []
+        made: list[AgentProcess[T_co]] = []
 
         def prepare(child: RunContext) -> None:
-            objects = with_named(objects_of(input), named)
+            objects = with_named(list_input_objects(input), named)
             if child.is_durable:
                 check_options(options)
             made.append(AgentProcess.create(self.spec, objects, child, options))
 
-        async def work(_: Input, child: RunContext) -> RunResult[object]:
+        async def work(_: Input, child: RunContext) -> RunResult[T_co]:
             return await _finish(made.pop() if made else self._restore(child, options))
 
-        traced = self._traced(context)
+        traced = self._with_trace(context)
         return await start_run(self.name, None, traced, budget, work, kind="process", prepare=prepare)
 
-    async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
+    async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
         return await _finish(self._restore(context, None))
 
-    def _restore(self, context: RunContext, options: ProcessOptions | None) -> AgentProcess:
-        """Return the process that the checkpoint of a run has."""
+    def _restore(self, context: RunContext, options: ProcessOptions | None) -> AgentProcess[T_co]:
+        """Restore the process from the checkpoint of a run."""
         assert context.checkpoint is not None
         same = replace(context, run_id=read_origin(context.checkpoint.data).id)
         return AgentProcess.restore(self.spec, same, options)
 
 
-async def _finish(process: AgentProcess) -> RunResult[object]:
-    """Run a process as far as it can go, and return what its goal gave.
+async def _finish(process: AgentProcess[T]) -> RunResult[T]:
+    """Run a process as far as possible, and return the output of its goal.
 
     Raises:
         Suspended: when it has to wait.
@@ -237,35 +220,36 @@ async def _finish(process: AgentProcess) -> RunResult[object]:
     if process.status in (ProcessStatus.WAITING, ProcessStatus.PAUSED):
         raise Suspended(*process.pending)
     raise_unless_completed(process)
-    return RunResult(process.result, tally=process.tally, process_id=process.id, run_id=process.id)
+    result = cast("T", process.result)  # it has reached its goal
+    return RunResult(result, tally=process.tally, process_id=process.id, run_id=process.id)
 
 
-def objects_of(input: Input) -> tuple[object, ...]:
-    """Return the objects of an input: a tuple is several, if it is no conversation."""
+def list_input_objects(input: Input) -> tuple[object, ...]:
+    """Return the objects of an input: a tuple is several objects, unless it is a conversation."""
     several = type(input) is tuple and not is_conversation(input)  # a NamedTuple is one object
     return cast("tuple[object, ...]", input) if several else (input,)
 
 
 def is_planned(value: object) -> bool:
     """Return whether the value is an instance of a `@planned_agent` class."""
-    return isinstance(getattr(type(value), DECLARED, None), _Declared)
+    return isinstance(getattr(type(value), DECLARED, None), AgentDeclaration)
 
 
 def is_planned_class(value: object) -> bool:
-    """Return whether the value is a `@planned_agent` class itself."""
+    """Return whether the value is a `@planned_agent` class."""
     return isinstance(value, type) and DECLARED in vars(value)
 
 
-def declared_source(instance: object) -> Source | None:
-    """Return the class of a planned agent, as one of several that a planner combines; `None` for another object."""
+def find_declared_source(instance: object) -> Source | None:
+    """Return the class of a planned agent as a source to combine with others; `None` for another object."""
     declared = getattr(type(instance), DECLARED, None)
-    if not isinstance(declared, _Declared):
+    if not isinstance(declared, AgentDeclaration):
         return None
     return replace(declared.source, prefix=f"{declared.owner.__name__}.", instance=instance)
 
 
 def raise_unless_completed(process: AgentProcess) -> None:
-    """Nothing, for a process that reached its goal.
+    """Raise the error of a process that has not reached its goal.
 
     Raises:
         ProcessWaitingError: when it waits for somebody.
@@ -275,7 +259,7 @@ def raise_unless_completed(process: AgentProcess) -> None:
     if process.status is ProcessStatus.COMPLETED:
         return
     if process.pending:
-        raise ProcessWaitingError(_how_to_go_on(process), process)
+        raise ProcessWaitingError(_describe_pending(process), process)
     if process.status is ProcessStatus.STUCK:
         message = f"{process.agent.name} is stuck: {process.failure}"
         raise ProcessStuckError(message, process) from find_rejection(process)
@@ -283,33 +267,7 @@ def raise_unless_completed(process: AgentProcess) -> None:
     raise ProcessFailedError(f"{process.agent.name} {verb}: {process.failure}", process) from process.error
 
 
-def _how_to_go_on(process: AgentProcess) -> str:
+def _describe_pending(process: AgentProcess) -> str:
     asked = "; ".join(f"{request.prompt!r} ({request.kind}, {request.id!r})" for request in process.pending)
     answer = f"await platform.respond({process.id!r}, {process.pending[0].id!r}, ...)"
     return f"{process.agent.name} waits for {asked}. Go on with `{answer}`."
-
-
-def _of_planned(method: Callable[..., object]) -> Callable[..., object]:
-    """Return the same method for an instance of the user's class."""
-
-    @wraps(method)
-    def call(self: object, /, *args: object, **kwargs: object) -> object:
-        return method(PlannedAgent(self), *args, **kwargs)
-
-    return call
-
-
-_RUNNABLE_METHODS: Mapping[str, Callable[..., object]] = {
-    "run": _of_planned(PlannedAgent.run),
-    "run_sync": _of_planned(PlannedAgent.run_sync),
-    "stream": _of_planned(PlannedAgent.stream),
-    "as_tool": _of_planned(PlannedAgent.as_tool),
-    "returns": _of_planned(PlannedAgent.returns),
-    "to_blueprint": _of_planned(PlannedAgent.to_blueprint),
-    "diagram": _of_planned(PlannedAgent.diagram),
-    "to_mermaid": _of_planned(PlannedAgent.to_mermaid),
-    "_repr_mimebundle_": _of_planned(PlannedAgent._repr_mimebundle_),
-    "resume": _of_planned(PlannedAgent.resume),
-    "pending": _of_planned(PlannedAgent.pending),
-    TOWARDS: _of_planned(PlannedAgent.towards),
-}

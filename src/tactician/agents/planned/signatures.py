@@ -1,4 +1,4 @@
-"""Signatures of declared methods: what they need from the blackboard, and what they return."""
+"""Signatures of declared methods: inputs from the blackboard, and outputs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from dataclasses import dataclass, field
 from types import NoneType
 from typing import Any, TypeAlias, get_args, get_origin
 
-from tactician.agents.planned.annotations import classes_of, format_hint, is_class, marks_of, members_of, remedy_for
+from tactician.agents.planned.annotations import (
+    describe_remedy,
+    format_hint,
+    is_class,
+    list_classes,
+    list_members,
+    list_metadata,
+)
 from tactician.agents.planned.declarations import ACTION, CONDITION, COST, Resolver, by_name
 from tactician.process import DEFAULT_BINDING, Blackboard, OperationContext
 from tactician.runs import RunParameter, find_run_parameter
@@ -17,8 +24,8 @@ Provide: TypeAlias = Callable[[OperationContext], object]
 
 
 @dataclass(frozen=True, slots=True)
-class FromRun:
-    """Function that fills a parameter with what belongs to the run of the method."""
+class RunValueProvider:
+    """Function that fills a parameter from the run of the method."""
 
     kind: RunParameter[object]
 
@@ -29,7 +36,7 @@ class FromRun:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter that the blackboard fills. One with a default keeps it when there is no object for it.
+    """Parameter that the blackboard fills, or its default.
 
     An exact one takes only objects of the type itself: a state, whose method is called, is not one of a base class.
     """
@@ -54,10 +61,10 @@ class Signature:
     """Signature of a declared method.
 
     Attributes:
-        parameters: what the blackboard fills.
+        parameters: the parameters that the blackboard fills.
         infrastructure: the parameters that get a service such as `Ai`.
         outputs: the types that it may return; empty when it returns no object.
-        receiver: the state whose method it is, which the blackboard fills too.
+        receiver: the state of the method, which the blackboard fills too.
     """
 
     parameters: tuple[Parameter, ...]
@@ -67,15 +74,15 @@ class Signature:
 
     @property
     def needs(self) -> tuple[Parameter, ...]:
-        """All that comes from the blackboard."""
+        """All parameters that the blackboard fills."""
         return self.parameters if self.receiver is None else (self.receiver, *self.parameters)
 
     @property
     def required(self) -> tuple[Parameter, ...]:
-        """The parameters for which there must be an object."""
+        """The parameters that must have an object."""
         return tuple(parameter for parameter in self.needs if parameter.required)
 
-    def arguments(self, context: OperationContext) -> dict[str, object] | None:
+    def collect_arguments(self, context: OperationContext) -> dict[str, object] | None:
         """Return a value for each parameter; `None` when a required one is missing."""
         values: dict[str, object] = {}
         for parameter in self.parameters:
@@ -96,14 +103,14 @@ def read_signature(
     problems: list[str],
     label: str,
 ) -> Signature:
-    """Return the signature of a method, without what it returns. What is wrong with it is added to `problems`.
+    """Return the parameters of a method. Mistakes are added to `problems`.
 
     Args:
         function: the method, as a plain function with `self`.
         hints: its resolved annotations.
         resolvers: what fills the parameters of these types, instead of the blackboard.
-        problems: grows by one sentence for each mistake.
-        label: how the method is called there.
+        problems: list that gets a sentence for each mistake.
+        label: the name of the method in these sentences.
     """
     parameters: list[Parameter] = []
     infrastructure: dict[str, Provide] = {}
@@ -114,51 +121,53 @@ def read_signature(
             problems.append(f"{label}: parameter {shown!r} cannot be filled by name; make it a plain parameter")
         elif hint is None:
             problems.append(f"{label}: parameter {name!r} has no type; annotate it with the type it needs")
-        elif (provide := _provided(hint, resolvers)) is not None:
+        elif (provide := _find_provider(hint, resolvers)) is not None:
             infrastructure[name] = provide
-        elif (read := _parameter(parameter, hint)) is None:
-            problems.append(f"{label}: parameter {name!r} needs a class, not {format_hint(hint)}; {remedy_for(hint)}")
+        elif (read := _read_parameter(parameter, hint)) is None:
+            problems.append(
+                f"{label}: parameter {name!r} needs a class, not {format_hint(hint)}; {describe_remedy(hint)}"
+            )
         else:
             parameters.append(read)
-    problems.extend(_ambiguities(label, parameters))
+    problems.extend(_find_ambiguities(label, parameters))
     return Signature(tuple(parameters), infrastructure)
 
 
 def read_outputs(hints: Mapping[str, object], problems: list[str], label: str) -> tuple[type, ...]:
-    """Return the classes that an action may return. What is wrong with them is added to `problems`."""
+    """Return the classes that an action may return. Mistakes are added to `problems`."""
     if "return" not in hints:
-        problems.append(f"{label}: it does not say what it returns; annotate it, as in `-> Story` or `-> None`")
+        problems.append(f"{label}: it has no return annotation; add one, as in `-> Story` or `-> None`")
         return ()
-    return classes_of(hints["return"], f"{label}: it returns", problems)
+    return list_classes(hints["return"], f"{label}: it returns", problems)
 
 
 _NOT_BY_NAME = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-def _provided(hint: object, resolvers: Mapping[type, Provide]) -> Provide | None:
+def _find_provider(hint: object, resolvers: Mapping[type, Provide]) -> Provide | None:
     """Return the function that fills a parameter instead of the blackboard, or `None`."""
-    for mark in marks_of(hint):
+    for mark in list_metadata(hint):
         if isinstance(mark, Resolver):
             return mark.provide
-    kinds = [member for member in members_of(hint) if isinstance(member, type) and member is not NoneType]
+    kinds = [member for member in list_members(hint) if isinstance(member, type) and member is not NoneType]
     if len(kinds) != 1:
         return None
     if (resolver := resolvers.get(kinds[0])) is not None:
         return resolver
-    return None if (found := find_run_parameter(kinds[0])) is None else FromRun(found)
+    return None if (found := find_run_parameter(kinds[0])) is None else RunValueProvider(found)
 
 
-def _parameter(parameter: inspect.Parameter, hint: object) -> Parameter | None:
-    members = members_of(hint)
+def _read_parameter(parameter: inspect.Parameter, hint: object) -> Parameter | None:
+    members = list_members(hint)
     kinds = [member for member in members if member is not NoneType]
     if len(kinds) != 1 or not is_class(kind := kinds[0]):
         return None
     has_default = parameter.default is not parameter.empty
-    binding = parameter.name if by_name in marks_of(hint) else DEFAULT_BINDING
+    binding = parameter.name if by_name in list_metadata(hint) else DEFAULT_BINDING
     return Parameter(parameter.name, kind, NoneType not in members and not has_default, binding, has_default)
 
 
-def _ambiguities(label: str, parameters: Sequence[Parameter]) -> Iterator[str]:
+def _find_ambiguities(label: str, parameters: Sequence[Parameter]) -> Iterator[str]:
     by_type = [parameter.type for parameter in parameters if parameter.binding == DEFAULT_BINDING]
     for kind in dict.fromkeys(by_type):
         if by_type.count(kind) > 1:
@@ -169,26 +178,26 @@ def _ambiguities(label: str, parameters: Sequence[Parameter]) -> Iterator[str]:
 
 
 def is_generator(function: Callable[..., object]) -> bool:
-    """Return whether it yields, and so gives no object that could be waited for."""
+    """Return whether the function yields, so that there is no result to await."""
     return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
 
 
-def wrong_shape(function: Callable[..., object], hints: Mapping[str, object]) -> Iterator[str]:
+def validate_return_type(function: Callable[..., object], hints: Mapping[str, object]) -> Iterator[str]:
     """Yield a sentence for each mistake in the return type of a method."""
     if is_generator(function):
         yield "it yields, and has to give one thing; return it"
     elif hasattr(function, ACTION):
         return
-    elif hasattr(function, CONDITION) and not _returns(hints, bool):
+    elif hasattr(function, CONDITION) and not _has_return_type(hints, bool):
         yield f"it returns {format_hint(hints['return'])}, and a condition holds or not; write `-> bool`"
-    elif hasattr(function, COST) and not _returns(hints, int, float):
+    elif hasattr(function, COST) and not _has_return_type(hints, int, float):
         yield f"it returns {format_hint(hints['return'])}, and a cost is a number; write `-> float`"
 
 
-def _returns(hints: Mapping[str, object], *kinds: type) -> bool:
+def _has_return_type(hints: Mapping[str, object], *kinds: type) -> bool:
     hint = hints.get("return", kinds[0])
     if get_origin(hint) in (Awaitable, Coroutine):
         hint = get_args(hint)[-1]
     if hint in (Any, object):  # it does not say
         return True
-    return all(isinstance(one, type) and issubclass(one, kinds) for one in members_of(hint))
+    return all(isinstance(one, type) and issubclass(one, kinds) for one in list_members(hint))

@@ -1,4 +1,4 @@
-"""Any object as a Runnable, and any Runnable of a known output type as a planned agent, which has processes."""
+"""Any object as a Runnable, and any Runnable with a known output type as a planned agent."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from tactician.agents.base import BaseRunnable
-from tactician.agents.planned.annotations import descendants
+from tactician.agents.planned.annotations import find_subclasses
 from tactician.agents.planned.planned_agent import PlannedAgent, is_planned
 from tactician.planning import Action, Goal
 from tactician.process import (
@@ -23,7 +23,7 @@ from tactician.runs import Input, Runnable
 
 
 def as_runnable(value: object) -> Runnable | None:
-    """Return the value as a Runnable, which an object of a `@planned_agent` class becomes; `None` for anything else."""
+    """Return the value as a Runnable, also an instance of a `@planned_agent` class; `None` for another value."""
     if isinstance(value, type):
         return None
     if is_planned(value):
@@ -36,21 +36,23 @@ def planned_spec(runnable: Runnable) -> PlannedAgentSpec | None:
     return runnable.planned_spec if isinstance(runnable, BaseRunnable) else None
 
 
-def planned_specs(runnables: Iterable[Runnable]) -> list[PlannedAgentSpec]:
-    """Return the actions and goals of those that are planned agents."""
+def find_planned_specs(runnables: Iterable[Runnable]) -> list[PlannedAgentSpec]:
+    """Return the specs of the planned agents among these Runnables."""
     return [spec for one in runnables if (spec := planned_spec(one)) is not None]
 
 
-def process_spec(runnable: Runnable) -> PlannedAgentSpec | None:
-    """Return the spec of the processes of a Runnable: that of a planned agent, or of one action that runs another
-    Runnable whose output type is known; `None` when it is not known."""
+def find_process_spec(runnable: Runnable) -> PlannedAgentSpec | None:
+    """Return the spec for processes of a Runnable; `None` when its output type is unknown.
+
+    A Runnable that is not planned gets one action, which runs it.
+    """
     if (spec := planned_spec(runnable)) is not None:
         return spec
     wanted = runnable.output_type if isinstance(runnable, BaseRunnable) else None
-    return _single_action(runnable, wanted) if isinstance(wanted, type) else None
+    return _build_single_action(runnable, wanted) if isinstance(wanted, type) else None
 
 
-def _single_action(runnable: Runnable, wanted: type) -> PlannedAgentSpec:
+def _build_single_action(runnable: Runnable, wanted: type) -> PlannedAgentSpec:
     name, ran, given = runnable.name, f"ran {runnable.name}", f"{runnable.name} has given something"
     action = ActionSpec(
         Action(name, {ran: False}, {ran: True, given: True}),
@@ -69,20 +71,20 @@ def _single_action(runnable: Runnable, wanted: type) -> PlannedAgentSpec:
         runnable.description,
         (action,),
         (GoalSpec(Goal(name, {given: True}), runnable.description, (wanted,), DEFAULT_BINDING),),
-        observations={condition: partial(_was_set, condition) for condition in (ran, given)},
+        observations={condition: partial(_is_set, condition) for condition in (ran, given)},
         instance=runnable,
-        types={type_name(kind): kind for one in (UserInput, wanted) for kind in descendants(one)},
+        types={type_name(kind): kind for one in (UserInput, wanted) for kind in find_subclasses(one)},
     )
 
 
 async def _perform(runnable: Runnable, context: OperationContext) -> object:
-    given = [_input(value) for value in context.blackboard.objects]
+    given = [_build_input(value) for value in context.blackboard.objects]
     return (await runnable.run(given[0] if len(given) == 1 else tuple(given), context=context.run)).output
 
 
-def _input(value: object) -> Input:
+def _build_input(value: object) -> Input:
     return value.content if isinstance(value, UserInput) else value
 
 
-def _was_set(condition: str, blackboard: Blackboard) -> bool:
+def _is_set(condition: str, blackboard: Blackboard) -> bool:
     return blackboard.condition(condition)

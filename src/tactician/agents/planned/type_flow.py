@@ -1,4 +1,4 @@
-"""The flow of types as conditions: what actions need and cause, and how a process observes it."""
+"""Flow of types as conditions: preconditions and effects of actions, and their observation."""
 
 from __future__ import annotations
 
@@ -6,83 +6,85 @@ from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import methodcaller
 
-from tactician.agents.planned.annotations import descendants
-from tactician.agents.planned.condition_names import ConditionNames, may_give, surely_gives
-from tactician.agents.planned.evaluation import evaluate_expression, names_of
+from tactician.agents.planned.annotations import find_subclasses
+from tactician.agents.planned.condition_names import ConditionNames, can_produce, is_sure_to_produce
+from tactician.agents.planned.evaluation import evaluate_expression, list_names
 from tactician.agents.planned.methods import ActionMethod, Declarations, Method
 from tactician.agents.planned.signatures import Parameter
 from tactician.process import Blackboard, Look, Observe, OperationContext, Price, get_state_declaration
 
 
 class TypeFlow:
-    """The preconditions and effects of actions, and the conditions of goals."""
+    """Preconditions and effects of actions, and conditions of goals."""
 
     def __init__(self, declared: Declarations, words: ConditionNames) -> None:
         self._declared = declared
         self._words = words
 
-    def preconditions(self, action: ActionMethod) -> dict[str, bool]:
+    def find_preconditions(self, action: ActionMethod) -> dict[str, bool]:
         """Return the conditions that must hold before an action runs."""
         words, signature = self._words, action.signature
-        needs = {words.label(parameter): True for parameter in signature.required}
+        needs = {words.name_object(parameter): True for parameter in signature.required}
         needs.update(dict.fromkeys(action.pre, True))
         if action.declared.trigger is not None:
-            needs[words.newest(action.declared.trigger)] = True
+            needs[words.name_newest(action.declared.trigger)] = True
         if not action.declared.can_rerun:
             needs[action.ran] = False
             taken = [parameter.type for parameter in signature.needs]
             fresh = [kind for kind in action.outputs if not any(issubclass(one, kind) for one in taken)]
-            needs.update({words.already(words.output(kind, action)): False for kind in fresh})
+            needs.update({words.name_existing(words.as_parameter(kind, action)): False for kind in fresh})
         return needs
 
-    def goal(self, action: ActionMethod) -> dict[str, bool]:
+    def find_goal_conditions(self, action: ActionMethod) -> dict[str, bool]:
         """Return the conditions that hold when an action has reached its goal."""
         conditions = {action.ran: True}
         if action.outputs:
-            conditions[self._words.any_output_label(action)] = True
+            conditions[self._words.name_any_output(action)] = True
         return conditions
 
-    def effects(self, action: ActionMethod) -> dict[str, bool]:
-        """Return the conditions that may hold once an action has run: the best case, as the outcome is seen later."""
-        effects = dict.fromkeys(self._lost(action), False)
+    def find_effects(self, action: ActionMethod) -> dict[str, bool]:
+        """Return the conditions that may hold after an action: the best case, as the outcome is observed later."""
+        effects = dict.fromkeys(self._find_lost_conditions(action), False)
         effects.update({action.ran: not action.runs_again, **dict.fromkeys(action.post, True)})
-        effects.update(self._objects(action))
+        effects.update(self._require_objects(action))
         for other in self._declared.actions:
-            if any(effects.get(self._words.output_label(kind, other)) for kind in other.outputs):
-                effects[self._words.any_output_label(other)] = True
+            if any(effects.get(self._words.name_output(kind, other)) for kind in other.outputs):
+                effects[self._words.name_any_output(other)] = True
         for kind in self._words.triggers:
-            effects[self._words.newest(kind)] = may_give(action, Parameter("", kind))
-        effects.update(dict.fromkeys(self._hoped(action, effects), True))
+            effects[self._words.name_newest(kind)] = can_produce(action, Parameter("", kind))
+        effects.update(dict.fromkeys(self._find_uncertain_conditions(action, effects), True))
         return effects
 
-    def hoped_for(self, action: ActionMethod, effects: Mapping[str, bool]) -> Iterator[str]:
-        """Return those of its effects that an action may turn out not to have, though it gives something."""
+    def find_uncertain_effects(self, action: ActionMethod, effects: Mapping[str, bool]) -> Iterator[str]:
+        """Yield the effects that an action may turn out not to have although it returns an object."""
         words = self._words
-        things = {**words.things, **{words.newest(kind): Parameter("", kind) for kind in words.triggers}}
-        yield from (label for label, thing in things.items() if effects.get(label) and not surely_gives(action, thing))
+        things = {**words.things, **{words.name_newest(kind): Parameter("", kind) for kind in words.triggers}}
+        yield from (
+            label for label, thing in things.items() if effects.get(label) and not is_sure_to_produce(action, thing)
+        )
         yield from (name for name in (*self._declared.conditions, *self._declared.expressions) if effects.get(name))
 
-    def _objects(self, action: ActionMethod) -> Iterator[tuple[str, bool]]:
+    def _require_objects(self, action: ActionMethod) -> Iterator[tuple[str, bool]]:
         for label, thing in self._words.things.items():
-            if self._words.may_give(action, thing):
+            if self._words.can_produce(action, thing):
                 yield label, True
-            if surely_gives(action, thing):
-                yield self._words.already(thing), True
+            if is_sure_to_produce(action, thing):
+                yield self._words.name_existing(thing), True
 
-    def _hoped(self, action: ActionMethod, effects: dict[str, bool]) -> Iterator[str]:
-        """Return the conditions about an object that may hold once there is a new one."""
+    def _find_uncertain_conditions(self, action: ActionMethod, effects: dict[str, bool]) -> Iterator[str]:
+        """Yield the conditions about an object that may hold once there is a new one."""
         for name, condition in self._declared.conditions.items():
-            if any(effects.get(self._words.label(parameter)) for parameter in condition.signature.needs):
+            if any(effects.get(self._words.name_object(parameter)) for parameter in condition.signature.needs):
                 yield name
         if self._declared.expressions:
-            known = {name for one in action.gives for kind in descendants(one) for name in names_of(kind)}
-            known.update(thing.binding for thing in self._words.bound(action))
+            known = {name for one in action.gives for kind in find_subclasses(one) for name in list_names(kind)}
+            known.update(thing.binding for thing in self._words.list_bindings(action))
             for text, expression in self._declared.expressions.items():
                 if known & expression.names:
                     yield text
 
-    def _lost(self, action: ActionMethod) -> Iterator[str]:
-        """Yield the conditions that end with objects leaving the blackboard, unless the action gives these anew."""
+    def _find_lost_conditions(self, action: ActionMethod) -> Iterator[str]:
+        """Yield the conditions that end when objects leave the blackboard, unless the action produces them again."""
         if not (action.clears or action.enters_state):
             return
         words, declared = self._words, self._declared
@@ -91,13 +93,13 @@ class TypeFlow:
             label: thing for label, thing in things if action.clears or get_state_declaration(thing.type) is not None
         }
         for label, thing in gone.items():
-            yield from (label, words.already(thing))
+            yield from (label, words.name_existing(thing))
         for name, condition in declared.conditions.items():
-            if any(words.label(parameter) in gone for parameter in condition.signature.required):
+            if any(words.name_object(parameter) in gone for parameter in condition.signature.required):
                 yield name
         for other in declared.actions:
-            if all(words.output_label(kind, other) in gone for kind in other.outputs):
-                yield words.any_output_label(other)
+            if all(words.name_output(kind, other) in gone for kind in other.outputs):
+                yield words.name_any_output(other)
             if other.signature.required if action.clears else other.source.is_state:
                 yield other.ran
         if action.clears:
@@ -105,58 +107,58 @@ class TypeFlow:
             yield from (name for other in declared.actions for name in other.post if name not in declared.conditions)
 
 
-def observations(declared: Declarations, words: ConditionNames, needed: Iterable[str]) -> dict[str, Look]:
-    """Return those of the needed conditions that cost nothing to see."""
+def build_observations(declared: Declarations, words: ConditionNames, needed: Iterable[str]) -> dict[str, Look]:
+    """Return the needed conditions that the blackboard shows without cost."""
     seen: dict[str, Look] = {}
     for label, thing in words.things.items():
-        seen[label] = seen[words.already(thing)] = partial(_is_there, thing)
+        seen[label] = seen[words.name_existing(thing)] = partial(_has_object, thing)
     for action in declared.actions:
-        outputs = tuple(words.output(kind, action) for kind in action.outputs)
+        outputs = tuple(words.as_parameter(kind, action) for kind in action.outputs)
         if len(outputs) > 1:
-            seen[words.any_output_label(action)] = partial(_is_one_there, outputs)
+            seen[words.name_any_output(action)] = partial(_has_any, outputs)
     for kind in words.triggers:
-        seen[words.newest(kind)] = partial(_is_newest, kind)
+        seen[words.name_newest(kind)] = partial(_is_newest, kind)
     found_out = {*declared.conditions, *declared.expressions}
     return {name: seen.get(name) or methodcaller("condition", name) for name in needed if name not in found_out}
 
 
-def conditions(declared: Declarations, needed: Iterable[str]) -> dict[str, Observe]:
-    """Return those of the needed conditions that are found out by methods and expressions."""
+def build_conditions(declared: Declarations, needed: Iterable[str]) -> dict[str, Observe]:
+    """Return the needed conditions that methods and expressions evaluate."""
     found: dict[str, Observe] = {}
     for name in needed:
         if (method := declared.conditions.get(name)) is not None:
-            found[name] = partial(_holds, method)
+            found[name] = partial(_evaluate_condition, method)
         elif (expression := declared.expressions.get(name)) is not None:
             found[name] = partial(evaluate_expression, expression)
     return found
 
 
-def prices(declared: Declarations) -> dict[str, Price]:
-    """Return the costs and values that actions ask for."""
+def build_costs(declared: Declarations) -> dict[str, Price]:
+    """Return the costs and values that actions name."""
     used = (name for action in declared.actions for name in (action.cost_method, action.value_method))
-    return {name: partial(_price, declared.costs[name]) for name in used if name is not None}
+    return {name: partial(_evaluate_cost, declared.costs[name]) for name in used if name is not None}
 
 
-def _is_there(thing: Parameter, blackboard: Blackboard) -> bool:
+def _has_object(thing: Parameter, blackboard: Blackboard) -> bool:
     return thing.find(blackboard) is not None
 
 
-def _is_one_there(things: Sequence[Parameter], blackboard: Blackboard) -> bool:
-    return any(_is_there(thing, blackboard) for thing in things)
+def _has_any(things: Sequence[Parameter], blackboard: Blackboard) -> bool:
+    return any(_has_object(thing, blackboard) for thing in things)
 
 
 def _is_newest(kind: type, blackboard: Blackboard) -> bool:
     return isinstance(blackboard.newest, kind)
 
 
-def _holds(method: Method, context: OperationContext) -> bool | Awaitable[bool]:
+def _evaluate_condition(method: Method, context: OperationContext) -> bool | Awaitable[bool]:
     if not method.can_be_called(context):
         return False
     result = method.call(context)
     return result if isinstance(result, Awaitable) else bool(result)
 
 
-def _price(method: Method, context: OperationContext) -> float | Awaitable[float]:
+def _evaluate_cost(method: Method, context: OperationContext) -> float | Awaitable[float]:
     # What it returns is checked where it is used. A cost of a state that is not there is not asked for.
     if not method.can_be_called(context):
         return 0.0

@@ -1,4 +1,4 @@
-"""Conditions that can never become true: those that need themselves, and names that nothing has."""
+"""Unreachable conditions: cycles, and names that nothing provides."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import is_dataclass
 
 from pydantic import BaseModel
 
-from tactician.agents.planned.annotations import descendants, is_class
+from tactician.agents.planned.annotations import find_subclasses, is_class
 from tactician.agents.planned.condition_names import ConditionNames
-from tactician.agents.planned.evaluation import names_of, snake_case
+from tactician.agents.planned.evaluation import list_names, snake_case
 from tactician.agents.planned.expressions import Expression, is_expression
 from tactician.agents.planned.methods import ActionMethod, Declarations, Source
 from tactician.documents import find_closest
@@ -21,14 +21,14 @@ from tactician.process import DEFAULT_BINDING, UserInput
 _HOOKS = frozenset(("__getattr__", "__getattribute__"))
 
 
-def fields_of(kind: type) -> frozenset[str]:
-    """Return the names that a class and its bases have annotations for."""
+def list_fields(kind: type) -> frozenset[str]:
+    """Return the names that a class and its bases annotate."""
     return frozenset(name for base in kind.__mro__ for name in inspect.get_annotations(base))
 
 
-def lacks(kind: type, name: str) -> bool:
-    """Return whether no object of the class has the attribute: only data classes and models say what they have."""
-    if hasattr(kind, name) or name in fields_of(kind):
+def lacks_attribute(kind: type, name: str) -> bool:
+    """Return whether no instance has the attribute, which only dataclasses and models can tell."""
+    if hasattr(kind, name) or name in list_fields(kind):
         return False
     own = {member for base in kind.__mro__ if base not in (object, BaseModel) for member in vars(base)}
     if issubclass(kind, BaseModel):
@@ -36,38 +36,38 @@ def lacks(kind: type, name: str) -> bool:
     return is_dataclass(kind) and "__dataclass_fields__" in vars(kind) and own.isdisjoint({*_HOOKS, "__post_init__"})
 
 
-def unreachable(declared: Declarations, words: ConditionNames) -> Iterator[str]:
-    """Return a sentence for each: where it is, why it is never so, and what to do."""
-    yield from _circles(declared)
-    yield from _unbound(declared, words)
+def find_unreachable(declared: Declarations, words: ConditionNames) -> Iterator[str]:
+    """Yield a sentence for each mistake, with its place, the reason and the remedy."""
+    yield from _find_cycles(declared)
+    yield from _find_unbound_names(declared, words)
     if declared.expressions and object not in words.kinds:  # else anything may be there
-        named = _named(words)
+        named = _map_names_to_types(words)
         for action in declared.actions:
             for text in filter(declared.expressions.__contains__, action.pre):
-                known = {**_visible(action.source), **named}
-                for problem in _unknown(declared.expressions[text], known):
+                known = {**_find_visible_classes(action.source), **named}
+                for problem in _find_unknown_names(declared.expressions[text], known):
                     yield f"{action.name}: {text!r}: {problem}"
 
 
-def similar(name: str, known: Collection[str]) -> str | None:
-    """Return the name that was meant, as a question."""
+def suggest_similar(name: str, known: Collection[str]) -> str | None:
+    """Return a similar known name, as a question."""
     found = find_closest(name, known)
     return None if found is None else f"did you mean {found!r}?"
 
 
-def _circles(declared: Declarations) -> Iterator[str]:
-    """Conditions that only such actions make true as need them first."""
+def _find_cycles(declared: Declarations) -> Iterator[str]:
+    """Yield the conditions that are set only by actions that need them first."""
     left, held = list(declared.actions), set(declared.conditions)
     posted = {name for action in declared.actions for name in action.post}
 
-    def missing(action: ActionMethod) -> list[str]:
+    def find_missing(action: ActionMethod) -> list[str]:
         return [name for name in action.pre if name in posted and name not in held and not is_expression(name)]
 
-    while ready := [action for action in left if not missing(action)]:
-        left = [action for action in left if missing(action)]
+    while ready := [action for action in left if not find_missing(action)]:
+        left = [action for action in left if find_missing(action)]
         held.update(name for action in ready for name in action.post)
     for action in left:
-        for name in missing(action):
+        for name in find_missing(action):
             others = [other.name for other in left if name in other.post and other is not action]
             who = f"only {' and '.join(others)}, which can never run either," if others else "only itself"
             yield (
@@ -76,41 +76,44 @@ def _circles(declared: Declarations) -> Iterator[str]:
             )
 
 
-def _unbound(declared: Declarations, words: ConditionNames) -> Iterator[str]:
-    """Names that nothing is bound to, and that were meant for others: what is left may come from outside."""
-    given = {str(thing.binding) for action in declared.actions for thing in words.bound(action)}
+def _find_unbound_names(declared: Declarations, words: ConditionNames) -> Iterator[str]:
+    """Yield the names that nothing is bound to and that resemble others; the rest may come from outside."""
+    given = {str(thing.binding) for action in declared.actions for thing in words.list_bindings(action)}
     wanted = {(method.name, one.binding) for method in declared.methods for one in method.signature.needs}
     taken = {name for expression in declared.expressions.values() for name in expression.names}
     orphans = given.difference(taken, (name for _, name in wanted))
     for method, name in sorted(wanted) if orphans else ():
-        if name not in (DEFAULT_BINDING, *given) and (hint := similar(name, orphans)) is not None:
+        if name not in (DEFAULT_BINDING, *given) and (hint := suggest_similar(name, orphans)) is not None:
             yield f"{method}: no action binds anything to {name!r}; {hint}"
 
 
-def _named(words: ConditionNames) -> dict[str, list[type]]:
+def _map_names_to_types(words: ConditionNames) -> dict[str, list[type]]:
     """Return the types of the objects that expressions can name, by name."""
     named: dict[str, list[type]] = {DEFAULT_BINDING: [object]}
     for root in (UserInput, *words.kinds):
-        for kind in descendants(root):
-            for name in names_of(kind):
+        for kind in find_subclasses(root):
+            for name in list_names(kind):
                 named.setdefault(name, []).append(kind)
     for thing in words.things.values():
         if thing.binding != DEFAULT_BINDING:
-            named.setdefault(thing.binding, []).extend(descendants(thing.type))
+            named.setdefault(thing.binding, []).extend(find_subclasses(thing.type))
     return named
 
 
-def _visible(source: Source) -> dict[str, list[type]]:
-    """Return the classes where the expression is written: somebody may start a process with an object of one."""
+def _find_visible_classes(source: Source) -> dict[str, list[type]]:
+    """Return the classes in scope of the expression, since a process may start with an object of one."""
     module = getattr(sys.modules.get(source.kind.__module__), "__dict__", {})
     seen = {**module, **source.namespace}.values()
-    return {snake_case(kind.__name__): list(descendants(kind)) for kind in seen if is_class(kind)}
+    return {snake_case(kind.__name__): list(find_subclasses(kind)) for kind in seen if is_class(kind)}
 
 
-def _unknown(expression: Expression, named: Mapping[str, Collection[type]]) -> Iterator[str]:
-    """Objects that there never are, and fields that they do not have."""
+def _find_unknown_names(expression: Expression, named: Mapping[str, Collection[type]]) -> Iterator[str]:
+    """Yield the objects that never exist, and fields that they do not have."""
     for name in sorted(expression.names - named.keys()):
-        hint = similar(name, named) or "objects are called by their class, as in `bill` for a `Bill`, or by a binding"
+        hint = (
+            suggest_similar(name, named)
+            or "objects are called by their class, as in `bill` for a `Bill`, or by a binding"
+        )
         yield f"nothing is called {name!r}; {hint}"
     nodes = list(ast.walk(expression.tree))
     loops = (node.target for node in nodes if isinstance(node, ast.comprehension))
@@ -118,7 +121,7 @@ def _unknown(expression: Expression, named: Mapping[str, Collection[type]]) -> I
     for node in nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id not in local:
             kinds = named.get(node.value.id, ())
-            if kinds and all(lacks(kind, node.attr) for kind in kinds):
-                known = frozenset(field for kind in kinds for field in fields_of(kind))
-                hint = similar(node.attr, known) or "declare it as a field"
+            if kinds and all(lacks_attribute(kind, node.attr) for kind in kinds):
+                known = frozenset(field for kind in kinds for field in list_fields(kind))
+                hint = suggest_similar(node.attr, known) or "declare it as a field"
                 yield f"{node.value.id!r} has no {node.attr!r}; {hint}"

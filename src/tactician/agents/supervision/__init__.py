@@ -1,5 +1,5 @@
-"""A model that leads the actions of a planned agent, instead of a planner."""
+"""Supervision: a model that chooses the actions of a planned agent, instead of a planner."""
 
-from tactician.agents.supervision.supervised import DEFAULT_SUPERVISOR_ROUNDS, LEADER, supervise
+from tactician.agents.supervision.supervised_agent import DEFAULT_SUPERVISOR_ROUNDS, LEADER, supervise
 
 __all__ = ["supervise", "DEFAULT_SUPERVISOR_ROUNDS", "LEADER"]

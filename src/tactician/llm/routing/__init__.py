@@ -1,13 +1,17 @@
-"""Many keys and deployments behind one model of any kind: policies, limits, retries, rests and fallbacks."""
+"""Routing of model calls over keys and deployments: policies, limits, retries, circuit breakers and fallbacks."""
 
 from tactician.llm.routing.chat import RoutedModel
-from tactician.llm.routing.circuit import RestPolicy
-from tactician.llm.routing.configuration import policies_of
-from tactician.llm.routing.deployment import Deployment, DeploymentStatus, ServedModel, deployments_of, full_name
-from tactician.llm.routing.estimates import Estimate, estimate_tokens
+from tactician.llm.routing.circuit_breaker import CircuitBreakerPolicy
+from tactician.llm.routing.deployment import (
+    Deployment,
+    DeploymentStatus,
+    ServedModel,
+    create_deployments,
+    format_full_name,
+)
 from tactician.llm.routing.events import (
-    InstanceRecovered,
-    InstanceRested,
+    CircuitClosed,
+    CircuitOpened,
     ModelFellBack,
     RequestDelayed,
     RequestRetried,
@@ -15,8 +19,10 @@ from tactician.llm.routing.events import (
 )
 from tactician.llm.routing.media import RoutedEmbeddingModel, RoutedImageModel
 from tactician.llm.routing.policies import LeastLoaded, Policy, PolicyName, RoundRobin, Sticky
-from tactician.llm.routing.retries import AT_ONCE, NEVER, ONCE_MORE, Failure, ModelRetryPolicy, RetryRule
+from tactician.llm.routing.retries import NO_RETRY, RETRY_IMMEDIATELY, RETRY_ONCE, Failure, ModelRetryPolicy, RetryRule
 from tactician.llm.routing.router import ModelRouter
+from tactician.llm.routing.router_arguments import create_router_arguments
+from tactician.llm.routing.token_estimate import Estimate, estimate_tokens
 
 __all__ = [
     "ModelRouter",
@@ -24,18 +30,18 @@ __all__ = [
     "RoutedEmbeddingModel",
     "RoutedImageModel",
     "ServedModel",
-    "policies_of",
+    "create_router_arguments",
     "Deployment",
     "DeploymentStatus",
-    "deployments_of",
-    "full_name",
+    "create_deployments",
+    "format_full_name",
     "ModelRetryPolicy",
     "RetryRule",
-    "AT_ONCE",
-    "ONCE_MORE",
-    "NEVER",
+    "RETRY_IMMEDIATELY",
+    "RETRY_ONCE",
+    "NO_RETRY",
     "Failure",
-    "RestPolicy",
+    "CircuitBreakerPolicy",
     "Policy",
     "PolicyName",
     "RoundRobin",
@@ -46,7 +52,7 @@ __all__ = [
     "RequestRouted",
     "RequestDelayed",
     "RequestRetried",
-    "InstanceRested",
-    "InstanceRecovered",
+    "CircuitOpened",
+    "CircuitClosed",
     "ModelFellBack",
 ]

@@ -1,4 +1,4 @@
-"""One request of any kind on its way to an answer: attempts, pauses, other instances, other models."""
+"""One request of any kind on its way to an answer: attempts, pauses, other instances, fallback models."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Generic, TypeAlias, TypeVar
 
 from tactician.errors import ModelError, ModelTimeoutError
 from tactician.events import EventEmitter
-from tactician.llm.routing.lane import Lane
-from tactician.llm.routing.policies import Lanes
-from tactician.llm.routing.retries import Failure, failure_of, history
+from tactician.llm.routing.attempt import Attempt
+from tactician.llm.routing.call_settings import CallSettings
+from tactician.llm.routing.deployment_state import DeploymentState
+from tactician.llm.routing.policies import DeploymentStates
+from tactician.llm.routing.retries import Failure, classify_failure, format_attempts
 from tactician.llm.routing.routes import Route, Stage
-from tactician.llm.routing.setup import Setup
-from tactician.llm.routing.visit import Visit
 
 RequestT = TypeVar("RequestT")
 AnswerT = TypeVar("AnswerT")
@@ -25,239 +25,278 @@ Restorer: TypeAlias = Callable[[AnswerT], AnswerT]
 class RoutedCall(ABC, Generic[RequestT, AnswerT]):
     """One request, from its first attempt to its answer. Use an instance once.
 
-    A kind of calls says how a model is asked, what a request weighs, and what is wrong with an answer.
+    A subclass says how a model is called, how many tokens a request needs, and which answers are failures.
 
     Args:
-        route: where it may go.
-        request: what is asked.
-        observer: what hears the events of the request besides those who hear all.
+        route: the deployments that may serve the request.
+        request: the request.
+        observer: an emitter that receives the events of this request, besides the router's listeners.
         session: the key that keeps requests together.
 
     Attributes:
-        ends_at: its deadline.
+        ends_at: the deadline of the call.
     """
 
     __slots__ = (
-        "_attempts", "_cancelling", "_delay", "_failed_at", "_imperfect", "_is_expired", "_lanes", "_original",
-        "_reporter", "_request", "_restorer", "_route", "_session", "_setup", "_stage", "_stage_number", "_task",
-        "_timeouts", "_tokens", "_trail", "_tried", "ends_at",
+        "_attempts",
+        "_cancelling",
+        "_delay",
+        "_failed_at",
+        "_failures",
+        "_imperfect",
+        "_is_expired",
+        "_original",
+        "_reporter",
+        "_request",
+        "_restorer",
+        "_route",
+        "_session",
+        "_settings",
+        "_stage",
+        "_stage_number",
+        "_states",
+        "_task",
+        "_timeouts",
+        "_tokens",
+        "_tried",
+        "ends_at",
     )  # fmt: skip
     _attempts: int
     _timeouts: int
     _tokens: int
     _request: RequestT
-    _tried: Lanes
+    _tried: DeploymentStates
 
     def __init__(
-        self, setup: Setup, route: Route, request: RequestT, observer: EventEmitter | None, session: str | None
+        self,
+        settings: CallSettings,
+        route: Route,
+        request: RequestT,
+        observer: EventEmitter | None,
+        session: str | None,
     ) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self.ends_at = setup.clock.monotonic() + setup.retries.deadline
-        self._setup = setup
-        self._reporter = setup.reporter.for_request(observer)
+        self.ends_at = settings.clock.monotonic() + settings.retries.deadline
+        self._settings = settings
+        self._reporter = settings.reporter.for_request(observer)
         self._route = route
         self._original = request
         self._session = session
-        self._trail: tuple[tuple[str, Failure], ...] = ()
+        self._failures: tuple[tuple[str, Failure], ...] = ()
         self._failed_at = 0.0
         self._delay: tuple[float, str] | None = None
         self._imperfect: tuple[AnswerT, ...] = ()
         self._task = task
         self._cancelling = task.cancelling()
         self._is_expired = False
-        self._go_to(0, route.stages[0], request, None)
+        self._enter_stage(0, route.stages[0], request, None)
 
     @abstractmethod
-    def _ask(self, visit: Visit, request: RequestT) -> Awaitable[AnswerT]:
-        """Makes one attempt; it gives the place of the visit back."""
+    def _send(self, attempt: Attempt, request: RequestT) -> Awaitable[AnswerT]:
+        """Make one attempt, which gives its slot back."""
 
     @abstractmethod
     def _count_tokens(self, request: RequestT) -> int:
-        """Estimates the tokens of a request."""
+        """Estimate the tokens of a request."""
 
     @abstractmethod
-    def _allow_time(self, first: float, times: int) -> RequestT:
-        """The request with so many times its first timeout, which is `first` where it says none."""
+    def _extend_timeout(self, first: float, times: int) -> RequestT:
+        """Return the request with `times` its original timeout, or `times` `first` if it has none."""
 
     def _adapt(self, request: RequestT, stage: Stage) -> tuple[RequestT, Restorer[AnswerT] | None]:
-        """The original request made for the model of a fallback, and what makes its answer one to the original."""
+        """Return the original request adapted to a fallback, and a function that restores its answer."""
         return request, None
 
-    def _find_shortcoming(self, answer: AnswerT) -> Failure | None:
-        """What is wrong with an answer that came as it should; `None` when nothing is."""
+    def _classify_response(self, answer: AnswerT) -> Failure | None:
+        """Return the failure that an answer amounts to, or `None` if it is good."""
         return None
 
     async def run(self) -> AnswerT:
-        """Makes attempts until one gives an answer worth having.
+        """Make attempts until one returns a good answer.
 
-        An answer that was cut off or filtered is still better than an error, so it is the result when nothing better
-        follows.
+        An answer that was cut off or filtered is better than an error, so it is the result if nothing better follows.
 
         Raises:
             ModelTimeoutError: when the deadline passes.
-            ModelError: that of the last attempt, when no other is worth it.
+            ModelError: the error of the last attempt, when no other would help.
         """
-        watch = self._setup.watches.of_this_loop()
-        watch.add(self)
+        timer = self._settings.timers.for_running_loop()
+        timer.add(self)
         try:
             return await self._run()
         except asyncio.CancelledError:
             if not self._is_expired or self._task.cancelling() > self._cancelling + 1:
                 raise
-            failure: ModelError = self._too_late()
+            failure: ModelError = self._create_deadline_error()
         except ModelError as error:
             failure = error
         finally:
-            watch.discard(self)
+            timer.discard(self)
             if self._is_expired:
                 self._task.uncancel()
         if self._imperfect:
             return self._imperfect[-1]
-        if self._trail:
-            failure.add_note(history(self._trail))
+        if self._failures:
+            failure.add_note(format_attempts(self._failures))
         raise failure
 
     def expire(self) -> None:
-        """The deadline has passed: ends whatever it is waiting for."""
+        """Cancel the call, because its deadline has passed."""
         self._is_expired = True
         self._task.cancel()
 
     async def _run(self) -> AnswerT:
         while True:
-            now = self._setup.clock.monotonic()
-            if (visit := self._try_enter(now)) is None:
-                visit = await self._enter(now)
+            now = self._settings.clock.monotonic()
+            if (attempt := self._try_start(now)) is None:
+                attempt = await self._wait_and_start(now)
             if self._reporter.is_observed:
-                self._announce(visit)
+                self._report_attempt(attempt)
             error: ModelError | None = None
             try:
-                answer = await self._ask(visit, self._request)
+                answer = await self._send(attempt, self._request)
             except ModelError as raised:
-                error, failure = raised, failure_of(raised)
+                error, failure = raised, classify_failure(raised)
             else:
-                if (shortcoming := self._find_shortcoming(answer)) is None:
+                if (problem := self._classify_response(answer)) is None:
                     return answer if self._restorer is None else self._restorer(answer)
-                # It is kept, in case that nothing better comes.
+                # The result, if no later attempt does better.
                 self._imperfect += (answer if self._restorer is None else self._restorer(answer),)
-                failure = shortcoming
-            self._count(visit.lane, failure)
-            if not (await self._is_worth_another(failure, error) or self._fall_back(failure.value)):
+                failure = problem
+            self._record_failure(attempt.state, failure)
+            if not (await self._prepare_retry(failure, error) or self._fall_back(failure.value)):
                 if error is not None:
                     raise error
                 return self._imperfect[-1]
 
-    def _try_enter(self, now: float) -> Visit | None:
-        """Takes a place at a deployment, if one is free."""
+    def _try_start(self, now: float) -> Attempt | None:
+        """Start an attempt if a deployment can take it now."""
         pool = self._stage.pool
-        place = pool.try_enter(self._lanes, self._session, self._tokens, now, again=self._attempts > 0)
-        return None if place is None else self._visit(place, now)
+        place = pool.try_acquire(self._states, self._session, self._tokens, now, is_retry=self._attempts > 0)
+        return None if place is None else self._create_attempt(place, now)
 
-    async def _enter(self, began: float) -> Visit:
-        """Takes a place when it is this call's turn, or at a fallback when all that it could wait for rest."""
-        clock, why, now = self._setup.clock, "limits", began
-        while all(lane.is_resting(now) for lane in self._lanes):
-            if not self._leave_those_that_rest(now):
-                why = "rest"
-                break
-            if (visit := self._try_enter(now)) is not None:
-                return visit
-        pool = self._stage.pool
-        place = await pool.wait(self._lanes, self._session, self._tokens, again=self._attempts > 0)
-        now = clock.monotonic()
-        self._delay = now - began, why
-        return self._visit(place, now)
+    async def _wait_and_start(self, started: float) -> Attempt:
+        """Start an attempt when it is this call's turn, or at a fallback if all deployments cool down."""
+        now = started
+        while True:
+            reason = "limits"
+            while all(state.is_cooling_down(now) for state in self._states):
+                if not self._leave_cooling_model(now):
+                    reason = "cooldown"
+                    break
+                if (attempt := self._try_start(now)) is not None:
+                    return attempt
+            place = await self._stage.pool.acquire(
+                self._states,
+                self._session,
+                self._tokens,
+                is_retry=self._attempts > 0,
+                can_leave=self._has_healthy_fallback,
+            )
+            now = self._settings.clock.monotonic()
+            if place is not None:
+                self._delay = now - started, reason
+                return self._create_attempt(place, now)
 
-    def _visit(self, place: tuple[Lane, int], now: float) -> Visit:
-        return Visit(self._stage.pool, *place, self._tokens, now, self._setup.clock, self._reporter)
+    def _create_attempt(self, place: tuple[DeploymentState, int], now: float) -> Attempt:
+        return Attempt(self._stage.pool, *place, self._tokens, now, self._settings.clock, self._reporter)
 
-    def _announce(self, visit: Visit) -> None:
-        reporter, reason = self._reporter, self._setup.policy
+    def _report_attempt(self, attempt: Attempt) -> None:
+        reporter, reason = self._reporter, self._settings.policy
         try:
             if self._attempts:
-                failed, failure, reason = self._tried[-1], self._trail[-1][1], "retry"
-                delay = visit.entered_at - self._failed_at
-                reporter.retried(failed, self._attempts, failure.value, delay, visit.lane)
+                failed, failure, reason = self._tried[-1], self._failures[-1][1], "retry"
+                delay = attempt.started_at - self._failed_at
+                reporter.report_retry(failed, self._attempts, failure.value, delay, attempt.state)
             elif self._delay is not None:
-                reporter.delayed(visit.lane, *self._delay)
+                reporter.report_delay(attempt.state, *self._delay)
             self._delay = None
-            reporter.routed(visit.lane, "fallback" if self._stage_number and not self._attempts else reason)
+            reporter.report_route(attempt.state, "fallback" if self._stage_number and not self._attempts else reason)
         except BaseException:
-            visit.left()
+            attempt.release()
             raise
 
-    def _count(self, lane: Lane, failure: Failure) -> None:
+    def _record_failure(self, state: DeploymentState, failure: Failure) -> None:
         self._attempts += 1
         self._timeouts += failure is Failure.TIMEOUT
-        self._tried += (lane,)
-        self._trail += ((lane.name, failure),)
-        self._failed_at = self._setup.clock.monotonic()
+        self._tried += (state,)
+        self._failures += ((state.name, failure),)
+        self._failed_at = self._settings.clock.monotonic()
 
-    async def _is_worth_another(self, failure: Failure, error: ModelError | None) -> bool:
-        """Whether to try the model again. If so, it returns when the time for that has come."""
-        setup, now = self._setup, self._failed_at
-        rule = setup.retries.rule(failure, None if error is None else error.status)
+    async def _prepare_retry(self, failure: Failure, error: ModelError | None) -> bool:
+        """Return whether to try the model again, after the pause before that attempt."""
+        settings, now = self._settings, self._failed_at
+        rule = settings.retries.select_rule(failure, None if error is None else error.status)
         if self._attempts >= rule.attempts:
             return False
         if failure is Failure.TIMEOUT:
-            self._request = self._allow_time(setup.retries.first_timeout, self._timeouts + 1)
+            self._request = self._extend_timeout(settings.retries.first_timeout, self._timeouts + 1)
         if failure is Failure.CONTENT_FILTER:
-            self._lanes = self._untried()  # the same filter would say the same
-            return bool(self._lanes)
-        self._lanes = fresh = self._fresh(now)
-        if self._stage.pool.is_free(fresh, self._tokens, now):
+            self._states = self._list_untried()  # the same filter would block it again
+            return bool(self._states)
+        self._states = fresh = self._list_healthy_untried(now)
+        if self._stage.pool.is_available(fresh, self._tokens, now):
             return True
-        # A provider's Retry-After is kept by the line: the lane opens again when it is over.
-        pause = 0.0 if error is not None and error.retry_after else rule.pause(self._attempts, setup.random)
-        if now + pause >= self.ends_at or self._is_hopeless(self._stage.lanes):
+        # The deployment waits for a provider's Retry-After itself, so the call needs no pause of its own.
+        pause = 0.0 if error is not None and error.retry_after else rule.draw_delay(self._attempts, settings.random)
+        if now + pause >= self.ends_at or self._outlasts_deadline(self._stage.states):
             return False
         if pause:
-            await setup.clock.sleep(pause)
-        self._lanes = self._fresh(setup.clock.monotonic()) or self._stage.lanes
+            await settings.clock.sleep(pause)
+        self._states = self._list_healthy_untried(settings.clock.monotonic()) or self._stage.states
         return True
 
-    def _untried(self) -> Lanes:
-        return tuple(lane for lane in self._stage.lanes if lane not in self._tried)
+    def _list_untried(self) -> DeploymentStates:
+        return tuple(state for state in self._stage.states if state not in self._tried)
 
-    def _fresh(self, now: float) -> Lanes:
-        """The healthy instances that this call has not tried."""
-        return tuple(lane for lane in self._untried() if not lane.is_resting(now))
+    def _list_healthy_untried(self, now: float) -> DeploymentStates:
+        """Return the healthy deployments that this call has not tried."""
+        return tuple(state for state in self._list_untried() if not state.is_cooling_down(now))
 
-    def _leave_those_that_rest(self, now: float) -> bool:
-        """Goes to a fallback that can be called now, if there is one.
+    def _leave_cooling_model(self, now: float) -> bool:
+        """Switch to a fallback that can be called now, and return whether there is one.
 
         Raises:
-            ModelTimeoutError: when there is none and the rests are longer than the call may take.
+            ModelTimeoutError: when there is none, and every cooldown ends after the deadline.
         """
-        for number, stage in enumerate(self._route.stages[self._stage_number + 1 :], self._stage_number + 1):
-            if not all(lane.is_resting(now) for lane in stage.lanes):
-                return self._fall_back("rest", number)
-        if self._is_hopeless(self._lanes):
-            raise self._too_late()
+        if (number := self._find_healthy_fallback(now)) is not None:
+            return self._fall_back("cooldown", number)
+        if self._outlasts_deadline(self._states):
+            raise self._create_deadline_error()
         return False
 
-    def _is_hopeless(self, lanes: Lanes) -> bool:
-        """Whether all of them rest for longer than this call has time."""
-        return self.ends_at < min(lane.circuit.opens_at for lane in lanes) < inf
+    def _find_healthy_fallback(self, now: float) -> int | None:
+        """Return the number of the next stage that does not cool down; `None` when all do."""
+        following = enumerate(self._route.stages[self._stage_number + 1 :], self._stage_number + 1)
+        healthy = (n for n, stage in following if not all(state.is_cooling_down(now) for state in stage.states))
+        return next(healthy, None)
+
+    def _has_healthy_fallback(self, now: float) -> bool:
+        return self._find_healthy_fallback(now) is not None
+
+    def _outlasts_deadline(self, states: DeploymentStates) -> bool:
+        """Return whether the cooldowns of all these deployments end after the deadline."""
+        return self.ends_at < min(state.breaker.available_at for state in states) < inf
 
     def _fall_back(self, reason: str, number: int | None = None) -> bool:
-        """Goes to the next model, or that with this number; whether there is one."""
+        """Switch to the next fallback, or to stage `number`, and return whether there is one."""
         number = self._stage_number + 1 if number is None else number
         if reason == Failure.INVALID or number >= len(self._route.stages):
             return False
         previous, stage = self._stage.pool.model, self._route.stages[number]
-        self._go_to(number, stage, *self._adapt(self._original, stage))
-        self._reporter.fell_back(previous, stage.pool.model, reason)
+        self._enter_stage(number, stage, *self._adapt(self._original, stage))
+        self._reporter.report_fallback(previous, stage.pool.model, reason)
         return True
 
-    def _go_to(self, number: int, stage: Stage, request: RequestT, restorer: Restorer[AnswerT] | None) -> None:
-        self._stage_number, self._stage, self._lanes = number, stage, stage.lanes
+    def _enter_stage(self, number: int, stage: Stage, request: RequestT, restorer: Restorer[AnswerT] | None) -> None:
+        self._stage_number, self._stage, self._states = number, stage, stage.states
         self._request, self._restorer = request, restorer
-        self._tokens = self._count_tokens(request) if stage.pool.counts_tokens else 0
+        self._tokens = self._count_tokens(request) if stage.pool.has_token_limit else 0
         self._attempts = self._timeouts = 0
         self._tried = ()
 
-    def _too_late(self) -> ModelTimeoutError:
-        name, seconds = self._route.name, self._setup.retries.deadline
-        tried = history(self._trail)
+    def _create_deadline_error(self) -> ModelTimeoutError:
+        name, seconds = self._route.name, self._settings.retries.deadline
+        tried = format_attempts(self._failures)
         return ModelTimeoutError(f"{name}: no answer within the deadline of {seconds:g} s; {tried}", model=name)

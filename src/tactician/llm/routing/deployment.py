@@ -1,4 +1,4 @@
-"""One model at one instance: what a router spreads its calls over, and how it is doing."""
+"""Deployments, one for each model at each instance, and their status."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tactician.llm.model_kinds import KIND_NAMES, KindName
 from tactician.llm.usage import NO_USAGE, Usage
 
 ServedModel: TypeAlias = LanguageModel | EmbeddingModel | ImageModel
-"""Anything that a router can call."""
+"""Any model that a router can call."""
 _NO_FEATURES = Features()
 
 
@@ -24,12 +24,12 @@ class CallLimits:
     """Limits of the calls of one model at one instance.
 
     Attributes:
-        requests_per_second: how often a call may start; no limit where `None`.
-        tokens_per_second: how many tokens may go through, both ways together; no limit where `None`.
-        max_concurrency: how many calls may be under way at once.
+        requests_per_second: how often a call may start; unlimited if `None`.
+        tokens_per_second: how many tokens may go through, input and output together; unlimited if `None`.
+        max_concurrency: how many calls may run at once.
 
     Raises:
-        ConfigurationError: when a limit is not above 0.
+        ConfigurationError: when a limit is not greater than 0.
     """
 
     requests_per_second: float | None = None
@@ -42,39 +42,39 @@ class CallLimits:
 
 
 def check_limit(owner: str, name: str, value: float | None) -> None:
-    """Check that a limit is above 0.
+    """Check that a limit is greater than 0.
 
     Raises:
         ConfigurationError: when it is not.
     """
     if value is not None and not value > 0:
-        raise ConfigurationError(f"{owner}: {name} must be above 0, not {value!r}")
+        raise ConfigurationError(f"{owner}: {name} must be greater than 0, not {value!r}")
 
 
-def full_name(instance: str, model: str) -> str:
-    """`instance:model`; some models have their instance in the name already, as `openai:gpt-5.4` has."""
+def format_full_name(instance: str, model: str) -> str:
+    """Return `instance:model`. Some model names include their instance already, as `openai:gpt-5.4` does."""
     return model if model.startswith(f"{instance}:") else f"{instance}:{model}"
 
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """One model at one instance, and the limits that the provider sets there.
+    """One model at one instance, with the limits that the provider sets there.
 
     Attributes:
         instance: the instance's id, for example `"openai-eu"`.
         model: the name that requests ask for, for example `"gpt-5.4"`.
-        serves: what is called: a chat model, an embedding model or an image model.
-        requests_per_second: how often a call may start; the router's own number where `None`, no limit for `math.inf`.
-        tokens_per_second: how many tokens may go through, both ways together; likewise.
-        max_concurrency: how many calls may be under way at once; the router's own number where `None`.
+        served_model: the model to call: a chat model, an embedding model or an image model.
+        requests_per_second: how often a call may start; the router's limit if `None`, unlimited for `math.inf`.
+        tokens_per_second: how many tokens may go through, input and output together; likewise.
+        max_concurrency: how many calls may run at once; the router's limit if `None`.
 
     Raises:
-        ConfigurationError: when a limit is not above 0.
+        ConfigurationError: when a limit is not greater than 0.
     """
 
     instance: str
     model: str
-    serves: ServedModel
+    served_model: ServedModel
     requests_per_second: float | None = None
     tokens_per_second: float | None = None
     max_concurrency: int | None = None
@@ -85,34 +85,34 @@ class Deployment:
 
     @property
     def name(self) -> str:
-        """`instance:model`, by which exactly this deployment can be asked for."""
-        return full_name(self.instance, self.model)
+        """Full name, `instance:model`, by which a request can ask for exactly this deployment."""
+        return format_full_name(self.instance, self.model)
 
     @property
     def kind(self) -> KindName:
-        """The kind of the model."""
-        if isinstance(self.serves, EmbeddingModel):
+        """Kind of the model."""
+        if isinstance(self.served_model, EmbeddingModel):
             return "embeddings"
-        return "images" if isinstance(self.serves, ImageModel) else "chat"
+        return "images" if isinstance(self.served_model, ImageModel) else "chat"
 
     @property
     def features(self) -> Features:
-        """What a chat model can do by itself."""
-        return cast("LanguageModel", self.serves).features if self.kind == "chat" else _NO_FEATURES
+        """Features of the model, if it is a chat model."""
+        return cast("LanguageModel", self.served_model).features if self.kind == "chat" else _NO_FEATURES
 
 
-def deployments_of(
+def create_deployments(
     instances: Iterable[Instance], *, kind: KindName | None = None, model: str | None = None
 ) -> tuple[Deployment, ...]:
-    """Return a deployment for each model of each instance, within the limits that the instance sets.
+    """Return a deployment for each model of each instance, with the limits that the instance sets.
 
     Args:
         instances: the instances.
-        kind: what every model is taken for; what the instance says, or the model's name tells, when `None`.
-        model: the name of the only model that is wanted; all, when `None`.
+        kind: the kind of every model; if `None`, the instance or the model's name decides.
+        model: the name of the only model to include; all models if `None`.
     """
     return tuple(
-        _deployment(instance, name, kind or instance.kind_of(name))
+        _create_deployment(instance, name, kind or instance.find_kind(name))
         for instance in instances
         for name in instance.models
         if model in (None, name)
@@ -120,40 +120,40 @@ def deployments_of(
 
 
 def group_by_kind(deployments: Iterable[Deployment]) -> dict[KindName, list[Deployment]]:
-    """Return the deployments by the kinds of their models; each kind has a list."""
+    """Return a list of the deployments for each kind of model."""
     groups: dict[KindName, list[Deployment]] = {kind: [] for kind in KIND_NAMES}
     for deployment in deployments:
         groups[deployment.kind].append(deployment)
     return groups
 
 
-def _deployment(instance: Instance, model: str, kind: KindName) -> Deployment:
+def _create_deployment(instance: Instance, model: str, kind: KindName) -> Deployment:
     return Deployment(
         instance.id,
         model,
-        instance.serve(model, kind),
-        instance.rate_limit(model),
-        instance.token_limit(model),
-        instance.concurrency(model),
+        instance.create_model_of_kind(model, kind),
+        instance.find_rate_limit(model),
+        instance.find_token_limit(model),
+        instance.find_concurrency(model),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeploymentStatus:
-    """How a deployment is doing.
+    """Status of a deployment.
 
     Attributes:
         kind: the kind of the model.
-        in_flight: calls that are under way.
-        requests: calls that were started, in all; an ended call is an answer, a failure, or was cancelled.
-        answers: calls that were answered.
+        in_flight: calls that are running.
+        requests: all calls that were started; each ends as an answer, as a failure, or cancelled.
+        answers: calls that returned an answer.
         failures: calls that failed.
-        failure: what went wrong with its last call, for example `"rate_limit"`; `None` when that was answered.
-        resting_until: when it may be called again, by the router's clock; `None` when that is now.
-        resting_seconds: how long that is from now; `inf` while a single call tries whether it is back.
-        usage: what all answers together used.
-        latency: seconds that the last answer took; `None` before the first.
-        average_latency: seconds that an answer took on average.
+        failure: the kind of failure of the last call, for example `"rate_limit"`; `None` if it succeeded.
+        cooldown_until: when the deployment may be called again, by the router's clock; `None` if now.
+        cooldown_seconds: seconds until then; `inf` while a trial call is running.
+        usage: the usage of all answers together.
+        latency: seconds that the last answer took; `None` before the first answer.
+        average_latency: average seconds of an answer.
     """
 
     instance: str
@@ -164,13 +164,13 @@ class DeploymentStatus:
     answers: int = 0
     failures: int = 0
     failure: str | None = None
-    resting_until: float | None = None
-    resting_seconds: float = 0.0
+    cooldown_until: float | None = None
+    cooldown_seconds: float = 0.0
     usage: Usage = NO_USAGE
     latency: float | None = None
     average_latency: float | None = None
 
     @property
     def name(self) -> str:
-        """`instance:model`."""
-        return full_name(self.instance, self.model)
+        """Full name, `instance:model`."""
+        return format_full_name(self.instance, self.model)

@@ -1,4 +1,4 @@
-"""The events of a router."""
+"""Events of a router."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tactician.events import Event
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestRouted(Event):
-    """A request is about to go to an instance; `reason` is the policy's name, `"retry"` or `"fallback"`."""
+    """Event before a request is sent; `reason` is the policy's name, `"retry"` or `"fallback"`."""
 
     model: str
     instance: str
@@ -18,7 +18,9 @@ class RequestRouted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestDelayed(Event):
-    """A request had to wait for its turn; `reason` is `"limits"`, or `"rest"` when every instance was resting.
+    """Event after a wait; `reason` is `"limits"`, or `"cooldown"` if no instance could be called.
+
+    `RequestRetried` has the delay of a further attempt.
 
     How long a further attempt waited is told by `RequestRetried`.
     """
@@ -31,7 +33,9 @@ class RequestDelayed(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestRetried(Event):
-    """A request is about to go out again, to `next_instance`, `delay` seconds after its attempt number `attempt`.
+    """Event before a request is sent again, to `next_instance`, `delay` seconds after attempt number `attempt`.
+
+    That attempt failed at `instance`; `error` is the kind of failure, for example `"rate_limit"`.
 
     That attempt failed at `instance`; `error` is what kind of failure it was, for example `"rate_limit"`.
     """
@@ -45,8 +49,8 @@ class RequestRetried(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InstanceRested(Event):
-    """An instance failed too often with this model, and is left alone for some seconds."""
+class CircuitOpened(Event):
+    """Event when an instance failed too often with a model, and is not called for `seconds`."""
 
     model: str
     instance: str
@@ -55,8 +59,8 @@ class InstanceRested(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InstanceRecovered(Event):
-    """An instance that rested has answered again."""
+class CircuitClosed(Event):
+    """Event when an instance whose circuit was open has answered a trial call."""
 
     model: str
     instance: str
@@ -64,7 +68,7 @@ class InstanceRecovered(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFellBack(Event):
-    """A request goes to another model; `reason` is what kind of failure ended it at the first, or `"rest"`."""
+    """Event before a request goes to another model; `reason` is the kind of failure, or `"cooldown"`."""
 
     model: str
     fallback: str

@@ -1,4 +1,4 @@
-"""What several models can all do."""
+"""Features that several models have in common."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from tactician.llm.model import Features
 _NAMES = tuple(field.name for field in fields(Features))
 
 
-def common_features(features: Iterable[Features]) -> Features:
-    """The intersection: what every one of them can do; nothing, when there are none."""
+def intersect_features(features: Iterable[Features]) -> Features:
+    """Return the features that all of these have; none, if there are no models."""
     distinct = list(dict.fromkeys(features))
     if not distinct:
         return Features()
-    return Features(**{name: reduce(_common, (getattr(one, name) for one in distinct)) for name in _NAMES})
+    return Features(**{name: reduce(_intersect, (getattr(one, name) for one in distinct)) for name in _NAMES})
 
 
-def _common(first: object, second: object) -> object:
+def _intersect(first: object, second: object) -> object:
     if isinstance(first, bool) and isinstance(second, bool):
         return first and second
     if isinstance(first, frozenset) and isinstance(second, frozenset):

@@ -1,4 +1,4 @@
-"""Which of the deployments that serve a model takes the next call."""
+"""Routing policies: which deployment of a model takes the next call."""
 
 from __future__ import annotations
 
@@ -12,43 +12,45 @@ from typing import Protocol, TypeAlias
 
 from tactician.config import RoutingPolicy
 from tactician.errors import ConfigurationError
-from tactician.llm.routing.lane import Lane
+from tactician.llm.routing.deployment_state import DeploymentState
 
 PolicyName: TypeAlias = RoutingPolicy
-Lanes: TypeAlias = tuple[Lane, ...]
-IsReady: TypeAlias = Callable[[Lane], bool]
+DeploymentStates: TypeAlias = tuple[DeploymentState, ...]
+IsReady: TypeAlias = Callable[[DeploymentState], bool]
 _MOST_OWED = 2
 _position = attrgetter("position")
 
 
 class Policy(Protocol):
-    """How calls are spread. Each model has its own, and the rotation of its retries is another one."""
+    """Policy that spreads calls. Each model has its own policy object, and a second one for its retries."""
 
-    def narrow(self, lanes: Lanes, session: str | None, now: float) -> Lanes:
-        """Those of the lanes that this call may wait for; all of them, if the policy does not care."""
+    def narrow(self, states: DeploymentStates, session: str | None, now: float) -> DeploymentStates:
+        """Return the deployments that this call may wait for; all of them, if the policy does not restrict it."""
         ...
 
-    def pick(self, lanes: Lanes, is_ready: IsReady) -> Lane | None:
-        """The one that takes the call now; `None` when none of them can. What cannot start now is passed over."""
+    def pick(self, states: DeploymentStates, is_ready: IsReady) -> DeploymentState | None:
+        """Return the deployment that takes the call now, or `None` if none is ready."""
         ...
 
 
-class OnlyOne:
-    """The only deployment of a model, when it is ready."""
+class SingleDeployment:
+    """Policy for a model with a single deployment."""
 
     __slots__ = ()
 
-    def narrow(self, lanes: Lanes, session: str | None, now: float) -> Lanes:
-        """Return all of them."""
-        return lanes
+    def narrow(self, states: DeploymentStates, session: str | None, now: float) -> DeploymentStates:
+        """Return all deployments."""
+        return states
 
-    def pick(self, lanes: Lanes, is_ready: IsReady) -> Lane | None:
-        """Return the one lane, if it is ready."""
-        return lanes[0] if is_ready(lanes[0]) else None
+    def pick(self, states: DeploymentStates, is_ready: IsReady) -> DeploymentState | None:
+        """Return the only deployment, if it is ready."""
+        return states[0] if is_ready(states[0]) else None
 
 
 class RoundRobin:
-    """Each in its turn. One that cannot start now is passed over, and has its turn as soon as it can.
+    """Policy that gives each deployment its turn. One that is not ready gets its turn as soon as it is.
+
+    That keeps the spread even under limits. The turns owed are limited, or an instance that was away for an hour would
 
     That keeps the spread even under limits. Only so many turns are owed, or an instance that was away for an hour would
     be given all calls when it comes back.
@@ -60,23 +62,23 @@ class RoundRobin:
         self._next = 0
         self._turns: defaultdict[int, int] = defaultdict(int)
 
-    def narrow(self, lanes: Lanes, session: str | None, now: float) -> Lanes:
-        """All of them."""
-        return lanes
+    def narrow(self, states: DeploymentStates, session: str | None, now: float) -> DeploymentStates:
+        """Return all deployments."""
+        return states
 
-    def pick(self, lanes: Lanes, is_ready: IsReady) -> Lane | None:
-        """Of those that are ready, the one that had the fewest turns, and the next one of several that had as few."""
-        first, count, turns = self._next, len(lanes), self._turns
-        if first >= count or lanes[first].position != first:
-            first = bisect_left(lanes, first, key=_position)
+    def pick(self, states: DeploymentStates, is_ready: IsReady) -> DeploymentState | None:
+        """Return the ready deployment that had the fewest turns, and the next in order of those with as few."""
+        first, count, turns = self._next, len(states), self._turns
+        if first >= count or states[first].position != first:
+            first = bisect_left(states, first, key=_position)
         picked, fewest, most = None, 0, 0
         for offset in range(count):
-            lane = lanes[(first + offset) % count]
-            had = turns[lane.position]
+            state = states[(first + offset) % count]
+            had = turns[state.position]
             if had > most:
                 most = had
-            if (picked is None or had < fewest) and is_ready(lane):
-                picked, fewest = lane, had
+            if (picked is None or had < fewest) and is_ready(state):
+                picked, fewest = state, had
         if picked is not None:
             self._next = picked.position + 1
             turns[picked.position] = max(fewest, most - _MOST_OWED) + 1
@@ -84,39 +86,39 @@ class RoundRobin:
 
 
 class LeastLoaded(RoundRobin):
-    """The one with the fewest calls under way; each in its turn where several have as few."""
+    """Policy that picks the deployment with the fewest running calls, in turn among those with as few."""
 
     __slots__ = ()
 
-    def pick(self, lanes: Lanes, is_ready: IsReady) -> Lane | None:
-        """The least loaded one that is ready."""
-        ready = tuple(lane for lane in lanes if is_ready(lane))
+    def pick(self, states: DeploymentStates, is_ready: IsReady) -> DeploymentState | None:
+        """Return the least loaded deployment that is ready."""
+        ready = tuple(state for state in states if is_ready(state))
         if len(ready) > 1:
-            fewest = min([lane.in_flight for lane in ready])
-            ready = tuple(lane for lane in ready if lane.in_flight == fewest)
+            fewest = min([state.in_flight for state in ready])
+            ready = tuple(state for state in ready if state.in_flight == fewest)
         return super().pick(ready, _always)
 
 
 class Sticky(RoundRobin):
-    """The same session goes to the same instance while that is healthy; without a session, each in its turn.
+    """Policy that sends a session to the same instance while that is healthy, and other calls in turn.
 
-    It keeps a provider's prompt cache warm, so a session waits for its instance's limits although others are free.
-    Only when the instance rests do its sessions go elsewhere, and they come back when it does. Which instance that is
+    This keeps a provider's prompt cache warm, so a session waits for its instance's limits although others are free.
+    Only while the instance cools down do its sessions go elsewhere. Which instance serves a session
     follows from the names alone (rendezvous hashing, Thaler and Ravishankar 1998): in every process the same, and when
     one instance goes, only its own sessions move.
     """
 
     __slots__ = ()
 
-    def narrow(self, lanes: Lanes, session: str | None, now: float) -> Lanes:
-        """The session's own lane."""
-        if session is None or len(lanes) == 1:
-            return lanes
-        healthy = [lane for lane in lanes if not lane.is_resting(now)]
-        return (max(healthy or lanes, key=lambda lane: _score(session, lane.instance)),)
+    def narrow(self, states: DeploymentStates, session: str | None, now: float) -> DeploymentStates:
+        """Return the session's own deployment."""
+        if session is None or len(states) == 1:
+            return states
+        healthy = [state for state in states if not state.is_cooling_down(now)]
+        return (max(healthy or states, key=lambda state: _score(session, state.instance)),)
 
 
-def _always(lane: Lane) -> bool:
+def _always(state: DeploymentState) -> bool:
     return True
 
 
@@ -132,11 +134,11 @@ _POLICIES: Mapping[str, Callable[[], Policy]] = {
 }
 
 
-def policy_maker(policy: PolicyName | Callable[[], Policy]) -> Callable[[], Policy]:
-    """What makes policies of this name.
+def find_policy_factory(policy: PolicyName | Callable[[], Policy]) -> Callable[[], Policy]:
+    """Return the function that creates policies of this name.
 
     Raises:
-        ConfigurationError: when there is no such policy.
+        ConfigurationError: when no policy has this name.
     """
     if not isinstance(policy, str):
         return policy

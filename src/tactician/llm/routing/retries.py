@@ -24,11 +24,11 @@ from tactician.errors import (
 from tactician.llm.model import ModelRequest, ModelResponse
 
 Random: TypeAlias = Callable[[], float]
-"""A number from 0 up to, but not including, 1."""
+"""Function that returns a number from 0 up to, but not including, 1."""
 
 
 class Failure(StrEnum):
-    """The ways in which an attempt fails."""
+    """Kind of failure of an attempt."""
 
     RATE_LIMIT = "rate_limit"
     TIMEOUT = "timeout"
@@ -45,16 +45,16 @@ class Failure(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryRule:
-    """How often a call is tried, and how long it waits before it is tried again at the same instance.
+    """Number of attempts after one kind of failure, and the pauses between them at the same instance.
 
     The pause is AWS's "full jitter" (M. Brooker, *Exponential Backoff And Jitter*, 2015): anything from nothing up to
     `min(longest, base * factor ** (attempt - 1))`, so that those who failed together do not come back together.
 
     Attributes:
-        attempts: how often a call may have been tried, in all, when this failure ends it; 1 is never again.
-        base: seconds that the first pause has at most.
-        factor: each pause may be longer by this than the one before.
-        longest: seconds that no pause exceeds.
+        attempts: maximum number of attempts at a call that ends with this failure; 1 means no retry.
+        base: maximum seconds of the first pause.
+        factor: growth of the maximum with each pause.
+        longest: maximum seconds of any pause.
     """
 
     attempts: int = 3
@@ -62,74 +62,74 @@ class RetryRule:
     factor: float = 2.0
     longest: float = 60.0
 
-    def pause(self, attempt: int, random: Random) -> float:
-        """Seconds to wait after so many attempts."""
+    def draw_delay(self, attempt: int, random: Random) -> float:
+        """Return the seconds to wait after so many attempts."""
         return random() * min(self.longest, self.base * self.factor ** min(attempt - 1, 64))
 
 
-AT_ONCE = RetryRule(base=0.0)
-ONCE_MORE = RetryRule(attempts=2, base=0.0)
-NEVER = RetryRule(attempts=1)
+RETRY_IMMEDIATELY = RetryRule(base=0.0)
+RETRY_ONCE = RetryRule(attempts=2, base=0.0)
+NO_RETRY = RetryRule(attempts=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRetryPolicy:
-    """What is tried again, by what went wrong. Attempts are counted for each model of a call's fallbacks anew.
+    """Retry rules by kind of failure. Attempts count anew for each fallback model of a call.
 
     Attributes:
-        rate_limit: 429, 529. Where the provider says `Retry-After`, that and not the rule's pause.
-        timeout: no answer in time, 408. Each further attempt gets its first timeout once more.
+        rate_limit: 429, 529. A provider's `Retry-After` replaces the rule's pause.
+        timeout: no answer in time, 408. Each further attempt gets the first timeout added to its own.
         server: 5xx.
-        connection: the provider could not be reached, or broke off.
-        content_filter: the provider's filter stopped it: only instances that were not asked yet are tried.
-        truncated: an object or tool call that was cut off at `max_tokens`. Plain text is given back as it is.
-        malformed: what came was not the provider's own format.
-        deadline: seconds for all waiting and all attempts of a call, of a stream until its first delta.
-        first_timeout: seconds to which later attempts add, where the call's options say none.
-        statuses: HTTP statuses worth another attempt, and no others are; what the rules say, when `None`.
+        connection: the provider could not be reached, or closed the connection.
+        content_filter: the provider's filter blocked the answer: only instances that were not tried yet are.
+        truncated: an object or tool call was cut off at `max_tokens`. Plain text is returned as it is.
+        malformed: the answer did not have the provider's format.
+        deadline: seconds for all waiting and all attempts of a call; for a stream, until its first delta.
+        first_timeout: the timeout of the first attempt in seconds, if the call's options have none.
+        statuses: the only HTTP statuses that are retried; if `None`, the rules decide.
     """
 
     rate_limit: RetryRule = RetryRule()
-    timeout: RetryRule = AT_ONCE
+    timeout: RetryRule = RETRY_IMMEDIATELY
     server: RetryRule = RetryRule()
     connection: RetryRule = RetryRule()
-    content_filter: RetryRule = AT_ONCE
-    truncated: RetryRule = ONCE_MORE
-    malformed: RetryRule = ONCE_MORE
+    content_filter: RetryRule = RETRY_IMMEDIATELY
+    truncated: RetryRule = RETRY_ONCE
+    malformed: RetryRule = RETRY_ONCE
     deadline: float = 300.0
     first_timeout: float = 120.0
     statuses: frozenset[int] | None = None
 
     @classmethod
     def with_attempts(cls, attempts: int) -> ModelRetryPolicy:
-        """The usual rules, but so many attempts at calls that fail for reasons which pass."""
+        """Return the default rules, with so many attempts at calls that fail for transient reasons."""
         usual = cls()
         rules = {name: replace(getattr(usual, name), attempts=attempts) for name in _PASSING}
         return replace(usual, **rules)
 
-    def rule(self, failure: Failure, status: int | None = None) -> RetryRule:
-        """The rule for such a failure. A request that was refused is sent again only if `statuses` says so."""
-        usual = NEVER
+    def select_rule(self, failure: Failure, status: int | None = None) -> RetryRule:
+        """Return the rule for a failure. A refused request is sent again only if `statuses` says so."""
+        usual = NO_RETRY
         if self.statuses is not None and status is not None:
             if status not in self.statuses:
-                return NEVER
+                return NO_RETRY
             usual = self.server
         rule: RetryRule = getattr(self, failure.value, usual)
         return rule
 
 
-JUST_ONCE = ModelRetryPolicy(
-    rate_limit=NEVER,
-    timeout=NEVER,
-    server=NEVER,
-    connection=NEVER,
-    content_filter=NEVER,
-    truncated=NEVER,
-    malformed=NEVER,
+SINGLE_ATTEMPT = ModelRetryPolicy(
+    rate_limit=NO_RETRY,
+    timeout=NO_RETRY,
+    server=NO_RETRY,
+    connection=NO_RETRY,
+    content_filter=NO_RETRY,
+    truncated=NO_RETRY,
+    malformed=NO_RETRY,
 )
-"""One attempt and no other."""
+"""Policy of a single attempt."""
 _PASSING = ("rate_limit", "timeout", "server", "connection")
-# The first that fits. Never by what a message says.
+# The first match wins. The text of a message never decides.
 _KINDS: tuple[tuple[type[ModelError], Failure], ...] = (
     (RateLimitError, Failure.RATE_LIMIT),
     (ModelTimeoutError, Failure.TIMEOUT),
@@ -143,21 +143,21 @@ _KINDS: tuple[tuple[type[ModelError], Failure], ...] = (
     (UnsupportedFeatureError, Failure.UNFIT),
     (ModelRequestError, Failure.INVALID),
 )
-# What tells that something is wrong with the instance, not with the request.
-AT_FAULT = frozenset(
+# Failures for which the deployment is to blame, not the request.
+DEPLOYMENT_FAULTS = frozenset(
     {Failure.TIMEOUT, Failure.SERVER, Failure.CONNECTION, Failure.MALFORMED, Failure.REFUSED, Failure.OTHER}
 )
 
 
-def failure_of(error: ModelError) -> Failure:
-    """What kind of failure an error is, by its type, else by its status."""
+def classify_failure(error: ModelError) -> Failure:
+    """Return the kind of failure of an error, by its type, else by its status."""
     for kind, failure in _KINDS:
         if isinstance(error, kind):
             return failure
-    return _by_status(error.status)
+    return _classify_status(error.status)
 
 
-def _by_status(status: int | None) -> Failure:
+def _classify_status(status: int | None) -> Failure:
     if status in (429, 529):
         return Failure.RATE_LIMIT
     if status == 408:
@@ -167,13 +167,13 @@ def _by_status(status: int | None) -> Failure:
     return Failure.INVALID if status is not None and status >= 400 else Failure.OTHER
 
 
-def is_at_fault(failure: Failure, error: ModelError) -> bool:
-    """Whether the instance is to blame. One that says when to come back is busy, and not failing."""
-    return failure in AT_FAULT or (failure is Failure.RATE_LIMIT and not error.retry_after)
+def is_deployment_fault(failure: Failure, error: ModelError) -> bool:
+    """Return whether the deployment is to blame. One that sends `Retry-After` is busy, not failing."""
+    return failure in DEPLOYMENT_FAULTS or (failure is Failure.RATE_LIMIT and not error.retry_after)
 
 
-def find_shortcoming(response: ModelResponse, request: ModelRequest) -> Failure | None:
-    """What is wrong with an answer that came as it should; `None` when nothing is."""
+def classify_response(response: ModelResponse, request: ModelRequest) -> Failure | None:
+    """Return the failure that an answer amounts to, or `None` if it is good."""
     if response.finish_reason == "content_filter":
         return Failure.CONTENT_FILTER
     if response.finish_reason == "length" and (request.output is not None or response.message.tool_calls):
@@ -181,9 +181,9 @@ def find_shortcoming(response: ModelResponse, request: ModelRequest) -> Failure 
     return None
 
 
-def history(attempts: Sequence[tuple[str, Failure]]) -> str:
-    """What was tried, in words: the deployments, and how each attempt ended."""
+def format_attempts(attempts: Sequence[tuple[str, Failure]]) -> str:
+    """Format the attempts of a call: the deployments, and how each attempt ended."""
     if not attempts:
         return "no attempt was made"
-    told = ", ".join(f"{name} ({failure})" for name, failure in attempts)
-    return f"{len(attempts)} attempt{'s' if len(attempts) > 1 else ''}: {told}"
+    described = ", ".join(f"{name} ({failure})" for name, failure in attempts)
+    return f"{len(attempts)} attempt{'s' if len(attempts) > 1 else ''}: {described}"

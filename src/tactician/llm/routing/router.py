@@ -1,4 +1,4 @@
-"""`ModelRouter`: many keys, many deployments, one call, of chat models, embedding models and image models."""
+"""`ModelRouter`: calls of chat, embedding and image models over many keys and deployments."""
 
 from __future__ import annotations
 
@@ -10,74 +10,75 @@ from types import MappingProxyType
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.config import ModelSettings
 from tactician.events import EventBus, EventEmitter, EventListener
-from tactician.llm.instances import own_prices, parse_instances
+from tactician.llm.instances import parse_instances, parse_prices
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.model_kinds import KIND_NAMES, KindName
 from tactician.llm.model_profiles import parse_profiles
 from tactician.llm.options import NO_ROUTING_OPTIONS, LlmOptions, RoutingOptions
+from tactician.llm.routing.call_settings import CallSettings
 from tactician.llm.routing.chat import ChatCalls, RoutedModel
-from tactician.llm.routing.circuit import RestPolicy
-from tactician.llm.routing.configuration import change_settings, names_in, policies_of
-from tactician.llm.routing.deadlines import Watches
+from tactician.llm.routing.circuit_breaker import CircuitBreakerPolicy
+from tactician.llm.routing.deadline_timer import DeadlineTimers
 from tactician.llm.routing.deployment import (
     CallLimits,
     Deployment,
     DeploymentStatus,
-    deployments_of,
+    create_deployments,
     group_by_kind,
 )
-from tactician.llm.routing.estimates import Estimate, estimate_tokens
-from tactician.llm.routing.features import common_features
-from tactician.llm.routing.lane import Lane
+from tactician.llm.routing.deployment_state import DeploymentState
+from tactician.llm.routing.features import intersect_features
 from tactician.llm.routing.media import RoutedEmbeddingModel, RoutedImageModel
-from tactician.llm.routing.policies import Policy, PolicyName, policy_maker
-from tactician.llm.routing.reports import Reporter
+from tactician.llm.routing.policies import Policy, PolicyName, find_policy_factory
+from tactician.llm.routing.reporter import Reporter
 from tactician.llm.routing.retries import ModelRetryPolicy, Random
+from tactician.llm.routing.router_arguments import change_settings, create_model_arguments, create_router_arguments
 from tactician.llm.routing.routes import PoolSettings, RouteTable
-from tactician.llm.routing.setup import Setup
+from tactician.llm.routing.token_estimate import Estimate, estimate_tokens
 from tactician.llm.usage import NO_USAGE, Usage
 
 NO_FALLBACKS: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
 class ModelRouter:
-    """Spreads calls over deployments, within their limits, and tries again where that helps.
+    """Router that spreads calls over deployments, within their limits, and retries where that helps.
 
     Deployments are of chat models, embedding models and image models; all calls have the same limits, retries and
-    rests. A router is a `LanguageModel`, which goes by each request's `options.model`, and a source of models, whose
-    `resolve`, `embedding_model` and `image_model` give a model of one name. A name is a model's, exactly as deployments
-    say it, or `instance:model`. `options.instances` says which instances may serve a request, `options.session` keeps
-    requests together under the policy `sticky`.
+    circuit breakers. A router is a `LanguageModel`, which uses each request's `options.model`, and a source of models,
+    whose `resolve`, `embedding_model` and `image_model` return a model by name. A name is that of a model, exactly as
+    deployments spell it, or `instance:model`. `options.instances` limits the instances that may serve a request,
+    `options.session` keeps requests together under the policy `sticky`.
 
-    Which deployment takes a call: of those that can start it now, the one that the policy picks. When none can, the
-    call waits in its model's line, and the first in line gets whatever opens first; a session that sticks to its
-    instance waits for that one alone. A failed attempt goes at once to an instance that this call has not tried, and
-    without one waits as the retry policy says.
+    Of the deployments that can start a call now, the policy picks one. If none can, the call waits in its model's
+    queue, and the first in the queue gets the first available deployment; a session that sticks to its instance waits
+    for that one alone. A failed call goes at once to an instance that it has not tried, or, if there is none, waits as
+    the retry policy says.
 
-    A router may be used in several event loops. Limits, rests and totals are the process's; lines are each loop's own.
+    A router may be used in several event loops. Limits, circuit breakers and totals belong to the process; queues to
+    each loop.
 
     Args:
-        deployments: what there is to call.
-        policy: `"round_robin"`, `"least_loaded"`, `"sticky"`, or what makes a `Policy` for a model.
-        requests_per_second: the limit of each deployment that has none of its own; no limit, when `None`.
+        deployments: the deployments to call.
+        policy: `"round_robin"`, `"least_loaded"`, `"sticky"`, or a function that creates a `Policy` for a model.
+        requests_per_second: the limit of each deployment that has none of its own; unlimited if `None`.
         tokens_per_second: likewise, in tokens.
-        max_concurrency: how many calls may be under way at once, at each deployment that does not say it.
-        retries: what is tried again, how often, and the deadline.
-        rests: when a failing deployment is left alone, and for how long.
-        default_model: the chat model of requests that name none; the only one there is, when `None`.
+        max_concurrency: how many calls may run at once at each deployment that has no limit of its own.
+        retries: which failures are retried, how often, and the deadline.
+        circuit_breaker: when a failing deployment is left alone, and for how long.
+        default_model: the chat model of requests that name none; if `None`, the only chat model, if there is just one.
         default_embedding: likewise, the embedding model.
         default_image: likewise, the image model.
-        fallbacks: for a chat model or an image model, those to use in order when it cannot answer, after those of the
-            request's own options. Embedding models have none: vectors of different models cannot be compared.
-        estimate: guesses the tokens of a request to a chat model, where they are limited.
+        fallbacks: for a chat model or an image model, the models to use in order when it cannot answer, after those of
+            the request's own options. Embedding models have none: vectors of different models cannot be compared.
+        estimate: estimates the tokens of a request to a chat model, where tokens are limited.
         clock: the time.
         random: numbers from 0 to 1, for pauses.
         on_event: called with the event of every decision.
 
     Raises:
-        ConfigurationError: when a deployment is listed twice, there is no such policy, or an embedding model has
+        ConfigurationError: when a deployment is listed twice, the policy does not exist, or an embedding model has
             fallbacks.
-        UnknownModelError: when a default or a fallback is not served.
+        UnknownModelError: when no deployment serves a default or a fallback.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class ModelRouter:
         tokens_per_second: float | None = None,
         max_concurrency: int = 50,
         retries: ModelRetryPolicy = ModelRetryPolicy(),  # noqa: B008
-        rests: RestPolicy = RestPolicy(),  # noqa: B008
+        circuit_breaker: CircuitBreakerPolicy = CircuitBreakerPolicy(),  # noqa: B008
         default_model: str | None = None,
         default_embedding: str | None = None,
         default_image: str | None = None,
@@ -104,7 +105,7 @@ class ModelRouter:
             tokens_per_second=tokens_per_second,
             max_concurrency=max_concurrency,
         )
-        pools = PoolSettings(limits, rests, policy_maker(policy), clock)
+        pools = PoolSettings(limits, circuit_breaker, find_policy_factory(policy), clock)
         by_kind, defaults = group_by_kind(deployments), (default_model, default_embedding, default_image)
         self._tables = {
             kind: RouteTable(kind, by_kind[kind], default, pools)
@@ -112,11 +113,11 @@ class ModelRouter:
         }
         self._chat = self._tables["chat"]
         for kind, table in self._tables.items():
-            table.fall_back({model: fallbacks[model] for model in fallbacks if self._kind_of(model) == kind})
+            table.set_fallbacks({model: fallbacks[model] for model in fallbacks if self._find_kind(model) == kind})
         name = policy if isinstance(policy, str) else getattr(policy, "__name__", "policy")
         reporter = Reporter(EventEmitter(EventBus(on_event), clock=clock))
-        self._setup = Setup(retries, clock, Watches(clock), random, estimate, name, reporter)
-        self._calls = ChatCalls(self._chat, self._setup)
+        self._settings = CallSettings(retries, clock, DeadlineTimers(clock), random, estimate, name, reporter)
+        self._calls = ChatCalls(self._chat, self._settings)
         self._features: Features | None = None
 
     @classmethod
@@ -132,144 +133,152 @@ class ModelRouter:
         clock: Clock = SYSTEM_CLOCK,
         on_event: EventListener | None = None,
     ) -> ModelRouter:
-        """A router over the instances in the JSON of `LLM_INSTANCES`.
+        """Create a router over the instances in the JSON of `LLM_INSTANCES`.
 
         Args:
             text: the JSON.
-            settings: what the table `[models]` of `tactician.toml` can say: limits, retries, rests, fallbacks, default
-                models, prices and facts. The arguments below come before it.
+            settings: the `[models]` table of `tactician.toml`: limits, retries, circuit breakers, fallbacks, default
+                models, prices and profiles. The arguments below override it.
             requests_per_second: the limit of each model at each instance that has none of its own.
-            max_retries: attempts after the first at calls that fail for reasons which pass; 2 by default.
-            policy: which instance takes a call.
-            environment: what `${NAME}` in the JSON stands for.
+            max_retries: attempts after the first at calls that fail for transient reasons; 2 by default.
+            policy: the routing policy.
+            environment: the values of `${NAME}` in the JSON.
             clock: the time.
             on_event: called with the event of every decision.
 
         Raises:
-            ConfigurationError: with every mistake in the JSON, or with every argument that is wrong.
+            ConfigurationError: with every mistake in the JSON, or every wrong argument.
         """
         settings = settings or ModelSettings()
         changes = {"policy": policy, "requests_per_second": requests_per_second, "max_retries": max_retries}
         router = change_settings(settings.router, changes)
-        instances = parse_instances(text, environment, parse_profiles(settings.facts), own_prices(settings))
+        instances = parse_instances(text, environment, parse_profiles(settings.profiles), parse_prices(settings))
         return cls(
-            deployments_of(instances), **policies_of(router), **names_in(settings), clock=clock, on_event=on_event
+            create_deployments(instances),
+            **create_router_arguments(router),
+            **create_model_arguments(settings),
+            clock=clock,
+            on_event=on_event,
         )
 
     def __repr__(self) -> str:
-        return f"ModelRouter({', '.join(lane.name for lane in self._lanes())})"
+        return f"ModelRouter({', '.join(state.name for state in self._states())})"
 
     @property
     def name(self) -> str:
-        """The default model's name; `"router"` when there is none."""
+        """Name of the default model; `"router"` if there is none."""
         return self._chat.default or "router"
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The names of all chat models that are served."""
+        """Names of all chat models."""
         return self._chat.models
 
     def add(self, *deployments: Deployment) -> None:
-        """More deployments, of models that the router does not serve yet.
+        """Add deployments of models that the router does not serve yet.
 
         Raises:
-            ConfigurationError: when a deployment is listed twice, or its model is served already.
+            ConfigurationError: when a deployment is listed twice, or the router serves its model already.
         """
         for kind, added in group_by_kind(deployments).items():
             self._tables[kind].add(added)
         self._features = None
 
-    def fall_back(self, model: str, *fallbacks: str, kind: KindName = "chat") -> None:
-        """The models to use, in order, when this one cannot answer, after those of a request's own options.
+    def set_fallbacks(self, model: str, *fallbacks: str, kind: KindName = "chat") -> None:
+        """Set the models to use, in order, when a model cannot answer, after those of a request's own options.
 
         Raises:
-            UnknownModelError: when nobody serves one of them as a model of the same kind.
-            ConfigurationError: when it is an embedding model.
+            UnknownModelError: when no deployment serves one of them as a model of the same kind.
+            ConfigurationError: when the model is an embedding model.
         """
-        self._tables[kind].fall_back({model: fallbacks})
+        self._tables[kind].set_fallbacks({model: fallbacks})
 
-    def serves(self, name: str, kind: KindName = "chat") -> bool:
-        """Whether there is a model of this name and kind, or a deployment `instance:model`."""
-        return self._tables[kind].serves(name)
+    def has_model(self, name: str, kind: KindName = "chat") -> bool:
+        """Return whether there is a model of this name and kind, or a deployment `instance:model`."""
+        return self._tables[kind].has_model(name)
 
     @property
     def features(self) -> Features:
-        """What the default model can do; what every model can, when there is no default."""
+        """Features of the default model; without a default, those that all models share."""
         if self._features is None:
             if self._chat.default is not None:
                 self._features = self._chat.find(None).features
             else:
-                self._features = common_features(lane.deployment.features for lane in self._chat.lanes)
+                self._features = intersect_features(state.deployment.features for state in self._chat.states)
         return self._features
 
     def resolve(self, options: LlmOptions) -> RoutedModel:
-        """The model that the options ask for, at the instances that they allow.
+        """Return the model that the options ask for, at the instances that they allow.
 
         Raises:
-            UnknownModelError: when nobody serves it.
+            UnknownModelError: when no deployment serves the model.
         """
-        return RoutedModel(self._calls, self._chat.find(options.wanted, options.instances, options.fallbacks))
+        return RoutedModel(self._calls, self._chat.find(options.requested_model, options.instances, options.fallbacks))
 
     def for_model(self, name: str) -> RoutedModel:
-        """The model of this name.
+        """Return the model of this name.
 
         Raises:
-            UnknownModelError: when nobody serves it.
+            UnknownModelError: when no deployment serves the model.
         """
         return RoutedModel(self._calls, self._chat.find(name))
 
     def embedding_model(
         self, name: str | None = None, options: RoutingOptions = NO_ROUTING_OPTIONS
     ) -> RoutedEmbeddingModel:
-        """The embedding model of this name, else the default, at the instances that the options allow.
+        """Return the embedding model of this name, else the default, at the instances that the options allow.
 
         Raises:
-            UnknownModelError: when nobody serves it.
+            UnknownModelError: when no deployment serves the model.
         """
-        return RoutedEmbeddingModel(self._tables["embeddings"], self._setup, name, options)
+        return RoutedEmbeddingModel(self._tables["embeddings"], self._settings, name, options)
 
     def image_model(self, name: str | None = None, options: RoutingOptions = NO_ROUTING_OPTIONS) -> RoutedImageModel:
-        """The image model of this name, else the default, at the instances that the options allow.
+        """Return the image model of this name, else the default, at the instances that the options allow.
 
         Raises:
-            UnknownModelError: when nobody serves it.
+            UnknownModelError: when no deployment serves the model.
         """
-        return RoutedImageModel(self._tables["images"], self._setup, name, options)
+        return RoutedImageModel(self._tables["images"], self._settings, name, options)
 
     async def generate(self, request: ModelRequest) -> ModelResponse:
-        """One call, one answer, from the model that `request.options` asks for.
+        """Call the model that `request.options` asks for, and return its answer.
 
         Raises:
-            UnknownModelError: when nobody serves it; nothing is sent.
+            UnknownModelError: when no deployment serves the model; nothing is sent.
             ModelTimeoutError: when the deadline passes.
-            ModelError: that of the last attempt, with a note of what was tried.
+            ModelError: the error of the last attempt, with a note of all attempts.
         """
-        return await self._calls.generate(request.options.wanted, request)
+        return await self._calls.generate(request.options.requested_model, request)
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | ModelResponse]:
-        """The answer as it comes, then the whole of it. What fails before the first delta is tried again, as ever;
-        what fails later is raised as it is, because a part of the answer has been used already.
+        """Return the deltas as they come, then the response.
+
+        What fails before the first delta is retried; what fails later is raised, because part of the answer has been
+        used.
 
         Raises:
-            UnknownModelError: when nobody serves the model; nothing is sent.
+            UnknownModelError: when no deployment serves the model; nothing is sent.
             ModelTimeoutError: when the deadline passes before the first delta.
-            ModelError: that of the last attempt.
+            ModelError: the error of the last attempt.
         """
-        return self._calls.stream(request.options.wanted, request)
+        return self._calls.stream(request.options.requested_model, request)
 
     def status(self) -> tuple[DeploymentStatus, ...]:
-        """How each deployment is doing, model by model: chat models, embedding models, image models."""
-        now = self._setup.clock.monotonic()
-        return tuple(lane.status(now) for lane in self._lanes())
+        """Return the status of each deployment: chat models, embedding models, image models."""
+        now = self._settings.clock.monotonic()
+        return tuple(state.status(now) for state in self._states())
 
     def usage(self, *, model: str | None = None, instance: str | None = None) -> Usage:
-        """What was used: by all, by a model, by an instance, or by a model at an instance."""
-        lanes = (lane for lane in self._lanes() if model in (None, lane.model) and instance in (None, lane.instance))
-        return sum((lane.usage for lane in lanes), NO_USAGE)
+        """Return the usage of all deployments, of a model, of an instance, or of a model at an instance."""
+        states = (
+            state for state in self._states() if model in (None, state.model) and instance in (None, state.instance)
+        )
+        return sum((state.usage for state in states), NO_USAGE)
 
-    def _lanes(self) -> Iterator[Lane]:
-        return (lane for table in self._tables.values() for lane in table.lanes)
+    def _states(self) -> Iterator[DeploymentState]:
+        return (state for table in self._tables.values() for state in table.states)
 
-    def _kind_of(self, model: str) -> KindName:
-        """The kind of a model by its name: chat where models of several kinds have it, or none."""
-        return next((kind for kind, table in self._tables.items() if table.serves(model)), "chat")
+    def _find_kind(self, model: str) -> KindName:
+        """Return the kind of a model by its name: chat if models of several kinds have it, or none."""
+        return next((kind for kind, table in self._tables.items() if table.has_model(model)), "chat")

@@ -1,4 +1,4 @@
-"""Which deployments may serve a request: by the model's name, the allow-list and the fallbacks."""
+"""Routes: the deployments that may serve a request, by model name, allowed instances and fallbacks."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, UnknownModelError
 from tactician.llm.model import Features
 from tactician.llm.model_kinds import KindName
-from tactician.llm.routing.circuit import RestPolicy
+from tactician.llm.routing.circuit_breaker import CircuitBreakerPolicy
 from tactician.llm.routing.deployment import CallLimits, Deployment, ServedModel
-from tactician.llm.routing.lane import Lane
-from tactician.llm.routing.policies import Lanes, Policy
-from tactician.llm.routing.pool import Pool
+from tactician.llm.routing.deployment_pool import DeploymentPool
+from tactician.llm.routing.deployment_state import DeploymentState
+from tactician.llm.routing.features import intersect_features
+from tactician.llm.routing.policies import DeploymentStates, Policy
 
 _MOST_ROUTES = 4096
 _NOUNS: Mapping[KindName, str] = {"chat": "model", "embeddings": "embedding model", "images": "image model"}
@@ -22,29 +23,29 @@ _NOUNS: Mapping[KindName, str] = {"chat": "model", "embeddings": "embedding mode
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One model of a route, and those of its lanes that the request may take."""
+    """One model of a route, and those of its deployments that the request may use."""
 
-    pool: Pool
-    lanes: Lanes
+    pool: DeploymentPool
+    states: DeploymentStates
     features: Features
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where a request may go: the stage of the model that was asked for, then those of its fallbacks."""
+    """Stages of a request: the model that was requested, then its fallbacks."""
 
     name: str
     stages: tuple[Stage, ...]
 
     @property
     def features(self) -> Features:
-        """What every deployment of the model can do. For a fallback that can do less, the request is fitted again."""
+        """Features that every deployment of the model shares. For a weaker fallback, the request is adapted again."""
         return self.stages[0].features
 
     @property
     def models(self) -> tuple[ServedModel, ...]:
-        """What serves the model that was asked for, one at each instance."""
-        return tuple(lane.deployment.serves for lane in self.stages[0].lanes)
+        """Models that serve the requested name, one for each instance."""
+        return tuple(state.deployment.served_model for state in self.stages[0].states)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +53,23 @@ class PoolSettings:
     """Settings of all pools of a router."""
 
     limits: CallLimits
-    rests: RestPolicy
+    circuit_breaker: CircuitBreakerPolicy
     new_policy: Callable[[], Policy]
     clock: Clock
 
-    def pool(self, model: str, deployments: Sequence[Deployment]) -> Pool:
+    def create_pool(self, model: str, deployments: Sequence[Deployment]) -> DeploymentPool:
         """Return a pool of the deployments of a model."""
-        lanes = (Lane(one, place, self.limits, self.rests) for place, one in enumerate(deployments))
-        return Pool(model, tuple(lanes), self.new_policy, self.clock)
+        states = (
+            DeploymentState(one, place, self.limits, self.circuit_breaker) for place, one in enumerate(deployments)
+        )
+        return DeploymentPool(model, tuple(states), self.new_policy, self.clock)
 
 
 class RouteTable:
-    """All deployments of models of one kind, and the routes over them. Each route is worked out once.
+    """All deployments of models of one kind, and the routes over them. Each route is computed once.
 
     Raises:
-        ConfigurationError: when a deployment is listed twice, or a fallback is a model that nobody serves.
+        ConfigurationError: when a deployment is listed twice, or no deployment serves a fallback.
     """
 
     def __init__(
@@ -78,8 +81,8 @@ class RouteTable:
     ) -> None:
         self._kind = kind
         self._settings = settings
-        self._pools: dict[str, Pool] = {}
-        self._exact: dict[str, tuple[Pool, Lane]] = {}
+        self._pools: dict[str, DeploymentPool] = {}
+        self._exact: dict[str, tuple[DeploymentPool, DeploymentState]] = {}
         self._fallbacks: dict[str, Sequence[str]] = {}
         self._default = default
         self._routes: dict[object, Route] = {}
@@ -87,7 +90,7 @@ class RouteTable:
         self._check()
 
     def add(self, deployments: Iterable[Deployment]) -> None:
-        """More deployments, of models that nobody serves yet.
+        """Add deployments of models that are not served yet.
 
         Raises:
             ConfigurationError: when a deployment is listed twice, or its model is served already.
@@ -99,42 +102,42 @@ class RouteTable:
                 raise ConfigurationError(f"{deployment.name} is listed twice")
             listed.append(deployment)
         for model, listed in by_model.items():
-            pool = self._pools[model] = self._settings.pool(model, listed)
-            self._exact.update({lane.name: (pool, lane) for lane in pool.lanes})
+            pool = self._pools[model] = self._settings.create_pool(model, listed)
+            self._exact.update({state.name: (pool, state) for state in pool.states})
         self._routes.clear()
 
-    def fall_back(self, fallbacks: Mapping[str, Sequence[str]]) -> None:
-        """For each of these models, those to use, in order, when it cannot answer.
+    def set_fallbacks(self, fallbacks: Mapping[str, Sequence[str]]) -> None:
+        """Set, for each of these models, the models to use in order when it cannot answer.
 
         Raises:
-            UnknownModelError: when nobody serves one of them.
-            ConfigurationError: when they are embedding models.
+            UnknownModelError: when no deployment serves one of them.
+            ConfigurationError: when the models are embedding models.
         """
         self._fallbacks.update(fallbacks)
         self._routes.clear()
         self._check()
 
     @property
-    def lanes(self) -> Iterator[Lane]:
-        """All lanes, model by model."""
-        return (lane for pool in self._pools.values() for lane in pool.lanes)
+    def states(self) -> Iterator[DeploymentState]:
+        """States of all deployments, model by model."""
+        return (state for pool in self._pools.values() for state in pool.states)
 
     @property
     def models(self) -> tuple[str, ...]:
-        """All models that are served."""
+        """Names of all models."""
         return tuple(self._pools)
 
     @property
     def default(self) -> str | None:
-        """The model of requests that name none: the one that was chosen, or the only one there is."""
+        """Model of requests that name none: the configured one, or the only one."""
         return self._default or (self.models[0] if len(self._pools) == 1 else None)
 
-    def serves(self, name: str) -> bool:
-        """Whether a model or a deployment has this name."""
+    def has_model(self, name: str) -> bool:
+        """Return whether a model or a deployment has this name."""
         return name in self._pools or name in self._exact
 
     def find(self, name: str | None, instances: tuple[str, ...] = (), fallbacks: tuple[str, ...] = ()) -> Route:
-        """The route of a request for this model at the allowed instances; at any, when there are none.
+        """Return the route of a request for this model, at the allowed instances or, without any, at all.
 
         Raises:
             UnknownModelError: when no allowed deployment serves the model or one of the request's own fallbacks.
@@ -142,50 +145,54 @@ class RouteTable:
         key = (name, instances, fallbacks) if instances or fallbacks else name
         route = self._routes.get(key)
         if route is None:
-            route = self._make(name, instances, fallbacks)
+            route = self._create_route(name, instances, fallbacks)
             if len(self._routes) >= _MOST_ROUTES:
                 self._routes.clear()
             self._routes[key] = route
         return route
 
-    def _make(self, name: str | None, instances: tuple[str, ...], fallbacks: tuple[str, ...]) -> Route:
-        wanted = name or self.default
-        if wanted is None:
+    def _create_route(self, name: str | None, instances: tuple[str, ...], fallbacks: tuple[str, ...]) -> Route:
+        requested = name or self.default
+        if requested is None:
             noun = _NOUNS[self._kind]
-            raise UnknownModelError(f"The request names no {noun}, and there is no default. {self._served()}")
-        required = [self._stage(one, instances) for one in dict.fromkeys((wanted, *fallbacks))]
+            raise UnknownModelError(f"The request names no {noun}, and there is no default. {self._describe_models()}")
+        required = [self._stage(one, instances) for one in dict.fromkeys((requested, *fallbacks))]
         model = required[0].pool.model
-        known = dict.fromkeys((*self._fallbacks.get(wanted, ()), *self._fallbacks.get(model, ())))
+        known = dict.fromkeys((*self._fallbacks.get(requested, ()), *self._fallbacks.get(model, ())))
         spare = [stage for one in known if (stage := self._find(one, instances)) is not None]
-        stages = {(stage.pool.model, stage.lanes): stage for stage in (*required, *spare)}
-        return Route(wanted, tuple(stages.values()))
+        stages = {(stage.pool.model, stage.states): stage for stage in (*required, *spare)}
+        return Route(requested, tuple(stages.values()))
 
     def _stage(self, name: str, instances: tuple[str, ...]) -> Stage:
         if (stage := self._find(name, instances)) is not None:
             return stage
         where = f" at the allowed instances ({', '.join(instances)})" if instances else ""
         hint = "" if name in self.models else did_you_mean(name, self.models)
-        raise UnknownModelError(f"Nothing serves the {_NOUNS[self._kind]} {name!r}{where}.{hint} {self._served()}")
+        raise UnknownModelError(
+            f"Nothing serves the {_NOUNS[self._kind]} {name!r}{where}.{hint} {self._describe_models()}"
+        )
 
     def _find(self, name: str, instances: tuple[str, ...]) -> Stage | None:
-        lanes: Lanes
+        states: DeploymentStates
         if (pool := self._pools.get(name)) is not None:
-            lanes = pool.lanes
+            states = pool.states
         elif (exact := self._exact.get(name)) is not None:
-            pool, lanes = exact[0], (exact[1],)
+            pool, states = exact[0], (exact[1],)
         else:
             return None
         if instances:
-            lanes = tuple(lane for lane in lanes if lane.instance in instances)
-        return Stage(pool, lanes, pool.features_of(lanes)) if lanes else None
-
-    def _served(self) -> str:
-        served = (
-            f"{model} (at {', '.join(lane.instance for lane in pool.lanes)})" for model, pool in self._pools.items()
+            states = tuple(state for state in states if state.instance in instances)
+        return (
+            Stage(pool, states, intersect_features(state.deployment.features for state in states)) if states else None
         )
-        return f"Served are: {'; '.join(served) or self._nothing()}."
 
-    def _nothing(self) -> str:
+    def _describe_models(self) -> str:
+        served = (
+            f"{model} (at {', '.join(state.instance for state in pool.states)})" for model, pool in self._pools.items()
+        )
+        return f"Served are: {'; '.join(served) or self._describe_missing()}."
+
+    def _describe_missing(self) -> str:
         with_one = "" if self._kind == "chat" else f" with an {_NOUNS[self._kind]}"
         return f"none, because no instance{with_one} is configured"
 
@@ -201,4 +208,6 @@ class RouteTable:
         unknown = [name for name in dict.fromkeys(named) if self._find(name, ()) is None]
         if unknown:
             names = ", ".join(map(repr, unknown))
-            raise UnknownModelError(f"Nothing serves {names}, the default or in the fallbacks. {self._served()}")
+            raise UnknownModelError(
+                f"Nothing serves {names}, the default or in the fallbacks. {self._describe_models()}"
+            )

@@ -126,7 +126,7 @@ def prepare_agent(agent: Runnable, request: Request, execute: ToolExecutor | Non
     options = NO_OPTIONS if request.conversation is None else LlmOptions(session=request.conversation)
     if request.instructions is None and execute is None and options is NO_OPTIONS:
         return agent
-    return agent.variant(
+    return agent.with_changes(
         instructions=request.instructions,
         options=options,
         tools=None if execute is None else lambda tool: _executed(tool, execute),
@@ -134,4 +134,4 @@ def prepare_agent(agent: Runnable, request: Request, execute: ToolExecutor | Non
 
 
 def _executed(tool: Tool, execute: ToolExecutor) -> Tool:
-    return tool.executed_by(execute) if isinstance(tool, DeclaredTool) else tool
+    return tool.with_executor(execute) if isinstance(tool, DeclaredTool) else tool

@@ -29,9 +29,9 @@ def find_model_agent(name: str, models: ModelSource) -> Agent[str] | None:
 def _lists(model: str, models: ModelSource) -> bool:
     """Return whether it is exactly a model that is served, whatever its name looks like."""
     if isinstance(models, ModelRouter):
-        return models.serves(model)
+        return models.has_model(model)
     if isinstance(models, ModelCatalog):
-        return any(model in (entry.name, entry.full_name) for entry in models.entries())
+        return any(model in (entry.name, entry.full_name) for entry in models.list_entries())
     return isinstance(models, OneModel) and models.model.name == model
 
 

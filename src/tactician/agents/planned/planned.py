@@ -1,0 +1,185 @@
+"""The decorator `@planned_agent`, and the base class that gives its classes types."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncGenerator, Callable, Mapping
+from typing import TYPE_CHECKING, Final, Generic, get_args, get_origin, overload
+
+from typing_extensions import TypeVar
+
+from tactician.agents.base import BlueprintLike, TypedRunnable
+from tactician.agents.planned.declarations import Planner
+from tactician.agents.planned.methods import Source
+from tactician.agents.planned.planned_agent import DECLARED, AgentDeclaration, PlannedAgent
+from tactician.agents.planned.signatures import Provide
+from tactician.diagrams import Diagram
+from tactician.errors import DeclarationError
+from tactician.events import Event
+from tactician.planning import PlanningBudget
+from tactician.process import TOWARDS, Named, ProcessOptions
+from tactician.runs import Budget, Input, PendingRequest, Response, RunContext, RunResult
+from tactician.tools import Tool, find_caller_namespace
+
+C = TypeVar("C", bound=type)
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True, default=object)
+
+
+class Planned(Generic[T_co]):
+    """Base class of a planned agent whose result has a type, as in `class Reporter(Planned[Report])`.
+
+    It has the methods that `@planned_agent` adds to every class, for type checkers and editors to know them. Every goal
+    of the class has to give the type. See `PlannedAgent` for what the methods do.
+    """
+
+    if TYPE_CHECKING:
+        name: str
+        description: str
+
+    async def run(
+        self,
+        input: Input = (),
+        *,
+        named: Named | None = None,
+        context: RunContext | None = None,
+        budget: Budget | None = None,
+        options: ProcessOptions | None = None,
+    ) -> RunResult[T_co]:
+        """Run a process with the input, and return the output of its goal: see `PlannedAgent.run`."""
+        agent: PlannedAgent[T_co] = PlannedAgent(self)
+        return await agent.run(input, named=named, context=context, budget=budget, options=options)
+
+    def run_sync(self, input: Input) -> RunResult[T_co]:
+        """Do the same as `run`, in a program without an event loop."""
+        agent: PlannedAgent[T_co] = PlannedAgent(self)
+        return agent.run_sync(input)
+
+    def stream(
+        self, input: Input, *, context: RunContext | None = None, budget: Budget | None = None
+    ) -> AsyncGenerator[Event]:
+        """Return the events of a run as they happen; the last one is `RunCompleted`."""
+        return PlannedAgent(self).stream(input, context=context, budget=budget)
+
+    async def resume(
+        self, run_id: str, responses: Mapping[str, Response], *, context: RunContext | None = None
+    ) -> RunResult[T_co]:
+        """Resume a run that waits, in this process or another one."""
+        agent: PlannedAgent[T_co] = PlannedAgent(self)
+        return await agent.resume(run_id, responses, context=context)
+
+    async def list_pending(self, run_id: str, *, context: RunContext | None = None) -> tuple[PendingRequest, ...]:
+        """Return the requests that a run waits for."""
+        return await PlannedAgent(self).list_pending(run_id, context=context)
+
+    def as_tool(self, name: str | None = None, description: str | None = None) -> Tool:
+        """Return a tool with one argument, `request`, that runs the agent."""
+        return PlannedAgent(self).as_tool(name, description)
+
+    def with_output_type(self, wanted: type[T]) -> TypedRunnable[T]:
+        """Return the agent with its output validated as `wanted`."""
+        return PlannedAgent(self).with_output_type(wanted)
+
+    def to_blueprint(self, *, strict: bool = False) -> BlueprintLike:
+        """Return the blueprint of the agent."""
+        return PlannedAgent(self).to_blueprint(strict=strict)
+
+    def diagram(self) -> Diagram:
+        """Return a drawing of the agent: its actions, and what flows between them."""
+        return PlannedAgent(self).diagram()
+
+    def to_mermaid(self) -> str:
+        """Return the drawing as a Mermaid flowchart."""
+        return PlannedAgent(self).to_mermaid()
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return PlannedAgent(self)._repr_mimebundle_(include, exclude)
+
+
+def _aim(self: object, wanted: type) -> PlannedAgent | None:
+    """Return the agent with only those goals that give an object of the type; `None` when there is none."""
+    return PlannedAgent(self).towards(wanted)
+
+
+_METHODS: Final[Mapping[str, object]] = {
+    **{name: method for name, method in vars(Planned).items() if inspect.isfunction(method)},
+    TOWARDS: _aim,
+}
+
+
+@overload
+def planned_agent(owner: C, /) -> C: ...
+@overload
+def planned_agent(
+    *,
+    description: str | None = None,
+    name: str | None = None,
+    planner: Planner | str = Planner.GOAP,
+    planning: PlanningBudget | None = None,
+    resolvers: Mapping[type, Provide] | None = None,
+) -> Callable[[C], C]: ...
+def planned_agent(
+    owner: C | None = None,
+    /,
+    *,
+    description: str | None = None,
+    name: str | None = None,
+    planner: Planner | str = Planner.GOAP,
+    planning: PlanningBudget | None = None,
+    resolvers: Mapping[type, Provide] | None = None,
+) -> C | Callable[[C], C]:
+    """Declare a class as a planned agent; its methods are declared with `@action` and `@condition`.
+
+    Instances are Runnables: they also have `run`, `run_sync`, `stream` and `as_tool`, unless the class has a member of
+    that name. For type checkers to know these, let the class inherit `Planned[...]` with the type of its result.
+
+    Args:
+        owner: the class, where the decorator has no arguments.
+        description: the purpose of the agent, by which people and models choose agents; the first paragraph of the
+            docstring of the class by default.
+        name: the class's name by default.
+        planner: the planning algorithm: a `Planner`, or its value, as in `"utility"`.
+        planning: limits of each decision of the planner; those of the platform by default.
+        resolvers: functions that fill parameters of these types, instead of the blackboard.
+
+    Raises:
+        DeclarationError: when the class has neither a description nor a docstring.
+    """
+    namespace = find_caller_namespace(1)
+
+    def mark(owner: C) -> C:
+        label = name or owner.__name__
+        purpose = description or _read_purpose(owner)
+        members = {"name": label, "description": purpose, **_METHODS}
+        added = frozenset(member for member in members if not _is_users(owner, member))
+        for member in added:
+            setattr(owner, member, members[member])
+        source = Source(owner, namespace, resolvers or {})
+        declared = AgentDeclaration(owner, label, purpose, planner, planning, source, added, _find_result_type(owner))
+        setattr(owner, DECLARED, declared)
+        return owner
+
+    return mark if owner is None else mark(owner)
+
+
+def _read_purpose(owner: type) -> str:
+    text = inspect.cleandoc(owner.__doc__ or "").partition("\n\n")[0]
+    if not text:
+        problem = "give it a docstring, or @planned_agent(description=...): people and models choose agents by that"
+        raise DeclarationError(owner.__name__, [problem])
+    return " ".join(text.split())
+
+
+def _is_users(owner: type, member: str) -> bool:
+    """Return whether the user wrote the member, here or on a base class, instead of `@planned_agent`."""
+    home = next((kind for kind in owner.__mro__ if member in vars(kind)), None)
+    declared = vars(home).get(DECLARED) if home is not None else None
+    is_added = isinstance(declared, AgentDeclaration) and member in declared.added
+    return home is not None and home is not Planned and not is_added
+
+
+def _find_result_type(owner: type) -> type | None:
+    """Return `T` of `Planned[T]` among the bases of a class; `None` without one that is a class."""
+    bases = (base for kind in owner.__mro__ for base in vars(kind).get("__orig_bases__", ()))
+    named = (get_args(base)[0] for base in bases if get_origin(base) is Planned)
+    return next((kind for kind in named if isinstance(kind, type)), None)

@@ -1,0 +1,256 @@
+"""Planned agents that a model supervises: one action, in which the model calls the others as tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from pydantic_core import to_json
+
+from tactician.agents.supervision.curried_action import CurriedAction, SupervisionState, describe_type
+from tactician.errors import GoalNotReachedError, ToolError
+from tactician.llm import AssistantMessage, ModelLike, OutputSpec, UserMessage
+from tactician.loop import Answer, TurnLoop, TurnPolicy, output_type
+from tactician.planning import Action, AStarPlanner, Goal
+from tactician.process import (
+    DEFAULT_BINDING,
+    ActionRetryPolicy,
+    ActionSpec,
+    Blackboard,
+    GoalSpec,
+    Look,
+    OperationContext,
+    PlannedAgentSpec,
+)
+from tactician.runs import TurnLimitError
+from tactician.tools import Toolbox, snake_case
+
+_MOST_NUDGES: Final = 2
+
+
+class PersistentEnding:
+    """Ending that returns the reply to the model while work remains, at most twice in a row.
+
+    Args:
+        left: function that describes the remaining work; `None` when nothing remains or can be done.
+        done: function that counts the finished work.
+    """
+
+    instructions = ""
+    spec: OutputSpec | None = None
+
+    def __init__(self, left: Callable[[], str | None], done: Callable[[], int]) -> None:
+        self.nudge = ""
+        self._describe_remaining_work = left
+        self._done = done
+        self._nudges = 0
+        self._done_then = -1
+
+    def tools(self, own: Toolbox) -> Toolbox:
+        """Return the tools that the model has."""
+        return own
+
+    def answer(self, message: AssistantMessage) -> Answer[str] | None:
+        """Return the answer in a reply; `None` when the model has to continue."""
+        if (done := self._done()) != self._done_then:
+            self._nudges, self._done_then = 0, done
+        if self._nudges >= _MOST_NUDGES or (left := self._describe_remaining_work()) is None:
+            return Answer(message.text)
+        self._nudges += 1
+        self.nudge = left
+        return None
+
+
+DEFAULT_SUPERVISOR_ROUNDS: Final = 10
+LEADER: Final = "supervise"
+_RAN: Final = f"ran {LEADER}"
+_INSTRUCTIONS: Final = """You lead the work towards a goal. Call tools until the goal is reached.
+What a tool gives is kept, and goes to every tool that needs it: pass only the arguments that a tool asks for.
+Tools that are READY can be called at once, also several together. One that is NOT READY says what it needs first."""
+
+
+def supervise(
+    spec: PlannedAgentSpec,
+    *,
+    model: ModelLike | None = None,
+    max_rounds: int = DEFAULT_SUPERVISOR_ROUNDS,
+    instructions: str = "",
+) -> PlannedAgentSpec:
+    """Return the agent with a model as its supervisor instead of a planner.
+
+    The model sees the actions as tools, with the types that they take and give, and what is on the blackboard. Its
+    tools are created again before each of its turns: ready ones come first. Calling the action of a goal ends
+    the work; when the model stops before that, the action runs nevertheless if possible. A process fails when no goal
+    is reached.
+
+    Args:
+        spec: what it can do.
+        model: the supervising model; the default model of the platform, when `None`.
+        max_rounds: number of turns in which the model may call tools.
+        instructions: further instructions for the model.
+    """
+    effects = dict.fromkeys((_RAN, *map(_name_reached_condition, spec.goals)), True)
+    leading = _create_supervisor_action(_Supervisor(spec, model, max_rounds, instructions), effects)
+    goals = tuple(replace(g, plan=Goal(g.name, {_name_reached_condition(g): True}, g.plan.value)) for g in spec.goals)
+    seen: Mapping[str, Look] = {name: partial(_is_set, name) for name in effects}
+    return replace(
+        spec,
+        actions=(*spec.actions, leading),
+        goals=goals,
+        observations={**spec.observations, **seen},
+        conditions={},
+        prices={},
+        states=(),  # its leader is there in all of them
+        planner=AStarPlanner(),
+        refresher=None,  # it would read the agent without its leader
+    )
+
+
+def _create_supervisor_action(lead: _Supervisor, effects: Mapping[str, bool]) -> ActionSpec:
+    return ActionSpec(
+        Action(LEADER, {_RAN: False}, effects),
+        "Lets a model lead",
+        lead.perform,
+        needs=(),
+        gives=(),
+        output_types=(),
+        output_binding=DEFAULT_BINDING,
+        sets=(),
+        condition_ran=_RAN,
+        retry=ActionRetryPolicy(attempts=1),
+        leads=True,
+    )
+
+
+class _Supervisor:
+    """The single action of a supervised agent."""
+
+    def __init__(self, spec: PlannedAgentSpec, model: ModelLike | None, max_rounds: int, instructions: str) -> None:
+        self._spec = spec
+        self._model = model
+        self._policy = TurnPolicy(max_turns=max_rounds)
+        self._instructions = "\n".join(filter(None, (_INSTRUCTIONS, instructions)))
+        self._names = _list_tool_names(spec.actions)
+
+    async def perform(self, context: OperationContext) -> None:
+        """Let the model call actions until a goal is reached.
+
+        Raises:
+            GoalNotReachedError: when none is.
+        """
+        situation = SupervisionState(self._spec, self._names, context)
+        said = await self._run_model(situation)
+        goal = _find_reached_goal(context) or await self._finish_goal(situation)
+        if goal is None:
+            raise GoalNotReachedError(f"{self._describe_obstacles(situation)} In the end, the supervisor said: {said}")
+        context.blackboard.set_condition(_name_reached_condition(goal), True)
+
+    async def _run_model(self, situation: SupervisionState) -> str:
+        """Run the model, and return its last text."""
+        run = situation.context.run
+        model, options = run.find_model(self._model)
+        loop = TurnLoop(
+            model,
+            output_type(str),
+            run.step(LEADER),
+            instructions=self._instructions,
+            tools=lambda: self._build_toolbox(situation),
+            options=options,
+            policy=self._policy,
+            ending=PersistentEnding(
+                lambda: self._describe_remaining_work(situation), lambda: len(situation.context.process.history)
+            ),
+        )
+        try:
+            return (await loop.run([UserMessage(_describe_task(situation.context))])).output
+        except TurnLimitError as error:
+            return str(error)
+
+    def _build_toolbox(self, situation: SupervisionState) -> Toolbox:
+        """Return the actions as tools, those with the fewest missing objects first.
+
+        Raises:
+            Exception: when an action raised an exception that stops all of them.
+        """
+        if situation.failure is not None:
+            raise situation.failure
+        actions = filter(situation.can_run, self._spec.actions)
+        tools = [CurriedAction(action, situation) for action in actions]
+        tools.sort(key=lambda tool: (tool.missing, len(tool.blocked)))
+        return Toolbox(tools)
+
+    def _describe_remaining_work(self, situation: SupervisionState) -> str | None:
+        """Return the work that remains before the model may stop; `None` when no action can run."""
+        process = situation.context.process
+        names = {goal.name for goal in process.goals}
+        tools = [CurriedAction(action, situation) for action in filter(situation.can_run, self._spec.actions)]
+        ready = [tool for tool in tools if not (tool.missing or process.has_run(tool.action.name))]
+        if (
+            not ready
+            or _find_reached_goal(situation.context) is not None
+            or any(tool.action.name in names for tool in ready)
+        ):
+            return None
+        calls = " or ".join(tool.name for tool in ready)
+        lacking = (f"{tool.name} needs {tool.obstacle}." for tool in tools if tool.action.name in names)
+        return f"The goal is not reached yet: {' '.join(lacking)} Call a tool: {calls}."
+
+    async def _finish_goal(self, situation: SupervisionState) -> GoalSpec | None:
+        """Run the action of a goal that the model did not call, and return the goal."""
+        for goal in situation.context.process.goals:
+            tool = CurriedAction(self._spec.action(goal.name), situation)
+            if not tool.missing:
+                with suppress(ToolError):
+                    await tool.call("{}", situation.context.run)
+                    return goal
+        return None
+
+    def _describe_obstacles(self, situation: SupervisionState) -> str:
+        return " ".join(
+            f"{goal.name!r} was not reached: {self._describe_obstacle(goal, situation)}."
+            for goal in situation.context.process.goals
+        )
+
+    def _describe_obstacle(self, goal: GoalSpec, situation: SupervisionState) -> str:
+        history = situation.context.process.history
+        tool = CurriedAction(self._spec.action(goal.name), situation)
+        failure = next((run.error for run in reversed(history) if run.action == goal.name), None)
+        return failure or (f"it needs {tool.obstacle}" if tool.obstacle else "its action did not run")
+
+
+def _find_reached_goal(context: OperationContext) -> GoalSpec | None:
+    """Return the goal whose action ran and returned an object."""
+    ended = [run for run in context.process.history if run.error is None]
+    ran, gave = {run.action for run in ended}, {run.action for run in ended if run.outputs}
+    return next((goal for goal in context.process.goals if goal.name in (gave if goal.output_types else ran)), None)
+
+
+def _name_reached_condition(goal: GoalSpec) -> str:
+    """Return the condition that a goal was reached."""
+    return f"supervised to {goal.name}"
+
+
+def _describe_task(context: OperationContext) -> str:
+    """Return the goals and the objects on the blackboard as text."""
+    goals = (
+        f"- {' or '.join(map(describe_type, goal.output_types)) or goal.name}: {goal.description}"
+        for goal in context.process.goals
+    )
+    there = (
+        f"- {type(value).__name__}: {to_json(value, fallback=str).decode()}" for value in context.blackboard.objects
+    )
+    return "\n".join(("Goal:", *goals, "", "What there is:", *there))
+
+
+def _list_tool_names(actions: Sequence[ActionSpec]) -> dict[str, str]:
+    """Return the tool names: method names, with class names where methods have the same name."""
+    short = {action.name: snake_case(action.name.rpartition(".")[2]) for action in actions}
+    names = list(short.values())
+    return {name: one if names.count(one) == 1 else snake_case(name) for name, one in short.items()}
+
+
+def _is_set(condition: str, blackboard: Blackboard) -> bool:
+    return blackboard.condition(condition)

@@ -1,0 +1,56 @@
+"""Parts of a prompt besides its text: instructions, examples and images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias, TypeVar
+
+from pydantic_core import to_json
+
+from tactician.ai.samples import generate_sample
+from tactician.llm import Image, Message, UserMessage
+from tactician.loop import InvalidOutput, OutputType
+from tactician.prompts import PromptContributor
+
+T = TypeVar("T")
+Example: TypeAlias = tuple[str, object]
+"""What it is an example of, and the example."""
+
+
+def build_instructions(
+    system: Iterable[str], contributors: Sequence[PromptContributor], examples: Iterable[str]
+) -> str:
+    """Return the system prompt: the program's text between the contributions to its beginning and its end."""
+    last = [one for one in contributors if one.place == "end"]
+    first = [one for one in contributors if one.place != "end"]
+    texts = (*(one.contribution() for one in first), *system, *examples, *(one.contribution() for one in last))
+    return "\n\n".join(filter(None, texts))
+
+
+def format_example(example: Example) -> str:
+    """Return an example as text for a model."""
+    description, value = example
+    return f"Example ({description}):\n{to_json(value).decode()}"
+
+
+def generate_example(output: OutputType[T]) -> tuple[str, ...]:
+    """Return a generated example; nothing for text, or when no valid values can be found."""
+    if output.spec is None:
+        return ()
+    try:
+        value = generate_sample(output.spec.schema)
+        output.parse(to_json(value).decode())
+    except (InvalidOutput, RecursionError):
+        return ()
+    return (format_example(("of its form only; the values are made up", value)),)
+
+
+def attach_images(messages: list[Message], images: Sequence[Image]) -> list[Message]:
+    """Add the images to the last user message, or as a new message when there is none."""
+    if not images:
+        return messages
+    for position in reversed(range(len(messages))):
+        if isinstance(asked := messages[position], UserMessage):
+            messages[position] = UserMessage((*asked.parts, *images))
+            return messages
+    return [*messages, UserMessage(tuple(images))]

@@ -1,0 +1,40 @@
+"""Formatting of values for several commands."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from tactician.llm import UsageTally
+
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def escape_controls(text: str) -> str:
+    """Return untrusted text with control characters escaped, so that it cannot command the terminal."""
+    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def format_on_one_line(text: str) -> str:
+    """Return untrusted text on one line."""
+    return escape_controls(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def format_usage(seconds: float, tally: UsageTally) -> str:
+    """Return duration, tokens and cost on one line."""
+    parts = [f"{seconds:.1f} s" if seconds >= 0.1 else f"{seconds * 1000:.1f} ms"]
+    if tally.by_model:
+        used, cost = tally.total, tally.total.cost
+        parts += [f"{used.total_tokens} tokens", "price unknown" if cost is None else f"${cost:.4f}"]
+    return " · ".join(parts)
+
+
+def shorten(text: str, limit: int = 100) -> str:
+    """Return a text on one line, shortened where it is too long."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def format_time(seconds: float) -> str:
+    """Return a time in seconds since the epoch as local time."""
+    return f"{datetime.fromtimestamp(seconds).astimezone():%Y-%m-%d %H:%M:%S}"

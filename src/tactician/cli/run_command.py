@@ -1,0 +1,138 @@
+"""`tactician run`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tactician.agents import planned_spec
+from tactician.cli.asker import Asker
+from tactician.cli.console import (
+    AgentName,
+    Debug,
+    File,
+    ModelName,
+    NoInput,
+    PersonalityName,
+    Prompts,
+    Responses,
+    Scripted,
+    StoreUrl,
+    err,
+    say,
+)
+from tactician.cli.interruption import say_how_to_resume
+from tactician.cli.loading import Loaded, choose_agent, load_agents
+from tactician.cli.outcomes import Outcome, answer_requests, print_outcome, start_run
+from tactician.cli.personalities import find_personality
+from tactician.cli.progress import ProgressView
+from tactician.cli.stores import find_store, format_store_option
+from tactician.errors import ConfigurationError
+from tactician.llm import MODEL_VARIABLE, LanguageModel, ModelCatalog
+from tactician.platform import Platform
+from tactician.runs import Runnable
+from tactician.stores import DocumentStore, open_store
+from tactician.tools import ToolGroup
+
+EMBEDDED = "local"
+TOO_SMALL = (
+    "The embedded model is too small for {file}: what it writes will make little sense. "
+    "Add --scripted to see what a larger model does, or set a key such as OPENAI_API_KEY."
+)
+
+
+def run(
+    file: File,
+    input: Annotated[str, typer.Argument(help="What the agent is asked to do.")],
+    agent: AgentName = None,
+    model: ModelName = None,
+    store: StoreUrl = None,
+    no_input: NoInput = False,
+    prompts: Prompts = False,
+    responses: Responses = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Draw each plan in full.")] = False,
+    scripted: Scripted = False,
+    voice: PersonalityName = None,
+    debug: Debug = False,
+) -> None:
+    """Run an agent: progress goes to stderr, the result to stdout. Exit code 3 when the run waits."""
+    agents = load_agents(file)
+    chosen = choose_agent(agents, agent, file)
+    kept = find_store(store)
+    spec = planned_spec(chosen) if plan else None
+    view = ProgressView(err, prompts, responses, spec, find_personality(voice), shows_ids=kept is not None)
+    arguments = None if kept is None else format_arguments(file, store)
+    models = choose_models(agents, file, model, scripted)
+    outcome = asyncio.run(_run(view, agents, chosen, input, kept, create_asker(no_input), models, arguments))
+    print_outcome(outcome, arguments)
+
+
+def create_platform(
+    agents: Mapping[str, Runnable],
+    view: ProgressView,
+    store: DocumentStore | None,
+    models: ModelCatalog | LanguageModel,
+    tool_groups: Iterable[ToolGroup] = (),
+    retention: timedelta | None = None,
+) -> Platform:
+    """Return a platform with the agents and tool groups of a file."""
+    platform = Platform(models=models, on_event=view, store=store, retention=retention)
+    return platform.register(*agents.values(), *tool_groups)
+
+
+def open_catalog(model: str | None = None) -> ModelCatalog:
+    """Return the models of this machine, with another default model when one is named."""
+    return ModelCatalog(environment={**os.environ, MODEL_VARIABLE: model} if model else os.environ)
+
+
+def choose_models(agents: Loaded, file: Path, model: str | None, scripted: bool) -> ModelCatalog | LanguageModel:
+    """Return the models of this machine, or the script of the file.
+
+    A file has a script where the embedded model is too small for its agents; when that model would answer, say so.
+
+    Raises:
+        ConfigurationError: when there is no script.
+    """
+    if scripted:
+        if agents.script is None:
+            raise ConfigurationError(f"{file} has no script: define a function `script` that returns a ScriptedModel.")
+        return agents.script()
+    catalog = open_catalog(model)
+    if agents.script is not None and catalog.default[0] == EMBEDDED:
+        say(TOO_SMALL.format(file=file))
+    return catalog
+
+
+def create_asker(no_input: bool) -> Asker | None:
+    """Return an asker, if there is a terminal and input is allowed."""
+    return None if no_input or not sys.stdin.isatty() else Asker(err)
+
+
+def format_arguments(file: Path, store: str | None) -> str:
+    """Return the arguments that name the file and the store."""
+    return f"{file}{format_store_option(store)}"
+
+
+async def _run(
+    view: ProgressView,
+    agents: Loaded,
+    chosen: Runnable,
+    input: str,
+    store: str | None,
+    asker: Asker | None,
+    models: ModelCatalog | LanguageModel,
+    arguments: str | None,
+) -> Outcome:
+    async with AsyncExitStack() as stack:
+        kept = None if store is None else await stack.enter_async_context(open_store(store))
+        platform = create_platform(agents, view, kept, models, agents.tool_groups)
+        await stack.enter_async_context(say_how_to_resume(kept, chosen.name, arguments or ""))
+        return await answer_requests(platform, await start_run(platform, chosen, input), asker)

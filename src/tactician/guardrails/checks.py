@@ -1,0 +1,97 @@
+"""Checks of several guardrails: the first objection decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import count
+from time import perf_counter
+from typing import NamedTuple, TypeVar
+
+from tactician.flow import FlowStep, Scheduler, StepCompleted
+from tactician.guardrails.errors import GuardrailError
+from tactician.guardrails.events import GuardrailChecked
+from tactician.guardrails.guardrail import Guardrail, GuardrailKind, InputGuardrail
+from tactician.guardrails.result import GuardrailResult
+from tactician.runs import RunContext, RunResult
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """Guardrail that objected, with its result."""
+
+    guardrail: str
+    kind: GuardrailKind
+    result: GuardrailResult
+
+    @property
+    def wants_retry(self) -> bool:
+        """`True` when the run continues and the model tries again."""
+        return self.result.outcome == "retry"
+
+    @property
+    def reason(self) -> str:
+        """The reason of the objection."""
+        return self.result.reason
+
+    def create_error(self, run: str, so_far: RunResult[None]) -> GuardrailError:
+        """Return the error that ends the run; an exception of the guardrail is its cause."""
+        error = GuardrailError(run, self.guardrail, self.kind, self.reason, so_far)
+        error.__cause__ = self.result.cause
+        return error
+
+
+class InputGuardrails(NamedTuple):
+    """Input guardrails of an agent: those before the first model call, and those beside it."""
+
+    immediate: tuple[InputGuardrail, ...] = ()
+    concurrent: tuple[InputGuardrail, ...] = ()
+
+    @classmethod
+    def of(cls, guardrails: Iterable[InputGuardrail]) -> InputGuardrails:
+        """Return the guardrails in two groups, each in order."""
+        every = tuple(guardrails)
+        return cls(tuple(g for g in every if not g.concurrent), tuple(g for g in every if g.concurrent))
+
+    @property
+    def all(self) -> tuple[InputGuardrail, ...]:
+        """All guardrails, the immediate ones first."""
+        return (*self.immediate, *self.concurrent)
+
+
+async def find_first_objection(guardrails: Iterable[Guardrail[V]], value: V, context: RunContext) -> Objection | None:
+    """Check one guardrail after another, and return the first objection. Guardrails of other tools are skipped."""
+    for guardrail in guardrails:
+        if guardrail.applies_to(value) and (objection := await _run_check(guardrail, value, context)) is not None:
+            return objection
+    return None
+
+
+async def find_any_objection(guardrails: Sequence[Guardrail[V]], value: V, context: RunContext) -> Objection | None:
+    """Check all guardrails concurrently; the first objection cancels the others."""
+
+    def check(number: int, guardrail: Guardrail[V]) -> FlowStep[Objection | None]:
+        return FlowStep(f"{guardrail.name} {number}", lambda _: find_first_objection([guardrail], value, context))
+
+    async with Scheduler[Objection | None]() as scheduler:
+        scheduler.add(*map(check, count(1), guardrails))
+        async for outcome in scheduler:
+            if isinstance(outcome, StepCompleted) and outcome.result is not None:
+                return outcome.result
+    return None
+
+
+async def _run_check(guardrail: Guardrail[V], value: V, context: RunContext) -> Objection | None:
+    started = perf_counter()
+    result = await guardrail.check(value, context)
+    context.emit(
+        GuardrailChecked,
+        guardrail=guardrail.name,
+        kind=guardrail.kind,
+        outcome=result.outcome,
+        reason=result.reason,
+        seconds=perf_counter() - started,
+    )
+    return None if result.passed else Objection(guardrail.name, guardrail.kind, result)

@@ -1,0 +1,24 @@
+"""Settings and services that all calls of a router share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tactician.clock import Clock
+from tactician.llm.routing.deadline_timer import DeadlineTimers
+from tactician.llm.routing.reporter import Reporter
+from tactician.llm.routing.retries import ModelRetryPolicy, Random
+from tactician.llm.routing.token_estimate import Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class CallSettings:
+    """Settings and services that all calls of a router share. `policy` is the policy's name in events."""
+
+    retries: ModelRetryPolicy
+    clock: Clock
+    timers: DeadlineTimers
+    random: Random
+    estimate: Estimate
+    policy: str
+    reporter: Reporter

@@ -1,0 +1,91 @@
+"""Circuit breakers: when a deployment that keeps failing is left alone, and how it comes back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CircuitBreakerPolicy:
+    """Policy by which the circuit of a failing deployment opens and closes (M. Nygard, *Release It!*).
+
+    Attributes:
+        failure_threshold: failures in a row that open the circuit; with `0`, it never opens.
+        cooldown: seconds that the circuit stays open the first time.
+        cooldown_factor: growth of the cooldown with each trial that fails, until one succeeds.
+        max_cooldown: maximum of the cooldown, in seconds.
+    """
+
+    failure_threshold: int = 5
+    cooldown: float = 5.0
+    cooldown_factor: float = 2.0
+    max_cooldown: float = 120.0
+
+    def compute_cooldown(self, openings: int) -> float:
+        """Return the seconds of the next cooldown, after `openings` of them without a success."""
+        return min(self.max_cooldown, self.cooldown * self.cooldown_factor ** min(openings, 64))
+
+
+class CircuitBreaker:
+    """Circuit breaker of one deployment.
+
+    After a cooldown, the circuit is half-open: one call goes through, the trial. If it succeeds, the circuit closes; if
+    it fails, the next cooldown is longer. Calls are identified by their numbers, which count from 1.
+
+    Attributes:
+        is_open: whether the circuit is open or half-open.
+        available_at: when the deployment may be called; `inf` while a trial is running.
+    """
+
+    __slots__ = ("_failures", "_openings", "_trial", "available_at", "is_open", "policy")
+
+    def __init__(self, policy: CircuitBreakerPolicy) -> None:
+        self.policy = policy
+        self.is_open = False
+        self.available_at = -inf
+        self._failures = 0
+        self._openings = 0
+        self._trial = 0
+
+    def begin_trial(self, call: int) -> None:
+        """Let this call through as the trial, and no other until it ends."""
+        self._trial, self.available_at = call, inf
+
+    def is_trial(self, call: int) -> bool:
+        """Return whether this call is the running trial."""
+        return self.is_open and self._trial == call
+
+    def end_trial(self, call: int) -> None:
+        """End the trial without a verdict, if this call is the trial, so that another may begin."""
+        if self.is_trial(call):
+            self._trial, self.available_at = 0, -inf
+
+    def record_success(self, call: int) -> bool:
+        """Count a success, and return whether it closed the circuit."""
+        self._failures = 0
+        # A call that was sent before the circuit opened says nothing about the deployment's state now.
+        if not (self.is_open and self._trial == call):
+            return False
+        self.is_open, self.available_at, self._openings = False, -inf, 0
+        return True
+
+    def record_failure(self, call: int, now: float, retry_after: float) -> float | None:
+        """Count a failure, and return the cooldown if it opened the circuit."""
+        is_trial = self.is_trial(call)
+        if self.is_open and not is_trial:
+            return None
+        self._failures += 1
+        if not is_trial and not 0 < self.policy.failure_threshold <= self._failures:
+            self.hold(now + retry_after)
+            return None
+        cooldown = max(retry_after, self.policy.compute_cooldown(self._openings))
+        self._openings += 1
+        self._failures = self._trial = 0
+        self.is_open, self.available_at = True, now + cooldown
+        return cooldown
+
+    def hold(self, until: float) -> None:
+        """Keep calls away until then, because the provider asked for it. No trial follows."""
+        if not self.is_open:
+            self.available_at = max(self.available_at, until)

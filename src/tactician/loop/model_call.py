@@ -1,0 +1,88 @@
+"""Single request to a model, with its events."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import replace
+from time import perf_counter
+
+from tactician.llm import (
+    AssistantMessage,
+    LanguageModel,
+    ModelRequest,
+    ModelResponse,
+    TextDelta,
+    ThinkingDelta,
+    adapt_request,
+)
+from tactician.loop.events import PartialReceived, TextReceived, ThinkingReceived, TurnCompleted, TurnStarted
+from tactician.runs import RunContext
+
+
+async def ask(
+    model: LanguageModel, request: ModelRequest, context: RunContext, turn: int, partial: Callable[[str], object]
+) -> ModelResponse:
+    """Return the model's answer, and count its usage.
+
+    Args:
+        model: the model.
+        request: the request.
+        context: the context of the run.
+        turn: number of the turn, for events.
+        partial: function that returns the visible part of an incomplete answer; `None` for nothing new.
+
+    Raises:
+        ModelError: when the model cannot be called.
+    """
+    fitted, restore = adapt_request(request, model.features)
+    if not context.is_observed:
+        response = await model.generate(fitted)
+    else:
+        streams = context.streaming and restore is None
+        response = await _ask_aloud(model, request, fitted, context, turn, partial if streams else None)
+    context.tally.add(response.usage.attribute_to(model.name))
+    return response if restore is None else restore(response)
+
+
+async def _ask_aloud(
+    model: LanguageModel,
+    request: ModelRequest,
+    fitted: ModelRequest,
+    context: RunContext,
+    turn: int,
+    partial: Callable[[str], object] | None,
+) -> ModelResponse:
+    context.emit(TurnStarted, turn=turn, model=model.name, request=request)
+    observed = replace(fitted, observer=context.emitter)
+    started = perf_counter()
+    if partial is None:
+        response = await model.generate(observed)
+    else:
+        response = await _stream_response(model, observed, context, partial if fitted.output is not None else None)
+    context.emit(TurnCompleted, turn=turn, response=response, seconds=perf_counter() - started)
+    return response
+
+
+async def _stream_response(
+    model: LanguageModel, request: ModelRequest, context: RunContext, partial: Callable[[str], object] | None
+) -> ModelResponse:
+    emitter = context.emitter
+    response, text, shown = ModelResponse(AssistantMessage()), "", None
+    items = model.stream(request)
+    try:
+        async for item in items:
+            if isinstance(item, TextDelta):
+                emitter.emit(TextReceived, text=item.text)
+                if partial is not None:
+                    text += item.text
+                    if (value := partial(text)) is not None and value != shown:
+                        shown = value
+                        emitter.emit(PartialReceived, value=value)
+            elif isinstance(item, ThinkingDelta):
+                emitter.emit(ThinkingReceived, text=item.text)
+            elif isinstance(item, ModelResponse):
+                response = item
+    finally:
+        if isinstance(items, AsyncGenerator):  # when the run is cancelled, the model has to stop
+            await items.aclose()
+    return response

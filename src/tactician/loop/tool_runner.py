@@ -1,0 +1,243 @@
+"""Runner of the tool calls of a turn: each call gets an approval if needed, and exactly one result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from time import perf_counter
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_json
+
+from tactician.flow import StepTimeoutError, gather_or_suspend, run_with_timeout
+from tactician.guardrails import CheckedToolOutput, Objection, find_first_objection
+from tactician.llm import ToolCall, ToolResult
+from tactician.loop.events import ToolCalled, ToolReturned
+from tactician.loop.handoff import Handoff
+from tactician.loop.policy import TurnPolicy
+from tactician.loop.state import TurnState
+from tactician.runs import (
+    Approval,
+    PendingKind,
+    PendingRequest,
+    ReportedError,
+    RunContext,
+    StoredAnswer,
+    Suspended,
+    find_suspension,
+)
+from tactician.tools import NO_TRAITS, Tool, Toolbox, as_text, repair_arguments
+
+_CHARACTERS_PER_TOKEN = 4
+
+
+class Refused(Exception):  # noqa: N818 - it says what happened
+    """Signal that a guardrail stops the run."""
+
+    def __init__(self, objection: Objection) -> None:
+        super().__init__(objection.reason)
+        self.objection = objection
+
+
+class ToolRunner:
+    """Runner of the tool calls of a conversation."""
+
+    __slots__ = ("_context", "_policy", "_state")
+
+    def __init__(self, context: RunContext, policy: TurnPolicy, state: TurnState) -> None:
+        self._context = context
+        self._policy = policy
+        self._state = state
+
+    async def answer(self, calls: Sequence[ToolCall], tools: Toolbox) -> list[ToolResult]:
+        """Run all calls, add their results to the conversation, and return them in order.
+
+        Raises:
+            Suspended: when a call waits for an approval, or for the caller, once all others have been run.
+            Refused: when a guardrail stops the run.
+        """
+        answers = self._state.answers
+        self._keep_one_handoff(calls, tools)
+        await self._run([call for call in calls if call.id not in answers], tools)
+        results = [answers[call.id] for call in calls]
+        self._state.conversation.extend(results)
+        answers.clear()
+        self._state.admitted.clear()
+        return results
+
+    def refuse(self, calls: Sequence[ToolCall], reason: str) -> None:
+        """Answer all calls with the reason why they are not run."""
+        self._state.conversation.extend([ToolResult(call.id, call.name, reason, is_error=True) for call in calls])
+
+    def _keep_one_handoff(self, calls: Sequence[ToolCall], tools: Toolbox) -> None:
+        """Refuse all handoffs except the first, as a conversation can be handed over to one target only."""
+        handoffs = [call for call in calls if isinstance(tools.find(call.name), Handoff)]
+        for call in handoffs[1:]:
+            why_not = f"Not done: the conversation goes to {handoffs[0].name} already."
+            self._state.answers[call.id] = ToolResult(call.id, call.name, why_not, is_error=True)
+
+    async def _run(self, calls: Sequence[ToolCall], tools: Toolbox) -> None:
+        limit = None if self._policy.parallel_tools else 1
+        await gather_or_suspend(*(self._answer(call, tools) for call in calls), max_concurrency=limit)
+
+    async def _answer(self, call: ToolCall, tools: Toolbox) -> None:
+        found = tools.find(call.name)
+        if self._policy.guards.tool_input or (found is not None and found.traits.needs_approval):
+            call = _repair_call(call)  # what is checked has to be what is run
+        result = self._apply_decision(call, found)
+        if isinstance(result, ToolCall):
+            result = await self._call_tool(result, found, tools)
+        self._state.answers[call.id] = result
+        if (checkpoint := self._context.checkpoint) is not None:
+            checkpoint.drop(call.id)
+            if self._context.is_saved:
+                await self._context.save_step("tool", call.name, result.content)
+
+    def _apply_decision(self, call: ToolCall, found: Tool | None) -> ToolCall | ToolResult:
+        """Return the call to run, or its result when a response replaces or rejects it.
+
+        Raises:
+            Suspended: when nobody has decided yet.
+        """
+        traits = NO_TRAITS if found is None else found.traits
+        asks = not traits.client_side and traits.needs_approval and traits.is_approval_needed(_parse_arguments(call))
+        if found is None or not (traits.client_side or asks):
+            return call
+        checkpoint = self._context.checkpoint
+        request_id = call.id if checkpoint is None else f"{checkpoint.path}/{call.id}"
+        if request_id not in self._context.responses:
+            shown = f"{call.name}({call.arguments})"
+            kind: PendingKind = "approval" if asks else "tool"
+            prompt = f"May {shown} be called?" if asks else f"Call {shown}, and say what it gives."
+            raise Suspended(PendingRequest(request_id, kind, prompt, call, self._context.path, found.spec.parameters))
+        response = self._context.responses[request_id]
+        if asks and isinstance(response, bool | dict):
+            response = _parse_approval(response)
+        if isinstance(response, Approval) and asks:
+            return _apply_approval(call, response)
+        if isinstance(response, Exception):
+            reported = isinstance(response, ReportedError)
+            text = str(response) if reported else f"{type(response).__name__}: {response}"
+            return ToolResult(call.id, call.name, text, is_error=True)
+        text = response.text if isinstance(response, StoredAnswer) else as_text(response)
+        return ToolResult(call.id, call.name, text)
+
+    async def _call_tool(self, call: ToolCall, found: Tool | None, tools: Toolbox) -> ToolResult:
+        self._context.emit(ToolCalled, call=call)
+        started = perf_counter()
+        result = await self._produce_result(call, found, tools)
+        self._context.emit(ToolReturned, call=call, result=result, seconds=perf_counter() - started)
+        return result
+
+    async def _produce_result(self, call: ToolCall, found: Tool | None, tools: Toolbox) -> ToolResult:
+        if (why_not := self._find_refusal(call, found)) is not None:
+            return ToolResult(call.id, call.name, why_not[0], is_error=why_not[1])
+        guards = self._policy.guards
+        if guards.tool_input and (objection := await find_first_objection(guards.tool_input, call, self._context)):
+            return _answer_objection(call, objection)
+        if self._context.pace is not None:
+            await self._context.pace.turn()
+        result = self._trim(await self._run_in_time(call, found, tools))
+        if guards.tool_output and not result.is_error:
+            checked = CheckedToolOutput(call, result.content)
+            if objection := await find_first_objection(guards.tool_output, checked, self._context):
+                return _answer_objection(call, objection)
+        return result
+
+    def _find_refusal(self, call: ToolCall, found: Tool | None) -> tuple[str, bool] | None:
+        """Return the reason why the call is not run, and whether that is an error; `None` to run it."""
+        policy, state = self._policy, self._state
+        if call.id in state.admitted:
+            return None
+        if policy.max_tool_calls is not None and state.calls >= policy.max_tool_calls:
+            return f"Not run: all {policy.max_tool_calls} tool calls are used up. Answer now with what you have.", True
+        state.calls += 1
+        state.admitted.add(call.id)
+        if policy.max_repeats is None or (found is not None and found.traits.repeatable):
+            return None
+        excess = state.count_repeats(call) - policy.max_repeats
+        if excess < 0:
+            return None
+        if excess == 0:
+            return (
+                f"You have called {call.name} with the same arguments {policy.max_repeats} times in a row, and it "
+                "would give the same again. Use what you have, try something else, or answer.",
+                False,
+            )
+        return f"Not run: {call.name} was called with the same arguments again. Do something else, or answer.", True
+
+    async def _run_in_time(self, call: ToolCall, found: Tool | None, tools: Toolbox) -> ToolResult:
+        limit = self._policy.tool_timeout
+        if found is not None and found.traits.timeout is not None:
+            limit = found.traits.timeout
+        run = self._run_one(call, tools)
+        if limit is None:
+            return await run
+        try:
+            return await run_with_timeout(run, limit, self._context.clock, call.name)
+        except StepTimeoutError:
+            return ToolResult(call.id, call.name, f"{call.name} did not answer within {limit:g} seconds.", True)
+
+    async def _run_one(self, call: ToolCall, tools: Toolbox) -> ToolResult:
+        context = self._context
+        await context.begin_step()
+        try:
+            result = await tools.answer(call, context.at(call.id))
+        except BaseExceptionGroup as group:  # of a tool with tasks of its own
+            if (paused := find_suspension(group)) is None:
+                raise
+            raise paused from group
+        return result
+
+    def _trim(self, result: ToolResult) -> ToolResult:
+        limit = self._policy.tool_output_limit
+        if limit is None or len(result.content) <= limit * _CHARACTERS_PER_TOKEN:
+            return result
+        kept = result.content[: limit * _CHARACTERS_PER_TOKEN]
+        return replace(result, content=f"{kept}... [trimmed: output exceeded {limit} token limit]")
+
+
+def _parse_approval(response: bool | dict[str, object]) -> object:
+    """Return the decision in a response, also from stored JSON; else the response itself."""
+    if isinstance(response, bool):
+        return Approval(response)
+    try:
+        return TypeAdapter(Approval).validate_python(response) if "granted" in response else response
+    except ValidationError:
+        return response
+
+
+def _apply_approval(call: ToolCall, decision: Approval) -> ToolCall | ToolResult:
+    if not decision.granted:
+        why = f": {decision.reason}" if decision.reason else "."
+        return ToolResult(call.id, call.name, f"Not run: the call was rejected{why}", is_error=True)
+    if decision.arguments is None:
+        return call
+    return replace(call, arguments=to_json(decision.arguments).decode())
+
+
+def _answer_objection(call: ToolCall, objection: Objection) -> ToolResult:
+    """Return the result for the model when the guardrail wants a retry.
+
+    Raises:
+        Refused: when the run has to stop.
+    """
+    if objection.wants_retry:
+        return ToolResult(call.id, call.name, f"Not accepted: {objection.reason}", is_error=True)
+    raise Refused(objection)
+
+
+def _repair_call(call: ToolCall) -> ToolCall:
+    try:
+        call.parse_arguments()
+    except ValueError:
+        repaired = repair_arguments(call.arguments)
+        return call if repaired is None else replace(call, arguments=repaired)
+    return call
+
+
+def _parse_arguments(call: ToolCall) -> Mapping[str, object]:
+    try:
+        return call.parse_arguments()
+    except ValueError:
+        return {}

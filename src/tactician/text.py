@@ -1,0 +1,52 @@
+"""Text that models, tools and users wrote: without what breaks a terminal, an encoder or a regular expression."""
+
+from __future__ import annotations
+
+import re
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_LANGUAGE = re.compile(r"[\w-]*")
+_FENCE = "```"
+_LONGEST_ERROR = 10_000
+
+
+def strip_code_fence(text: str) -> str | None:
+    """Return what is inside the code fence that the whole text is, or `None` when it is none. The time is linear."""
+    stripped = text.strip()
+    if not (stripped.startswith(_FENCE) and stripped.endswith(_FENCE)):
+        return None
+    language, newline, rest = stripped[len(_FENCE) :].partition("\n")
+    if not newline or _LANGUAGE.fullmatch(language.rstrip()) is None:
+        return None
+    return rest[: -len(_FENCE)].strip()
+
+
+def replace_surrogates(text: str) -> str:
+    """Return the text with each lone surrogate, which UTF-8 cannot encode, as U+FFFD.
+
+    Two surrogates that are a pair become the character that they stand for.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def escape_controls(text: str) -> str:
+    """Return the text with control characters, bidirectional overrides and lone surrogates as escapes.
+
+    Tabs and line breaks stay, so that the text can be printed on a terminal and commands nothing there.
+    """
+    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def describe_error(error: BaseException) -> str:
+    """Return the type and the message of an error, in at most 10,000 characters, also when `str(error)` raises."""
+    try:
+        message = str(error)
+    except Exception as raised:
+        message = f"(its message cannot be read: {type(raised).__name__})"
+    name = type(error).__name__
+    text = f"{name}: {message}" if message else name
+    return replace_surrogates(text if len(text) <= _LONGEST_ERROR else f"{text[:_LONGEST_ERROR]}…")

@@ -1,0 +1,117 @@
+"""Tool groups of a platform: registered groups, and selections in `tactician.toml`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from functools import partial
+
+from tactician.config import ToolGroupSettings, load_settings
+from tactician.errors import ConfigurationError, DeclarationError
+from tactician.runs import RunContext
+from tactician.tools.groups import ToolGroup, ToolGroupPermission, describe_unknown_groups, merge_tools
+from tactician.tools.tool import Tool
+
+
+class ToolGroups(Mapping[str, ToolGroup]):
+    """Tool groups by name. `tactician.toml` is read at the first look-up."""
+
+    def __init__(self, groups: Iterable[ToolGroup] = ()) -> None:
+        self._registered: dict[str, ToolGroup] = {}
+        self._selected: dict[str, ToolGroup] | None = None
+        self.add(groups)
+
+    def __getitem__(self, name: str) -> ToolGroup:
+        return self._load_all()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._load_all())
+
+    def __len__(self) -> int:
+        return len(self._load_all())
+
+    @property
+    def registered(self) -> tuple[ToolGroup, ...]:
+        """The registered groups."""
+        return tuple(self._registered.values())
+
+    def add(self, groups: Iterable[ToolGroup]) -> None:
+        """Register groups, all or none.
+
+        Raises:
+            DeclarationError: when a name is taken.
+        """
+        self._registered = self._with(groups)
+
+    def check(self, groups: Iterable[ToolGroup]) -> None:
+        """Check that the groups can be registered.
+
+        Raises:
+            DeclarationError: when a name is taken.
+        """
+        self._with(groups)
+
+    def _with(self, groups: Iterable[ToolGroup]) -> dict[str, ToolGroup]:
+        fresh = dict(self._registered)
+        for group in groups:
+            if fresh.setdefault(group.name, group) is not group:
+                raise DeclarationError(repr(group), ["another tool group has this name; give one of them another"])
+        return fresh
+
+    def _load_all(self) -> Mapping[str, ToolGroup]:
+        if self._selected is None:
+            settings = load_settings().tool_groups
+            self._selected = {name: self._create_selection(name, one) for name, one in settings.items()}
+        if twice := self._selected.keys() & self._registered.keys():
+            raise ConfigurationError(
+                f"tactician.toml: tool_groups: a group of the name {', '.join(sorted(twice))} is registered by the "
+                "program; give one of the two another name"
+            )
+        return {**self._registered, **self._selected}
+
+    def _create_selection(self, name: str, settings: ToolGroupSettings) -> ToolGroup:
+        return ToolGroup(
+            name,
+            partial(self._select_tools, name, settings.tools),
+            description=settings.description,
+            provider=settings.provider,
+            version=settings.version,
+            permissions=map(ToolGroupPermission, settings.permissions),
+        )
+
+    async def _select_tools(self, name: str, wanted: Iterable[str]) -> tuple[Tool, ...]:
+        """Return the tools that match patterns such as `search`, `brave_*`, or `docker:fetch` of one group."""
+        chosen: list[Tool] = []
+        missing: list[str] = []
+        for one in wanted:
+            group, _, pattern = one.rpartition(":")
+            sources = [source for source in self._registered.values() if group in ("", source.name)]
+            found = [
+                tool for source in sources for tool in await source.load_tools() if fnmatchcase(tool.name, pattern)
+            ]
+            chosen += found
+            missing += [] if found else [one]
+        if missing:
+            known = ", ".join(self._registered) or "none"
+            raise ConfigurationError(
+                f"tactician.toml: tool_groups.{name}.tools: no tool of a registered group is called "
+                f"{' or '.join(map(repr, missing))}; the registered groups: {known}"
+            )
+        return merge_tools(chosen)
+
+
+async def load_group_tools(groups: Iterable[str | ToolGroup], context: RunContext) -> tuple[Tool, ...]:
+    """Return the tools of groups, which may be names in the context.
+
+    Of two groups of one name, the last counts. A tool that several groups have is there once.
+
+    Raises:
+        ConfigurationError: when a name is unknown, or two groups have different tools of one name.
+    """
+    wanted = {group if isinstance(group, str) else group.name: group for group in groups}
+    known = context.services.find(ToolGroups)
+    unknown = [group for group in wanted.values() if isinstance(group, str) and group not in known]
+    if unknown:
+        raise ConfigurationError(describe_unknown_groups(unknown, known))
+    found = [known[group] if isinstance(group, str) else group for group in wanted.values()]
+    return merge_tools([tool for group in found for tool in await group.load_tools()])

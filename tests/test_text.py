@@ -1,0 +1,68 @@
+"""Text that models, tools and users wrote."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tactician.text import describe_error, escape_controls, replace_surrogates, strip_code_fence
+
+FENCE = re.compile(r"^\s*```[\w-]*\s*\n(.*?)\n?\s*```\s*$", re.DOTALL)
+ANY = st.text(st.characters(), max_size=200)
+
+
+@given(st.text(st.sampled_from("`` \n\tjson-x{}"), max_size=24))
+def test_a_fence_is_found_where_a_regular_expression_finds_it(text: str) -> None:
+    found = FENCE.match(text)
+    assert strip_code_fence(text) == (None if found is None else found[1].strip())
+
+
+def test_a_fence_that_never_ends_takes_no_time() -> None:
+    began = time.process_time()
+    for hostile in ("```json\n" + " " * 1_000_000 + "\n" * 1_000_000 + "x", "`" * 2_000_000, "```" + "a" * 2_000_000):
+        strip_code_fence(hostile)
+    assert time.process_time() - began < 1
+
+
+@given(ANY)
+def test_text_without_surrogates_can_be_encoded_and_other_text_stays(text: str) -> None:
+    replaced = replace_surrogates(text)
+    replaced.encode()
+    if not any("\ud800" <= character <= "\udfff" for character in text):
+        assert replaced == text
+
+
+def test_a_pair_of_surrogates_becomes_its_character() -> None:
+    assert replace_surrogates("a\ud83d\ude00b\ud83dc") == "a\U0001f600b\ufffdc"
+
+
+@given(ANY)
+def test_nothing_commands_the_terminal(text: str) -> None:
+    shown = escape_controls(text)
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", shown)
+
+
+class UnreadableError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("nobody reads this")
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (ValueError("wrong"), "ValueError: wrong"),
+        (KeyError(), "KeyError"),
+        (UnreadableError(), "UnreadableError: (its message cannot be read: RuntimeError)"),
+        (ValueError("\ud800"), "ValueError: \ufffd"),
+    ],
+)
+def test_every_error_has_a_description(error: Exception, text: str) -> None:
+    assert describe_error(error) == text
+
+
+def test_the_description_of_an_error_is_bounded() -> None:
+    assert len(describe_error(ValueError("x" * 1_000_000))) < 11_000
