@@ -23,7 +23,7 @@ class PlanningAlgorithm(Protocol):
     """Chooses what to do: `AStarPlanner`, `UtilityPlanner` and `HybridPlanner` are planners."""
 
     def plan(self, world: WorldState, actions: Iterable[Action], goal: Goal) -> Plan | None:
-        """Return the best plan for the goal, which has no actions if the goal is reached already; None if there is none."""
+        """Return the best plan for the goal, without actions if the goal is reached already; None if there is none."""
 
     def best(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> Plan | None:
         """Return the first of `plans`, without the work and the questions that only the others need."""
@@ -73,7 +73,7 @@ class InquiringPlanner(ABC):
         self._indexes = IndexCache()
 
     def plan(self, world: WorldState, actions: Iterable[Action], goal: Goal) -> Plan | None:
-        """Return the best plan for the goal, which has no actions if the goal is reached already; None if there is none."""
+        """Return the best plan for the goal, without actions if the goal is reached already; None if there is none."""
         return run_inquiry(self._plan(self._session(world, actions), goal), self._determine)
 
     def best(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> Plan | None:
